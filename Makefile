@@ -1,0 +1,123 @@
+# Every everyday command of the project. Needs Python 3.11 or newer and make; the rest is installed
+# into .venv from hash-locked files. `make` alone lists the targets.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup lock format lint test unit simulate simulate-all mutations bench-journal \
+	certify clean
+
+VENV := .venv
+PY := $(VENV)/bin/python
+UV := $(VENV)/bin/uv
+READY := $(VENV)/.ready
+HAS_UV := $(VENV)/.has-uv
+
+# How many random schedules to simulate, and from which seed (empty: a fresh one, printed).
+N ?= 2000
+SEED ?=
+
+# Set PYTHON to choose an interpreter; otherwise the first of these that is new enough is taken.
+PYTHON ?=
+PYTHON_CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
+
+# A slow mirror is not an error.
+export UV_HTTP_TIMEOUT ?= 180
+# Nothing but the interpreter of .venv is ever used, and none is downloaded.
+export UV_PYTHON_DOWNLOADS ?= never
+export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+
+# uv does not read pip's settings. Where only pip was told about an index, a wheel folder or a
+# certificate bundle, this hands them on; what was set for uv itself always wins. (`pip config get`
+# would read the user's file only, `pip config list` reads them all.)
+define uv_like_pip
+pip_settings="$$($(PY) -m pip config list 2>/dev/null || true)"; \
+pip_setting() { \
+	printf '%s\n' "$$pip_settings" | sed -nE "s/^(global|install)\.$$1='(.*)'$$/\2/p" \
+		| tail -n 1 | sed -e 's/\\n/ /g' -e 's/^ *//'; \
+}; \
+index="$${UV_DEFAULT_INDEX:-$${UV_INDEX_URL:-$${PIP_INDEX_URL:-$$(pip_setting index-url)}}}"; \
+extra="$${UV_INDEX:-$${UV_EXTRA_INDEX_URL:-$${PIP_EXTRA_INDEX_URL:-$$(pip_setting extra-index-url)}}}"; \
+wheels="$${UV_FIND_LINKS:-$${PIP_FIND_LINKS:-$$(pip_setting find-links)}}"; \
+certs="$${SSL_CERT_FILE:-$${PIP_CERT:-$$(pip_setting cert)}}"; \
+certs="$${certs:-$${REQUESTS_CA_BUNDLE:-$$CURL_CA_BUNDLE}}"; \
+if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi; \
+if [ -n "$$extra" ]; then export UV_INDEX="$$extra"; fi; \
+if [ -d "$$wheels" ]; then export UV_FIND_LINKS="$$wheels"; fi; \
+if [ -f "$$certs" ]; then export SSL_CERT_FILE="$$certs"; fi
+endef
+
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-emit-index-url --no-emit-find-links
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Create .venv and install what the lock files name
+
+$(HAS_UV): requirements/bootstrap.lock
+	@chosen=""; \
+	for candidate in $(PYTHON_CANDIDATES); do \
+		if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			chosen=$$candidate; break; \
+		fi; \
+	done; \
+	if [ -z "$$chosen" ]; then \
+		echo "Penstock needs Python 3.11 or newer, and none of these is one: $(PYTHON_CANDIDATES)." \
+			"Install it, or name it: make setup PYTHON=/path/to/python3." >&2; \
+		exit 2; \
+	fi; \
+	if ! $$chosen -m venv --clear $(VENV); then \
+		echo "$$chosen could not create $(VENV). On Debian and Ubuntu the package python3-venv" \
+			"is missing; install it and run make setup again." >&2; \
+		exit 2; \
+	fi
+	@$(PY) -m pip install --quiet --require-hashes --only-binary :all: -r requirements/bootstrap.lock
+	@touch $@
+
+$(READY): $(HAS_UV) pyproject.toml requirements/dev.lock
+	@$(uv_like_pip); \
+	$(UV) pip sync --quiet --python $(PY) --require-hashes requirements/dev.lock && \
+	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation -e .
+	@touch $@
+
+lock: $(HAS_UV) ## Resolve pyproject.toml again into requirements/*.lock (UPGRADE=1 takes newer ones)
+	@$(uv_like_pip); set -e; \
+	$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml -o requirements/runtime.lock; \
+	$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --group dev -o requirements/dev.lock; \
+	$(COMPILE) --group bootstrap -o requirements/bootstrap.lock
+
+format: setup ## Rewrite the code in the house format
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+lint: setup ## Check rules, format and types
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+test: lint ## Lint, then run every test
+	$(PY) -m pytest -n 2 --durations=10
+
+unit: setup ## Run the unit and property tests only
+	$(PY) -m pytest -n 2 tests/unit tests/property
+
+simulate: setup ## Run N random schedules of the protocol (N=2000, SEED= to repeat one)
+	$(PY) -m tests.simulator random --schedules $(N) $(if $(SEED),--seed $(SEED))
+
+simulate-all: setup ## Run every schedule of the small worlds
+	$(PY) -m tests.simulator exhaustive
+
+mutations: setup ## Break the protocol on purpose; the simulator must notice each time
+	$(PY) -m tests.simulator mutations
+
+bench-journal: setup ## Measure the journal
+	$(PY) bench/journal.py
+
+certify: setup ## The long proof: every small world, every mutation, 20000 random schedules
+	$(MAKE) simulate-all
+	$(MAKE) mutations
+	$(MAKE) simulate N=20000
+
+clean: ## Remove .venv, build output and caches
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

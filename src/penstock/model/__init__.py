@@ -1,0 +1,1 @@
+"""Frozen values that every room shares. Imports nothing of Penstock but itself."""

@@ -1,0 +1,231 @@
+"""The journal's entries: one envelope, and one body per kind.
+
+The kinds are a closed set. An entry says what was decided, never which code has to run: steps are
+names from a fixed list, and there is no class path in it.
+"""
+
+from typing import TypeAlias
+
+from penstock.model.manifest import Content, Group, ManifestRef
+from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.value import Value
+
+FORMAT = 1
+GENESIS = "0" * 64  # what entry 0 names as the hash before it
+
+
+class Body(Value, frozen=True, tag_field="kind"):
+    """What an entry decides."""
+
+
+class Bind(Body, frozen=True, tag="bind"):
+    """Entry 0: which cluster this feed reads; the envelope names feed, lake and incarnation."""
+
+    cluster_id: str
+
+
+class Claim(Body, frozen=True, tag="claim"):
+    """A new owner with the next epoch. From here on every older epoch is fenced."""
+
+    owner: str
+
+
+class PartitionStart(Value, frozen=True):
+    """The first offset that will be read from one partition."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    offset: int
+
+    @property
+    def place(self) -> TopicPartition:
+        """The partition that starts."""
+        return TopicPartition(self.topic_id, self.partition)
+
+
+class Start(Body, frozen=True, tag="start"):
+    """First offsets, resolved once and held: a restart must not resolve `latest` again."""
+
+    partitions: tuple[PartitionStart, ...]
+
+
+class Deciding(Body, frozen=True, kw_only=True):
+    """A body with something to publish: its content is inline or in a manifest object."""
+
+    window: str
+    groups: tuple[Group, ...]
+    content: Content | None = None
+    manifest: ManifestRef | None = None
+
+    def __post_init__(self) -> None:
+        if (self.content is None) == (self.manifest is None):
+            raise ValueError("exactly one of content and manifest must be given")
+
+
+class LastRecord(Value, frozen=True):
+    """The hash of the last record of a range, to notice a log that was rewritten behind us."""
+
+    topic_id: str
+    partition: int
+    offset: int
+    content_hash: int
+
+
+class Counts(Value, frozen=True):
+    """How many records were read, and their fates."""
+
+    read: int = 0
+    written: int = 0
+    quarantined: int = 0
+    filtered: int = 0
+
+
+class Window(Deciding, frozen=True, kw_only=True, tag="window"):
+    """A decided window: these ranges are delivered by these files, and by nothing else."""
+
+    ranges: tuple[OffsetRange, ...]
+    counts: Counts
+    last_records: tuple[LastRecord, ...] = ()
+    schemas: dict[str, int] = {}
+    generation: int = 0
+
+
+class Gap(Body, frozen=True, tag="gap"):
+    """A person accepted that Kafka no longer holds these offsets."""
+
+    range: OffsetRange
+    author: str
+    reason: str
+
+
+class Seek(Body, frozen=True, tag="seek"):
+    """A person moved a watermark over offsets that were never delivered."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    author: str
+    reason: str
+
+    @property
+    def place(self) -> TopicPartition:
+        """The partition whose watermark moves."""
+        return TopicPartition(self.topic_id, self.partition)
+
+
+class Rebind(Body, frozen=True, tag="rebind"):
+    """A topic was recreated on purpose; its new life starts at these offsets."""
+
+    topic: str
+    old_id: str
+    new_id: str
+    partitions: tuple[PartitionStart, ...]
+    author: str
+    reason: str
+
+
+class Park(Body, frozen=True, tag="park"):
+    """A dataset whose steps keep failing: its groups queue, everything else goes on."""
+
+    dataset: str
+    number: int
+    reason: str
+
+
+class Unpark(Body, frozen=True, tag="unpark"):
+    """A parked dataset is tried again, its queue in order."""
+
+    dataset: str
+    author: str
+
+
+class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
+    """Quarantined records decoded again and delivered; consumes `content.records`."""
+
+    author: str
+
+
+class Drop(Body, frozen=True, kw_only=True, tag="drop"):
+    """A person gave up quarantined records; consumes `content.records`."""
+
+    content: Content
+    author: str
+    reason: str
+
+
+class Replace(Deciding, frozen=True, kw_only=True, tag="replace"):
+    """Staged files of the undone entry `number` were lost and derived again, same content."""
+
+    number: int
+
+
+class Compact(Deciding, frozen=True, kw_only=True, tag="compact"):
+    """Files rewritten into fewer; consumes `content.inputs` of done windows."""
+
+
+class Retire(Deciding, frozen=True, kw_only=True, tag="retire"):
+    """Files removed by retention; consumes `content.inputs`, delivers nothing."""
+
+    author: str
+    reason: str
+
+
+class Generation(Deciding, frozen=True, kw_only=True, tag="generation"):
+    """Ranges delivered anew into a new generation; consumes old files and quarantine."""
+
+    generation: int
+    ranges: tuple[OffsetRange, ...]
+
+
+AnyBody: TypeAlias = (
+    Bind
+    | Claim
+    | Start
+    | Window
+    | Gap
+    | Seek
+    | Rebind
+    | Park
+    | Unpark
+    | Replay
+    | Drop
+    | Replace
+    | Compact
+    | Retire
+    | Generation
+)
+
+
+class Entry(Value, frozen=True, kw_only=True):
+    """One numbered fact. `previous` chains it to the entry before; `nonce` tells whose it is."""
+
+    format: int
+    number: int
+    feed: str
+    lake: str
+    incarnation: int
+    epoch: int
+    nonce: str
+    previous: str
+    at: str
+    body: AnyBody
+
+
+class SealedEntry(Value, frozen=True):
+    """An entry with the hash of the bytes it lies in the journal as."""
+
+    entry: Entry
+    sha256: str
+
+    @property
+    def number(self) -> int:
+        """The entry's place in the journal."""
+        return self.entry.number
+
+    @property
+    def body(self) -> AnyBody:
+        """What the entry decides."""
+        return self.entry.body

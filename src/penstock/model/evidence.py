@@ -1,0 +1,104 @@
+"""Evidence: what was seen, in a form that adds up and cannot be faked by accident.
+
+A sum of plain offsets does not see that 3 and 6 were lost while 4 and 5 were doubled. So every
+position is mixed into 64 unrelated bits first, and the bits are added modulo 2^64: sums do not
+depend on order, parts add up to the whole, and different multisets give different sums.
+The mixing is fixed by the journal's format version and must never change within it.
+"""
+
+from collections.abc import Iterable
+
+from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.value import Value
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def mix64(value: int) -> int:
+    """Spread 64 bits so that neighbours have nothing in common (the splitmix64 finaliser)."""
+    value &= _MASK
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
+    return value ^ (value >> 31)
+
+
+def position_hash(partition: int, offset: int, row: int = 0) -> int:
+    """The stable 64-bit hash of one row's position; `row` counts rows of one record."""
+    value = mix64(offset + _GOLDEN)
+    value = mix64(value ^ ((partition + 1) * _GOLDEN))
+    return mix64(value + (row + 1) * _GOLDEN)
+
+
+class Evidence(Value, frozen=True):
+    """How many rows, and the sum modulo 2^64 of their hashes. Adds up; order does not matter."""
+
+    count: int = 0
+    hash_sum: int = 0
+
+    def __post_init__(self) -> None:
+        if self.count < 0 or not 0 <= self.hash_sum <= _MASK:
+            raise ValueError(f"not evidence: count {self.count}, hash sum {self.hash_sum}")
+
+    @classmethod
+    def of_hashes(cls, hashes: Iterable[int]) -> "Evidence":
+        """Evidence of rows whose 64-bit hashes are given."""
+        count = total = 0
+        for value in hashes:
+            count += 1
+            total += value
+        return cls(count, total & _MASK)
+
+    @classmethod
+    def of_positions(cls, partition: int, offsets: Iterable[int]) -> "Evidence":
+        """Evidence of one row per offset of one partition."""
+        return cls.of_hashes(position_hash(partition, offset) for offset in offsets)
+
+    @classmethod
+    def total(cls, parts: Iterable["Evidence"]) -> "Evidence":
+        """The evidence of all parts together."""
+        count = hash_sum = 0
+        for part in parts:
+            count += part.count
+            hash_sum += part.hash_sum
+        return cls(count, hash_sum & _MASK)
+
+    def __add__(self, other: "Evidence") -> "Evidence":
+        return Evidence(self.count + other.count, (self.hash_sum + other.hash_sum) & _MASK)
+
+
+class RangeEvidence(Value, frozen=True):
+    """What was read from one range, recorded by the reader and not by the writer.
+
+    `read` are the positions of all records, `content_sum` the sum of the source's own hash over
+    (offset, key, value). `filtered` and `quarantined` are parts of `read`; the rest must be found
+    in the data files of the range.
+    """
+
+    range: OffsetRange
+    offsets: OffsetSet
+    read: Evidence
+    content_sum: int
+    filtered: Evidence = Evidence()
+    quarantined: Evidence = Evidence()
+
+    @property
+    def written(self) -> int:
+        """How many records must lie in data files."""
+        return self.read.count - self.filtered.count - self.quarantined.count
+
+    def join(self, later: "RangeEvidence") -> "RangeEvidence":
+        """The evidence of two ranges of which the second follows the first."""
+        return RangeEvidence(
+            range=self.range.join(later.range),
+            offsets=self.offsets | later.offsets,
+            read=self.read + later.read,
+            content_sum=(self.content_sum + later.content_sum) & _MASK,
+            filtered=self.filtered + later.filtered,
+            quarantined=self.quarantined + later.quarantined,
+        )
+
+    @classmethod
+    def empty(cls, covered: OffsetRange) -> "RangeEvidence":
+        """Evidence that a range held no record: markers, compaction, aborted transactions."""
+        return cls(covered, OffsetSet(), Evidence(), 0)

@@ -1,0 +1,88 @@
+"""What a deciding entry delivers: files, their proof, and what they consume."""
+
+from typing import Literal
+
+from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.staged import StagedHandle
+from penstock.model.value import Value
+
+QUARANTINE = "_quarantine"  # a group of its own; dataset names never start with an underscore
+INLINE_FILES = 1_000  # above these the content goes to a manifest object: entries stay small
+INLINE_RUNS = 10_000
+
+StepKind = Literal["publish_files", "delete_inputs"]
+
+
+class ManifestFile(Value, frozen=True):
+    """One staged file as a task reported it. `dataset` is the directory name."""
+
+    dataset: str
+    handle: StagedHandle
+    evidence: Evidence
+    ranges: tuple[OffsetRange, ...]
+    schema: int = 0
+
+
+class Group(Value, frozen=True):
+    """The part of an entry that belongs to one dataset, with the frozen list of its steps."""
+
+    dataset: str
+    files: int
+    rows: int
+    size_bytes: int
+    steps: tuple[StepKind, ...] = ("publish_files",)
+
+
+class RecordSet(Value, frozen=True):
+    """Quarantined records of one partition that were meant for one dataset."""
+
+    topic_id: str
+    partition: int
+    dataset: str
+    offsets: OffsetSet
+
+
+class Content(Value, frozen=True):
+    """The long part of an entry.
+
+    `quarantined` names the records that went to the quarantine; `inputs` (final names) and
+    `records` are what the entry takes out of the lake and out of the quarantine.
+    """
+
+    files: tuple[ManifestFile, ...] = ()
+    evidence: tuple[RangeEvidence, ...] = ()
+    quarantined: tuple[RecordSet, ...] = ()
+    inputs: tuple[str, ...] = ()
+    records: tuple[RecordSet, ...] = ()
+
+    @property
+    def is_large(self) -> bool:
+        """True when it would make an entry too long to carry inline."""
+        runs = sum(len(seen.offsets.runs) for seen in self.evidence)
+        runs += sum(len(part.offsets.runs) for part in (*self.quarantined, *self.records))
+        return len(self.files) > INLINE_FILES or len(self.inputs) + runs > INLINE_RUNS
+
+
+class ManifestRef(Value, frozen=True):
+    """Where the content of a large entry lies, and the hash it must have."""
+
+    key: str
+    sha256: str
+
+
+def groups_of(content: Content, steps: tuple[StepKind, ...]) -> tuple[Group, ...]:
+    """The groups of a content, one per dataset, in name order."""
+    by_dataset: dict[str, list[ManifestFile]] = {}
+    for file in content.files:
+        by_dataset.setdefault(file.dataset, []).append(file)
+    return tuple(
+        Group(
+            dataset=dataset,
+            files=len(files),
+            rows=sum(file.evidence.count for file in files),
+            size_bytes=sum(file.handle.size_bytes for file in files),
+            steps=steps,
+        )
+        for dataset, files in sorted(by_dataset.items())
+    )

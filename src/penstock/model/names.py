@@ -1,0 +1,87 @@
+"""Names that lie in the lake: reversible, inside the root, visible to every reader."""
+
+import hashlib
+import re
+from urllib.parse import unquote_to_bytes
+
+from penstock.model.value import Value
+
+MAX_COMPONENT_BYTES = 120
+_SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_FILE_NAME = re.compile(
+    r"(?P<generation>\d+)_(?P<topic>.+)_(?P<partition>\d+)_(?P<start>\d+)-(?P<end>\d+)"
+    r"_(?P<window>\d+-[0-9a-z]+)\.(?P<suffix>[a-z0-9.]+)"
+)
+
+
+def encode_component(value: str) -> str:
+    """The directory name of a route value: percent-encoded, never hidden, never too long.
+
+    Reversible by `decode_component` unless the name had to be cut; a cut name ends in a mark and
+    a hash of the whole value, so two long values never share a directory.
+    """
+    raw = value.encode("utf-8", "surrogatepass")
+    if not raw:
+        raise ValueError("an empty name cannot become a directory")
+    text = "".join(chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in raw)
+    if text[0] in "_.":
+        text = f"%{ord(text[0]):02X}{text[1:]}"
+    if len(text) <= MAX_COMPONENT_BYTES:
+        return text
+    digest = hashlib.sha256(raw).hexdigest()[:16]
+    head = text[: MAX_COMPONENT_BYTES - 20]
+    return f"{re.sub('%[0-9A-F]?$', '', head)}~{digest}"
+
+
+def decode_component(name: str) -> str | None:
+    """The value behind a directory name, or None when the name was cut."""
+    if "~" in name:
+        return None
+    return unquote_to_bytes(name).decode("utf-8", "surrogatepass")
+
+
+def window_id(epoch: int, sequence: int | str) -> str:
+    """A window's id. Owners count; commands beside an owner use a random word instead."""
+    return f"{epoch}-{sequence}"
+
+
+def epoch_of(window: str) -> int:
+    """The epoch in which a window was planned."""
+    epoch, dash, sequence = window.partition("-")
+    if not dash or not sequence or not epoch.isdigit():
+        raise ValueError(f"not a window id: {window!r}")
+    return int(epoch)
+
+
+class FileName(Value, frozen=True):
+    """A data file's name: which offsets of which partition it covers, written by which window."""
+
+    generation: int
+    topic: str
+    partition: int
+    start: int
+    end: int
+    window: str
+    suffix: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.generation}_{self.topic}_{self.partition}_{self.start}-{self.end}"
+            f"_{self.window}.{self.suffix}"
+        )
+
+    @classmethod
+    def parse(cls, name: str) -> "FileName | None":
+        """Read a name from the right, because a topic may contain anything; None for strangers."""
+        found = _FILE_NAME.fullmatch(name)
+        if found is None:
+            return None
+        return cls(
+            generation=int(found["generation"]),
+            topic=found["topic"],
+            partition=int(found["partition"]),
+            start=int(found["start"]),
+            end=int(found["end"]),
+            window=found["window"],
+            suffix=found["suffix"],
+        )

@@ -1,0 +1,23 @@
+"""What the protocol takes from the world around it; never reached for, always handed in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from random import Random
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Clock, sleep and randomness. No decision depends on the clock; it only dates entries."""
+
+    now: Callable[[], float]
+    sleep: Callable[[float], None]
+    random: Random
+
+    def timestamp(self) -> str:
+        """The time as it stands in entries, in UTC."""
+        return datetime.fromtimestamp(self.now(), UTC).isoformat(timespec="milliseconds")
+
+    def nonce(self) -> str:
+        """A word that nobody else will ever use."""
+        return f"{self.random.getrandbits(128):032x}"

@@ -1,0 +1,54 @@
+"""A window before it is decided: what Kafka has, what to read, what the tasks brought back."""
+
+from penstock.model.entries import LastRecord
+from penstock.model.evidence import RangeEvidence
+from penstock.model.manifest import ManifestFile, RecordSet
+from penstock.model.ranges import OffsetRange
+from penstock.model.staged import StagingSpot
+from penstock.model.value import Value
+
+
+class PartitionOffsets(Value, frozen=True):
+    """What a partition holds: [earliest, latest), read-committed."""
+
+    earliest: int
+    latest: int
+
+
+class TopicOffsets(Value, frozen=True):
+    """One topic as the cluster describes it now."""
+
+    topic: str
+    topic_id: str
+    partitions: dict[int, PartitionOffsets]
+
+
+class Available(Value, frozen=True):
+    """What there is to read, with the identity of where it lies."""
+
+    cluster_id: str
+    topics: tuple[TopicOffsets, ...]
+
+
+class StageOrder(Value, frozen=True):
+    """What the tasks are asked to do. Travels in the closure, so it must stay small."""
+
+    feed: str
+    window: str
+    staging: str
+    ranges: tuple[OffsetRange, ...]
+    generation: int = 0
+
+    def spot(self, attempt: str) -> StagingSpot:
+        """Where one attempt of one task may write."""
+        return StagingSpot(self.staging, self.window, attempt)
+
+
+class StagedWindow(Value, frozen=True):
+    """The manifest rows of the successful attempts, and nothing of the others."""
+
+    files: tuple[ManifestFile, ...] = ()
+    evidence: tuple[RangeEvidence, ...] = ()
+    quarantined: tuple[RecordSet, ...] = ()
+    last_records: tuple[LastRecord, ...] = ()
+    schemas: dict[str, int] = {}

@@ -1,0 +1,170 @@
+"""Staged files on a local disk: opened, looked at, published, listed and discarded."""
+
+import stat
+from contextlib import suppress
+
+from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
+from penstock.model.outcome import FinalState, Sighting
+from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.store.answers import after_it_began, before_it_begins
+from penstock.store.disk import Disk, OpenFile
+from penstock.store.keys import check_component, check_key
+from penstock.store.linking import Linked, Names
+from penstock.store.local_staged import LocalStagedWriter
+from penstock.store.tree import Parts, Seen, Tree, require_regular
+
+KIND = "local"
+SUFFIX = ".staged"
+TRIES = 3
+
+
+class LocalStaging:
+    """The staged half of `LocalStore`; the methods are those of the store protocol."""
+
+    def __init__(self, tree: Tree, disk: Disk) -> None:
+        self._tree = tree
+        self._disk = disk
+        self._names = Names(disk, tree)
+
+    def open(self, final: str, spot: StagingSpot) -> LocalStagedWriter:
+        """Begin `<prefix>/<window>/<attempt>.staged`, which must not exist yet."""
+        self._tree.locate(final)
+        directory = (*check_key(spot.prefix), check_component(spot.window))
+        staged = "/".join((*directory, check_component(spot.attempt) + SUFFIX))
+        parts = self._tree.locate(staged)
+        with before_it_begins("stage", staged):
+            walked, file = self._open_new(parts)
+
+        def settle() -> None:
+            # The directory of a window is removed when it is empty, and may have been made anew.
+            self._tree.forget(directory)
+            self._tree.settle(walked)
+
+        handle = StagedHandle(KIND, staged, final, size_bytes=0, checksum="")
+        return LocalStagedWriter(self._disk, file, handle, settle)
+
+    def look(self, handle: StagedHandle) -> Sighting:
+        """The staged file first, then the final name, by size and checksum.
+
+        What it reports as done no power cut can undo: whoever published it may have died before
+        the last sync, so both directories are synced here.
+        """
+        staged, final = self._places(handle)
+        with before_it_begins("look at", handle.final):
+            is_staged = self._is_staged(handle, staged)
+            sighting = Sighting(final=self._final_state(handle, final), staged=is_staged)
+            if sighting.is_done:
+                self._tree.settle(self._tree.walk(final[:-1]))
+                self._tree.settle_removal(staged[:-1])
+            return sighting
+
+    def publish(self, handle: StagedHandle) -> None:
+        """Make the final name and sync it; only then take the staged name away and sync that."""
+        staged, final = self._places(handle)
+        for _ in range(TRIES):
+            walked = self._appear(handle, staged, final)
+            if walked is not None:
+                break
+        else:
+            why = f"its staged file or its directory vanished {TRIES} times"
+            raise StoreUnavailable("publish", handle.final, why)
+        with after_it_began("publish", handle.final):
+            self._tree.settle(walked)
+            if self._is_staged(handle, staged):
+                with suppress(FileNotFoundError):
+                    self._disk.unlink(self._tree.path(staged))
+            self._tree.settle_removal(staged[:-1])
+
+    def refs(self, base: str, keys: list[str]) -> list[StagedRef]:
+        """Those keys below the staging prefix `base` that are staged files; no strangers."""
+        found = []
+        for key in keys:
+            window, slash, name = key.removeprefix(base).partition("/")
+            if slash and "/" not in name and name.endswith(SUFFIX):
+                found.append(StagedRef(place=key, window=window))
+        return found
+
+    def discard(self, ref: StagedRef) -> None:
+        """Unlink a staged file durably, and remove its window's directory once that is empty."""
+        parts = self._tree.locate(ref.place)
+        if not ref.place.endswith(SUFFIX):
+            raise BadKey(ref.place, f"the name of a staged file ends in {SUFFIX}")
+        self._names.take("discard", ref.place, parts)
+        if len(parts) > 1:
+            self._tree.forget(parts[:-1])
+            # Other attempts of the window, or someone who was faster: both are fine.
+            with suppress(OSError):
+                self._disk.remove_directory(self._tree.path(parts[:-1]))
+
+    def _open_new(self, parts: Parts) -> tuple[list[Seen], OpenFile]:
+        """Open the file; again when the window's directory was removed as empty in between."""
+        for _ in range(TRIES - 1):
+            with suppress(FileNotFoundError):
+                return self._tree.make(parts[:-1]), self._disk.open_new(self._tree.path(parts))
+        return self._tree.make(parts[:-1]), self._disk.open_new(self._tree.path(parts))
+
+    def _places(self, handle: StagedHandle) -> tuple[Parts, Parts]:
+        if handle.store != KIND:
+            seen = f"this one comes from a store of kind {handle.store!r}"
+            raise StoreUnfit(self._tree.root, "publish what others staged", seen)
+        return self._tree.locate(handle.staged), self._tree.locate(handle.final)
+
+    def _appear(self, handle: StagedHandle, staged: Parts, final: Parts) -> list[Seen] | None:
+        """Bring the final name about, or prove that it is ours; None when the ground moved.
+
+        Returns the directories on the way to it, which are not synced yet.
+        """
+        with before_it_begins("publish", handle.final):
+            try:
+                if not self._is_staged(handle, staged):
+                    self._require_ours(handle, final)
+                    return self._tree.walk(final[:-1])
+                walked = self._tree.make(final[:-1])
+            except FileNotFoundError:
+                return None
+        source, target = self._tree.path(staged), self._tree.path(final)
+        linked = self._names.give("publish", handle.final, source, target)
+        if linked is Linked.VANISHED:
+            return None
+        if linked is Linked.TAKEN:
+            with before_it_begins("publish", handle.final):
+                self._require_ours(handle, final)
+        return walked
+
+    def _is_staged(self, handle: StagedHandle, staged: Parts) -> bool:
+        """True when the staged file is there in full. A torn one is as good as gone."""
+        status = self._tree.status(staged)
+        if status is None:
+            return False
+        require_regular(status, self._tree.path(staged))
+        return status.st_size == handle.size_bytes
+
+    def _require_ours(self, handle: StagedHandle, final: Parts) -> None:
+        state = self._final_state(handle, final)
+        if state is FinalState.ABSENT:
+            raise StagedGone(handle.staged, handle.final)
+        if state is FinalState.FOREIGN:
+            wanted = f"{handle.size_bytes} bytes with {handle.checksum}"
+            raise ForeignFile(handle.final, wanted, self._describe(final))
+
+    def _final_state(self, handle: StagedHandle, final: Parts) -> FinalState:
+        """Judge by size first, so that a big stranger is not read."""
+        status = self._tree.status(final)
+        if status is None:
+            return FinalState.ABSENT
+        if not stat.S_ISREG(status.st_mode) or status.st_size != handle.size_bytes:
+            return FinalState.FOREIGN
+        try:
+            checksum = self._disk.checksum(self._tree.path(final))
+        except FileNotFoundError:
+            return FinalState.ABSENT
+        is_ours = f"sha256:{checksum}" == handle.checksum
+        return FinalState.OURS if is_ours else FinalState.FOREIGN
+
+    def _describe(self, final: Parts) -> str:
+        status = self._tree.status(final)
+        if status is None:
+            return "something that has vanished since"
+        if not stat.S_ISREG(status.st_mode):
+            return f"{stat.filemode(status.st_mode)}, which is not a regular file"
+        return f"{status.st_size} bytes with another content"

@@ -1,0 +1,103 @@
+"""What every store must give. Keys are `/`-separated and relative to the lake's root.
+
+Three outcomes hold for every write: it returns (landed, or known not to have), or it raises
+`OutcomeUnknown`. Whoever gets `OutcomeUnknown` looks; it never retries blindly and never deletes.
+Reads raise `StoreUnavailable` when no answer came; absence is an answer, not an error.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from penstock.model.outcome import Sighting
+from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+
+
+class StagedWriter(Protocol):
+    """A file being written invisibly. Used by one task attempt, on an executor."""
+
+    def write(self, data: bytes) -> int:
+        """Append bytes; returns how many, as files do."""
+        ...
+
+    def finish(self) -> StagedHandle:
+        """Make the data durable and return its handle. Nothing is visible yet."""
+        ...
+
+    def abandon(self) -> None:
+        """Stop and remove what was written, as far as possible; does nothing after `finish`."""
+        ...
+
+
+class Store(Protocol):
+    """The lake's storage. Safe to share between threads; pickles by its settings."""
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of store; stands in every handle it makes."""
+        ...
+
+    def create(self, key: str, data: bytes) -> bool:
+        """Create the object with exactly this content if nothing is there.
+
+        True: this call created it. False: something is there (perhaps an earlier try of ours:
+        compare the content). Either way what is there is durable. Raises `OutcomeUnknown`.
+        """
+        ...
+
+    def read(self, key: str) -> bytes | None:
+        """The whole content, or None when nothing is there."""
+        ...
+
+    def head(self, key: str) -> int | None:
+        """The size in bytes, or None when nothing is there."""
+        ...
+
+    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
+        """Keys under the directory `prefix` that sort after the key `after`, in order.
+
+        Recursive. May contain strangers. Never contains this store's own temporary files.
+        """
+        ...
+
+    def open_staged(self, final: str, spot: StagingSpot) -> StagedWriter:
+        """Begin a file that will be published as `final`; invisible until then."""
+        ...
+
+    def look(self, handle: StagedHandle) -> Sighting:
+        """What is at the final name, by identity, and whether the staged source is still there.
+
+        The source is looked at first: when it is gone, a publish that took it is seen at the
+        final name. What is seen as done is durable.
+        """
+        ...
+
+    def publish(self, handle: StagedHandle) -> None:
+        """Make the staged file visible at its final name without overwriting, and consume it.
+
+        Returns only when the final object is ours and the source is gone, both durably; safe to
+        repeat, by anyone. Raises `ForeignFile`, `StagedGone`, `OutcomeUnknown`.
+        """
+        ...
+
+    def list_staged(self, prefix: str) -> Iterable[StagedRef]:
+        """Everything staged under a staging prefix, by whomever."""
+        ...
+
+    def discard(self, ref: StagedRef) -> None:
+        """Destroy a staged thing; nothing happens when it is gone already."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Remove a visible object; nothing happens when it is gone already."""
+        ...
+
+    def sweep(self) -> int:
+        """Remove this store's own leftovers of dead writers; returns how many. Always safe."""
+        ...
+
+    def probe(self, scratch: str) -> None:
+        """Try every promise above under the prefix `scratch`, and leave nothing there.
+
+        Raises `StoreUnfit` with the promise that does not hold.
+        """
+        ...

@@ -1,0 +1,136 @@
+"""Directories below the root of a local lake: walked without following links, and made to last."""
+
+import errno
+import os
+import stat
+import sys
+from dataclasses import dataclass
+
+from penstock.errors import BadKey, StoreUnfit
+from penstock.store.disk import Child, Disk
+from penstock.store.keys import check_key
+
+TEMPORARY = ("_penstock", "tmp")
+
+Parts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A directory that was looked at, with the identity it had then."""
+
+    path: str
+    identity: tuple[int, int]
+
+
+class Tree:
+    """The root and what lies below it. Safe to share between threads.
+
+    A directory lasts only once its parent was synced after it was made, and whoever made it may
+    have died in between. So this object trusts no directory it finds until it has synced the
+    parent itself; it remembers by path and inode which ones it has.
+    """
+
+    def __init__(self, root: str, disk: Disk) -> None:
+        if sys.getfilesystemencoding() != "utf-8":
+            seen = f"this process encodes them as {sys.getfilesystemencoding()}"
+            raise StoreUnfit(root, "keep file names in UTF-8", seen)
+        # The root may be a link, chosen by the user; it is resolved once, here.
+        self.root = os.path.realpath(root)
+        self._disk = disk
+        self._lasting: dict[str, tuple[int, int]] = {}
+
+    def locate(self, key: str) -> Parts:
+        """Split the key of an object; `BadKey` also for a place where it would be swept."""
+        parts = check_key(key)
+        if parts[: len(TEMPORARY)] == TEMPORARY:
+            raise BadKey(key, "this directory is for temporary files, which are swept")
+        return parts
+
+    def path(self, parts: Parts) -> str:
+        """The path of a key that was split."""
+        return "/".join((self.root, *parts))
+
+    def status(self, parts: Parts) -> os.stat_result | None:
+        """What has this name, looking through real directories only; None when nothing has."""
+        try:
+            self.walk(parts[:-1])
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return self._disk.status(self.path(parts))
+
+    def children(self, base: str) -> list[Child]:
+        """The children of a directory `a/b/`; none when it is gone, or holds temporary files."""
+        if base == "/".join((*TEMPORARY, "")):
+            return []
+        try:
+            return self._disk.children(f"{self.root}/{base}")
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def walk(self, directory: Parts) -> list[Seen]:
+        """Look at each directory on the way down; `OSError` when one is missing or a link."""
+        return [self._look_at(self.path(directory[:depth])) for depth in _depths(directory)]
+
+    def make(self, directory: Parts) -> list[Seen]:
+        """Walk down and make what is missing. Not durable before `anchor` or `settle`."""
+        if self._disk.status(self.root) is None:
+            self._disk.make_directory(self.root)
+            self._disk.sync_directory(os.path.dirname(self.root))
+        walked = []
+        for depth in _depths(directory):
+            path = self.path(directory[:depth])
+            if self._disk.status(path) is None:
+                self._disk.make_directory(path)
+            walked.append(self._look_at(path))
+        return walked
+
+    def settle(self, walked: list[Seen]) -> None:
+        """Make the names in the last directory durable, and the way from the root to it."""
+        self._disk.sync_directory(walked[-1].path if walked else self.root)
+        self.anchor(walked)
+
+    def anchor(self, walked: list[Seen]) -> None:
+        """Make the directories themselves durable, those that are not yet trusted."""
+        for seen in reversed(walked):
+            if self._lasting.get(seen.path) != seen.identity:
+                self._disk.sync_directory(os.path.dirname(seen.path))
+                self._lasting[seen.path] = seen.identity
+
+    def settle_removal(self, directory: Parts) -> None:
+        """Make it durable that a name is gone from a directory, which may itself be gone."""
+        for depth in range(len(directory), -1, -1):
+            try:
+                self._disk.sync_directory(self.path(directory[:depth]))
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            return
+
+    def forget(self, directory: Parts) -> None:
+        """Trust this directory no longer: it may have been removed and made again.
+
+        The inode does not tell, because file systems give the number of a removed one away again.
+        """
+        self._lasting.pop(self.path(directory), None)
+
+    def _look_at(self, path: str) -> Seen:
+        status = self._disk.status(path)
+        if status is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        if stat.S_ISLNK(status.st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        if not stat.S_ISDIR(status.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        return Seen(path, (status.st_dev, status.st_ino))
+
+
+def require_regular(status: os.stat_result, path: str) -> None:
+    """Raise the `OSError` that reading anything but a regular file would give."""
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", path)
+
+
+def _depths(directory: Parts) -> range:
+    return range(1, len(directory) + 1)

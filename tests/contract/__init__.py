@@ -1,0 +1,1 @@
+"""One suite for each seam, run on everything that is built in."""

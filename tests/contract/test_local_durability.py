@@ -1,0 +1,402 @@
+"""What the local store makes durable, in which order, and how it ends when the disk fails."""
+
+import ast
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import penstock
+from penstock.errors import DurabilityLost, OutcomeUnknown, StoreUnavailable, StoreUnfit
+from penstock.model.staged import StagingSpot
+from penstock.store.disk import Disk
+from penstock.store.local import LocalStore
+from penstock.testing.contract_staged import FINAL, STAGING, stage
+from penstock.testing.disks import (
+    DiskFault,
+    FaultDisk,
+    Link,
+    MakeDirectory,
+    NewFile,
+    RecordingDisk,
+    SyncDirectory,
+    SyncFile,
+    Unlink,
+)
+from penstock.testing.faults import Died
+from tests.tidy.names import reaches, uses
+
+SCRIPT = """
+import errno, os, sys
+from penstock.store import disk
+from penstock.store.local import LocalStore
+
+disk._FULL_SYNC = None  # so that a Mac calls what is replaced below
+
+real, calls = os.fsync, 0
+
+def fsync(descriptor):
+    global calls
+    calls += 1
+    os.write(1, b"fsync\\n")
+    if calls == int(sys.argv[2]):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    real(descriptor)
+
+os.fsync = fsync
+try:
+    LocalStore(sys.argv[1]).create("a/b", b"content")
+finally:
+    os.write(1, b"went on\\n")
+"""
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    path = tmp_path / "lake"
+    path.mkdir()
+    return path
+
+
+def temporary(word: str) -> str:
+    return f"_penstock/tmp/{word}"
+
+
+def test_a_create_syncs_the_file_before_the_name_and_the_names_before_it_returns(
+    lake: Path,
+) -> None:
+    disk = RecordingDisk(lake)
+    store = LocalStore(lake, disk, random_word=iter(["one", "two"]).__next__)
+    store.create("a/b/c", b"content")
+    first = disk.operations
+    assert first.index(SyncFile(temporary("one"))) < first.index(Link(temporary("one"), "a/b/c"))
+    assert first[-5:] == [
+        Link(temporary("one"), "a/b/c"),
+        SyncDirectory("a/b"),
+        SyncDirectory("a"),
+        SyncDirectory(""),
+        Unlink(temporary("one")),
+    ]
+
+
+def test_a_directory_that_this_store_has_made_durable_is_not_synced_again(lake: Path) -> None:
+    disk = RecordingDisk(lake)
+    store = LocalStore(lake, disk, random_word=iter(["one", "two"]).__next__)
+    store.create("a/b/c", b"content")
+    done = len(disk.operations)
+    store.create("a/b/d", b"content")
+    syncs = [act for act in disk.operations[done:] if isinstance(act, SyncDirectory)]
+    assert syncs == [SyncDirectory("a/b")]
+
+
+def test_a_directory_whose_maker_may_have_died_is_synced(lake: Path) -> None:
+    """Goal: what another process made is not taken for durable. Method: make it by hand."""
+    (lake / "a" / "b").mkdir(parents=True)
+    disk = RecordingDisk(lake)
+    LocalStore(lake, disk).create("a/b/c", b"content")
+    assert SyncDirectory("a") in disk.operations
+    assert disk.operations[-2] == SyncDirectory("")
+
+
+def test_an_object_that_was_there_is_made_durable_before_it_is_reported(lake: Path) -> None:
+    """Its creator may have died before the sync, and the caller will build on it."""
+    (lake / "a").mkdir()
+    (lake / "a" / "b").write_bytes(b"theirs")
+    disk = RecordingDisk(lake)
+    assert LocalStore(lake, disk).create("a/b", b"ours") is False
+    assert disk.operations[-3:-1] == [SyncDirectory("a"), SyncDirectory("")]
+
+
+def test_a_staged_file_is_durable_with_its_way_before_it_has_a_handle(lake: Path) -> None:
+    disk = RecordingDisk(lake)
+    store = LocalStore(lake, disk)
+    handle = stage(store, FINAL, b"rows")
+    acts = disk.operations
+    assert acts[:4] == [
+        MakeDirectory("staging"),
+        MakeDirectory(STAGING),
+        MakeDirectory(f"{STAGING}/0-1"),
+        NewFile(handle.staged),
+    ]
+    assert acts[-5:] == [
+        SyncFile(handle.staged),
+        SyncDirectory(f"{STAGING}/0-1"),
+        SyncDirectory(STAGING),
+        SyncDirectory("staging"),
+        SyncDirectory(""),
+    ]
+    done = len(acts)
+    stage(store, FINAL, b"rows", "t1")
+    syncs = [act.path for act in disk.operations[done:] if isinstance(act, SyncDirectory)]
+    assert syncs == [f"{STAGING}/0-1", STAGING], "a window's directory may have been made anew"
+
+
+def test_a_publish_syncs_the_final_name_before_it_takes_the_staged_one(lake: Path) -> None:
+    handle = stage(LocalStore(lake), "data/day/a", b"rows")
+    disk = RecordingDisk(lake)
+    LocalStore(lake, disk).publish(handle)
+    assert disk.operations == [
+        MakeDirectory("data"),
+        MakeDirectory("data/day"),
+        Link(handle.staged, "data/day/a"),
+        SyncDirectory("data/day"),
+        SyncDirectory("data"),
+        SyncDirectory(""),
+        Unlink(handle.staged),
+        SyncDirectory(f"{STAGING}/0-1"),
+    ]
+
+
+def test_what_is_reported_as_done_was_made_durable(lake: Path) -> None:
+    handle = stage(LocalStore(lake), "data/a", b"rows")
+    LocalStore(lake).publish(handle)
+    disk = RecordingDisk(lake)
+    assert LocalStore(lake, disk).look(handle).is_done
+    assert disk.operations == [
+        SyncDirectory("data"),
+        SyncDirectory(""),
+        SyncDirectory(f"{STAGING}/0-1"),
+    ]
+
+
+def test_a_removal_is_made_durable_also_when_someone_else_did_it(lake: Path) -> None:
+    LocalStore(lake).create("a/b", b"")
+    disk = RecordingDisk(lake)
+    store = LocalStore(lake, disk)
+    store.delete("a/b")
+    store.delete("a/b")
+    assert disk.operations == [Unlink("a/b"), SyncDirectory("a"), SyncDirectory("a")]
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3, 4, 5])
+def test_a_failed_sync_ends_the_process_at_once(lake: Path, nth: int) -> None:
+    """Two directories, the file, and the two directories again are synced, in this order."""
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(lake), str(nth)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 3
+    assert run.stdout.splitlines() == ["fsync"] * nth, "no second try, and nothing after it"
+    assert run.stderr.count("\n") == 1
+    assert run.stderr.startswith("DURABILITY_LOST: ")
+
+
+def test_the_script_that_fails_syncs_can_also_succeed(lake: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(lake), "6"], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout.splitlines()) == (0, ["fsync"] * 5 + ["went on"])
+
+
+@pytest.mark.parametrize("call", ["sync_file", "sync_directory"])
+def test_a_disk_that_lost_durability_never_syncs_again(lake: Path, call: str) -> None:
+    disk = FaultDisk([DiskFault(call, error=errno.EIO)])
+    store = LocalStore(lake, disk)
+    for _ in range(2):
+        with pytest.raises(DurabilityLost):
+            store.create("a/b", b"content")
+    assert disk.unmet() == []
+    LocalStore(lake).create("a/b", b"other")
+    assert LocalStore(lake).read("a/b") == b"other", "the name was never given"
+
+
+class SweepingDisk(Disk):
+    """A disk on which somebody sweeps just before each of the first links."""
+
+    def __init__(self, sweeps: int) -> None:
+        super().__init__()
+        self.sweeps = sweeps
+
+    def link(self, source: str, target: str) -> None:
+        if self.sweeps:
+            self.sweeps -= 1
+            self.unlink(source)
+        super().link(source, target)
+
+
+@pytest.mark.parametrize(("sweeps", "lands"), [(1, True), (2, True), (3, False)])
+def test_a_temporary_file_that_was_swept_is_written_again(
+    lake: Path, sweeps: int, lands: bool
+) -> None:
+    store = LocalStore(lake, SweepingDisk(sweeps))
+    if lands:
+        assert store.create("a", b"content") is True
+        assert store.read("a") == b"content"
+    else:
+        with pytest.raises(StoreUnavailable):
+            store.create("a", b"content")
+        assert store.list_after("") == []
+
+
+@pytest.mark.parametrize("performed", [False, True])
+def test_an_error_of_the_link_itself_is_looked_at(lake: Path, performed: bool) -> None:
+    disk = FaultDisk([DiskFault("link", error=errno.EIO, performed=performed)])
+    store = LocalStore(lake, disk)
+    if performed:
+        assert store.create("a", b"content") is True
+    else:
+        with pytest.raises(OutcomeUnknown):
+            store.create("a", b"content")
+    assert list((lake / "_penstock/tmp").iterdir()) == []
+
+
+class CrowdedDisk(Disk):
+    """A disk of a process that has too many files open to open a directory."""
+
+    def sync_directory(self, path: str) -> None:
+        if path.endswith("/data"):
+            raise OSError(errno.EMFILE, "Too many open files", path)
+        super().sync_directory(path)
+
+
+def test_a_name_that_could_not_be_synced_is_unknown_and_not_refused(lake: Path) -> None:
+    store = LocalStore(lake, CrowdedDisk())
+    with pytest.raises(OutcomeUnknown):
+        store.create("data/a", b"content")
+    handle = stage(store, "data/b", b"rows")
+    with pytest.raises(OutcomeUnknown):
+        store.publish(handle)
+    assert LocalStore(lake).look(handle).staged, "the source is kept until the name is durable"
+
+
+def test_two_file_systems_are_refused(lake: Path) -> None:
+    handle = stage(LocalStore(lake), FINAL, b"rows")
+    store = LocalStore(lake, FaultDisk([DiskFault("link", errno.EXDEV, nth=n) for n in (1, 2)]))
+    with pytest.raises(StoreUnfit, match="one file system"):
+        store.create("a", b"")
+    with pytest.raises(StoreUnfit, match="one file system"):
+        store.publish(handle)
+    assert LocalStore(lake).look(handle).staged
+
+
+def test_a_staged_file_of_which_a_write_failed_is_never_finished(lake: Path) -> None:
+    disk = FaultDisk([DiskFault("append", error=errno.ENOSPC, kept_bytes=1)])
+    store = LocalStore(lake, disk)
+    writer = store.open_staged(FINAL, StagingSpot(STAGING, "0-1", "t0"))
+    with pytest.raises(StoreUnavailable, match="No space left"):
+        writer.write(b"rows")
+    for attempt in (lambda: writer.write(b"more"), writer.finish):
+        with pytest.raises(StoreUnavailable, match="an earlier write to it failed"):
+            attempt()
+    writer.abandon()
+    assert store.list_staged(STAGING) == []
+
+
+@pytest.mark.parametrize("call", ["link", "sync_file", "sync_directory"])
+def test_the_probe_refuses_a_disk_without_links_or_syncs(lake: Path, call: str) -> None:
+    store = LocalStore(lake, FaultDisk([DiskFault(call, error=errno.EPERM)]))
+    with pytest.raises(StoreUnfit):
+        store.probe("scratch")
+    assert list(lake.iterdir()) == []
+
+
+class OverwritingDisk(Disk):
+    """A disk whose links replace what is there."""
+
+    def link(self, source: str, target: str) -> None:
+        Path(target).unlink(missing_ok=True)
+        super().link(source, target)
+
+
+def test_the_probe_refuses_a_disk_that_overwrites(lake: Path) -> None:
+    with pytest.raises(StoreUnfit, match="refuse a link over a file"):
+        LocalStore(lake, OverwritingDisk()).probe("scratch")
+    assert list(lake.iterdir()) == []
+
+
+def test_nothing_in_the_stores_renames() -> None:
+    """A rename overwrites, so it cannot be part of a write that happens once."""
+    names = ("os.rename", "os.renames", "os.replace", "shutil.move", "pathlib.Path.rename")
+    for module in sorted((Path(penstock.__file__).parent / "store").glob("*.py")):
+        tree = ast.parse(module.read_text(encoding="utf-8"))
+        used = [use.name for use in uses(tree)]
+        assert not [use for use in used if any(reaches(use, name) for name in names)], module
+        assert "rename" not in {use.rpartition(".")[2] for use in used}, module
+
+
+def faults_at_each_call(lake: Path, error: int | None, performed: bool) -> list[DiskFault]:
+    """One fault for each call that a create on this lake makes."""
+    disk = FaultDisk([])
+    LocalStore(lake, disk).create("a/b/c", b"content")
+    counts: dict[str, int] = {}
+    found = []
+    for call, _ in disk.calls:
+        counts[call] = counts.get(call, 0) + 1
+        found.append(DiskFault(call, error, nth=counts[call], performed=performed, kept_bytes=3))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("error", "performed"),
+    [
+        (errno.ENOSPC, False),
+        (errno.EACCES, False),
+        (errno.EIO, False),
+        (errno.EIO, True),
+        (None, False),
+        (None, True),
+    ],
+)
+def test_a_failure_or_a_death_at_any_call_leaves_all_or_nothing(
+    tmp_path: Path, error: int | None, performed: bool
+) -> None:
+    """Goal: no partial object, and a later create works. Method: hit each call of a create once.
+
+    An append that fails or dies leaves three bytes in its file, or all of them.
+    """
+    (tmp_path / "clean").mkdir()
+    faults = faults_at_each_call(tmp_path / "clean", error, performed)
+    assert len(faults) > 15
+    for number, fault in enumerate(faults):
+        lake = tmp_path / str(number)
+        lake.mkdir()
+        outcome: bool | None = None
+        try:
+            outcome = LocalStore(lake, FaultDisk([fault])).create("a/b/c", b"content")
+        except (StoreUnavailable, OutcomeUnknown, DurabilityLost, Died) as ended:
+            if isinstance(ended, StoreUnavailable):
+                assert not (lake / "a/b/c").exists(), fault
+        after = LocalStore(lake)
+        assert after.read("a/b/c") in ({b"content"} if outcome else {b"content", None}), fault
+        assert after.list_after("") in ([], ["a/b/c"])
+        after.create("a/b/c", b"content")
+        assert after.read("a/b/c") == b"content"
+
+
+def test_a_death_at_any_call_of_a_publish_is_finished_by_the_next(tmp_path: Path) -> None:
+    for performed in (False, True):
+        number = 0
+        while True:
+            number += 1
+            lake = tmp_path / f"{performed}-{number}"
+            lake.mkdir()
+            handle = stage(LocalStore(lake), FINAL, b"rows")
+            disk = NthCallKills(number, performed)
+            try:
+                LocalStore(lake, disk).publish(handle)
+            except Died:
+                LocalStore(lake).publish(handle)
+            assert LocalStore(lake).look(handle).is_done
+            assert LocalStore(lake).list_after("") == [FINAL]
+            if disk.left > 0:
+                break
+        assert number > 15
+
+
+class NthCallKills(FaultDisk):
+    """A disk whose process dies at its nth call, whatever call that is."""
+
+    def __init__(self, nth: int, performed: bool) -> None:
+        self.left = nth
+        calls = ["link", "make_directory", "status", "sync_directory", "unlink"]
+        super().__init__(
+            [DiskFault(call, place=self.is_the_one, performed=performed) for call in calls]
+        )
+
+    def is_the_one(self, _path: str) -> bool:
+        self.left -= 1
+        return self.left == 0

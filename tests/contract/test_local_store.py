@@ -1,0 +1,242 @@
+"""The local store keeps the contract, and what only a local disk can break."""
+
+import os
+import pickle
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
+from penstock.model.outcome import FinalState, Sighting
+from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.store.local import LocalStore
+from penstock.testing.contract import StoreContract
+from penstock.testing.contract_staged import FINAL, STAGING, stage
+from penstock.testing.disks import DiskFault
+from penstock.testing.faults import Died, FaultDisk
+
+
+class TestLocalStore(StoreContract):
+    """The contract on a real directory, with two clients."""
+
+    @pytest.fixture
+    def store(self, lake: Path) -> LocalStore:
+        self.tells_twins_apart = _tells_twins_apart(lake)
+        return LocalStore(lake)
+
+    @pytest.fixture
+    def second_store(self, lake: Path) -> LocalStore:
+        return LocalStore(lake)
+
+
+def _tells_twins_apart(directory: Path) -> bool:
+    """False on the usual disk of a Mac, which takes `Case` and `case` for one name."""
+    (directory / "Twin").touch()
+    is_apart = not (directory / "tWIN").exists()
+    (directory / "Twin").unlink()
+    return is_apart
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    path = tmp_path / "lake"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def store(lake: Path) -> LocalStore:
+    return LocalStore(lake)
+
+
+def names_below(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+def test_the_probe_leaves_no_directory_either(store: LocalStore, lake: Path) -> None:
+    store.probe("deep/scratch")
+    assert names_below(lake) == []
+    store.create("deep/a", b"")
+    before = names_below(lake)
+    store.probe("deep/scratch")
+    assert names_below(lake) == before
+
+
+def test_only_the_root_pickles(store: LocalStore) -> None:
+    store.create("a", b"a")
+    copy = pickle.loads(pickle.dumps(store))
+    assert copy.root == store.root
+    assert copy.read("a") == b"a"
+
+
+def test_the_root_may_be_a_link_and_is_resolved_once(lake: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(lake)
+    store = LocalStore(tmp_path / "link")
+    (tmp_path / "link").unlink()
+    assert store.create("a", b"a") is True
+    assert (lake / "a").read_bytes() == b"a"
+
+
+def test_a_missing_root_is_made_but_not_the_way_to_it(tmp_path: Path) -> None:
+    assert LocalStore(tmp_path / "new").create("a", b"a") is True
+    nowhere = LocalStore(tmp_path / "no" / "where")
+    assert nowhere.read("a") is None
+    assert nowhere.list_after("") == []
+    with pytest.raises(StoreUnavailable, match="where' there"):
+        nowhere.create("a", b"a")
+
+
+def test_the_directory_of_temporary_files_holds_no_objects(store: LocalStore, lake: Path) -> None:
+    with pytest.raises(BadKey):
+        store.create("_penstock/tmp/a", b"")
+    (lake / "_penstock" / "tmp").mkdir(parents=True)
+    (lake / "_penstock" / "tmp" / "torn").write_bytes(b"half a fi")
+    store.create("_penstock/tm", b"")
+    store.create("_penstock/tmp-not", b"")
+    assert store.list_after("") == ["_penstock/tm", "_penstock/tmp-not"]
+    assert store.list_after("_penstock/tmp") == []
+
+
+def test_a_torn_temporary_file_is_ignored_and_swept_after_an_hour(lake: Path) -> None:
+    now_s = 1_700_000_000.0
+    store = LocalStore(lake, clock=lambda: now_s)
+    store.create("a", b"a")
+    old, young = lake / "_penstock/tmp/old", lake / "_penstock/tmp/young"
+    for path, age_s in ((old, 3601), (young, 3599)):
+        path.write_bytes(b"half a fi")
+        os.utime(path, (now_s - age_s, now_s - age_s))
+    assert store.sweep() == 1
+    assert store.sweep() == 0
+    assert not old.exists()
+    assert young.exists()
+    assert store.list_after("") == ["a"]
+
+
+def test_a_sweep_of_a_new_lake_finds_nothing(store: LocalStore) -> None:
+    assert store.sweep() == 0
+
+
+def test_a_handle_of_another_kind_of_store_is_refused(store: LocalStore) -> None:
+    handle = StagedHandle("s3", "staging/0-1/t0.staged", "data/a", 1, "sha256:00")
+    with pytest.raises(StoreUnfit):
+        store.publish(handle)
+    with pytest.raises(StoreUnfit):
+        store.look(handle)
+
+
+def test_an_attempt_cannot_write_over_another(store: LocalStore) -> None:
+    handle = stage(store, FINAL, b"rows")
+    with pytest.raises(StoreUnavailable, match="File exists"):
+        stage(store, FINAL, b"other rows")
+    store.publish(handle)
+    assert store.read(FINAL) == b"rows"
+
+
+def test_a_publisher_that_died_after_the_link_is_finished_by_the_next(lake: Path) -> None:
+    handle = stage(LocalStore(lake), FINAL, b"rows")
+    dying = LocalStore(lake, FaultDisk([DiskFault("unlink", place="*.staged")]))
+    with pytest.raises(Died):
+        dying.publish(handle)
+    store = LocalStore(lake)
+    assert store.look(handle) == Sighting(final=FinalState.OURS, staged=True)
+    store.publish(handle)
+    assert store.look(handle).is_done
+    assert store.read(FINAL) == b"rows"
+
+
+@pytest.mark.parametrize("torn", [b"", b"row", b"rows and more"])
+def test_a_torn_staged_file_counts_as_gone_and_is_kept(
+    store: LocalStore, lake: Path, torn: bytes
+) -> None:
+    handle = stage(store, FINAL, b"rows")
+    (lake / handle.staged).write_bytes(torn)
+    assert store.look(handle).is_lost
+    with pytest.raises(StagedGone):
+        store.publish(handle)
+    assert (lake / handle.staged).read_bytes() == torn
+    assert not (lake / FINAL).exists()
+
+
+def test_a_directory_at_the_final_name_is_foreign(store: LocalStore, lake: Path) -> None:
+    handle = stage(store, FINAL, b"rows")
+    (lake / FINAL).mkdir(parents=True)
+    assert store.look(handle).final is FinalState.FOREIGN
+    with pytest.raises(ForeignFile, match="not a regular file"):
+        store.publish(handle)
+
+
+def test_a_window_directory_is_removed_with_its_last_attempt(store: LocalStore, lake: Path) -> None:
+    stage(store, FINAL, b"rows", "t0")
+    stage(store, FINAL, b"rows", "t1")
+    first, second = store.list_staged(STAGING)
+    store.discard(first)
+    assert (lake / STAGING / "0-1").is_dir()
+    store.discard(second)
+    assert not (lake / STAGING / "0-1").exists()
+    assert stage(store, FINAL, b"rows").size_bytes == 4
+
+
+def test_discard_takes_only_staged_files(store: LocalStore) -> None:
+    store.create("data/a", b"a")
+    handle = stage(store, FINAL, b"rows")
+    store.publish(handle)
+    for place in ("data/a", FINAL):
+        with pytest.raises(BadKey):
+            store.discard(StagedRef(place=place, window="0-1"))
+    assert store.list_after("") == ["data/a", FINAL]
+
+
+def test_a_file_that_was_discarded_under_its_writer_is_not_finished(store: LocalStore) -> None:
+    writer = store.open_staged(FINAL, StagingSpot(STAGING, "0-1", "t0"))
+    writer.write(b"rows")
+    for ref in store.list_staged(STAGING):
+        store.discard(ref)
+    with pytest.raises(StoreUnavailable, match="discarded while"):
+        writer.finish()
+
+
+def test_strangers_in_staging_are_not_staged_files(store: LocalStore, lake: Path) -> None:
+    stage(store, FINAL, b"rows")
+    (lake / STAGING / "top.staged").touch()
+    (lake / STAGING / "0-1" / "notes.txt").touch()
+    (lake / STAGING / "0-1" / "deep").mkdir()
+    (lake / STAGING / "0-1" / "deep" / "t9.staged").touch()
+    (lake / STAGING / "0-1" / "dir.staged").mkdir()
+    assert [ref.place for ref in store.list_staged(STAGING)] == [f"{STAGING}/0-1/t0.staged"]
+
+
+def test_what_is_no_file_is_neither_listed_nor_read(store: LocalStore, lake: Path) -> None:
+    store.create("data/a", b"a")
+    os.mkfifo(lake / "data" / "pipe")
+    (lake / "data" / "link").symlink_to("a")
+    (lake / "data" / "dangling").symlink_to("nowhere")
+    with suppress(OSError):  # some disks refuse a name that is not UTF-8
+        Path(os.fsdecode(os.fsencode(lake / "data") + b"/\xff\xfe")).touch()
+    assert store.list_after("data") == ["data/a"]
+    for name in ("pipe", "link", "dangling"):
+        with pytest.raises(StoreUnavailable):
+            store.read(f"data/{name}")
+        with pytest.raises(StoreUnavailable):
+            store.head(f"data/{name}")
+        with pytest.raises(StoreUnavailable):
+            store.create(f"data/{name}", b"")
+
+
+def test_a_staged_writer_is_a_file(store: LocalStore) -> None:
+    writer = store.open_staged(FINAL, StagingSpot(STAGING, "0-1", "t0"))
+    assert writer.writable()
+    assert not writer.readable()
+    assert not writer.seekable()
+    assert writer.write(memoryview(b"ro")) == 2
+    assert writer.write(bytearray(b"ws")) == 2
+    writer.flush()
+    assert writer.tell() == 4
+    writer.close()
+    with pytest.raises(ValueError, match="closed"):
+        writer.write(b"more")
+    handle = writer.finish()
+    assert writer.finish() is handle
+    assert writer.closed
+    store.publish(handle)
+    assert store.read(FINAL) == b"rows"

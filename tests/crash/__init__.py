@@ -1,0 +1,1 @@
+"""What a crash leaves behind, and what is made of it."""

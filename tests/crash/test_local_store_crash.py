@@ -1,0 +1,135 @@
+"""Whatever a power cut leaves of the local store's work is whole, and what returned is there."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from penstock.model.outcome import FinalState
+from penstock.model.staged import StagedHandle
+from penstock.store.local import LocalStore
+from penstock.testing.contract_staged import FINAL, STAGING, discard_all, stage
+from penstock.testing.crash_states import CrashState, crash_states, materialise
+from penstock.testing.disks import RecordingDisk
+
+TEMPORARY = ("_penstock/tmp",)
+
+
+def test_an_object_is_whole_or_absent_and_there_once_its_create_has_returned(
+    tmp_path: Path,
+) -> None:
+    disk = RecordingDisk(tmp_path / "lake")
+    store = LocalStore(tmp_path / "lake", disk)
+    contents = {"journal/0": b"bind", "journal/1": b"claim", "a/b/c/d": b"deep"}
+    returned: dict[str, int] = {}
+    for key, data in contents.items():
+        store.create(key, data)
+        returned[key] = len(disk.operations)
+    count = 0
+    for state in crash_states(disk.operations):
+        count += 1
+        for key, data in contents.items():
+            if key in state.files:
+                assert state.read(key) == data, state.description
+            else:
+                # The unlink of the temporary file comes last, and does not matter.
+                assert state.done < returned[key] - 1, state.description
+    assert count > 100
+
+
+def test_what_another_left_unsynced_lasts_once_we_were_told_that_it_is_there(
+    tmp_path: Path,
+) -> None:
+    """Goal: False means durably there. Method: two processes, of which the first never syncs."""
+    disk = LazyDisk(tmp_path / "lake")
+    lazy = LocalStore(tmp_path / "lake", disk)
+    lazy.create("a/b", b"first")
+    disk.is_lazy = False
+    assert LocalStore(tmp_path / "lake", disk).create("a/b", b"second") is False
+    total = len(disk.operations)
+    for state in crash_states(disk.operations):
+        if state.done == total:
+            assert state.read("a/b") == b"first"
+
+
+class LazyDisk(RecordingDisk):
+    """Of a process that is killed after each link, before it syncs the directory."""
+
+    is_lazy = True
+
+    def sync_directory(self, path: str) -> None:
+        if not self.is_lazy:
+            super().sync_directory(path)
+
+
+def publish(store: LocalStore, handle: StagedHandle) -> None:
+    store.publish(handle)
+
+
+def discard(store: LocalStore, _handle: StagedHandle) -> None:
+    discard_all(store)
+
+
+def states_of(
+    lake: Path, act: Callable[[LocalStore, StagedHandle], None]
+) -> tuple[StagedHandle, int, int, list[CrashState]]:
+    """Stage a file, then act; also how many operations were done after each of the two."""
+    disk = RecordingDisk(lake)
+    store = LocalStore(lake, disk)
+    handle = stage(store, FINAL, b"rows")
+    staged = len(disk.operations)
+    act(store, handle)
+    states = list(crash_states(disk.operations, quiet=TEMPORARY))
+    return handle, staged, len(disk.operations), states
+
+
+def test_a_file_with_a_handle_is_staged_or_published_in_every_state(tmp_path: Path) -> None:
+    """Goal: a decided file is never lost. Method: the power goes anywhere in the publish."""
+    handle, staged, total, states = states_of(tmp_path / "lake", publish)
+    assert len(states) > 20
+    for number, state in enumerate(states):
+        for path in (handle.staged, FINAL):
+            if path in state.files and state.done >= staged:
+                assert state.read(path) == b"rows", state.description
+        if state.done >= staged:
+            assert handle.staged in state.files or FINAL in state.files, state.description
+        if state.done == total:
+            assert FINAL in state.files, state.description
+            assert handle.staged not in state.files, state.description
+        if state.done >= staged:
+            _publish_after_the_crash(tmp_path / str(number), state, handle)
+
+
+def _publish_after_the_crash(directory: Path, state: CrashState, handle: StagedHandle) -> None:
+    directory.mkdir()
+    materialise(state, directory)
+    store = LocalStore(directory)
+    store.publish(handle)
+    assert store.look(handle).is_done, state.description
+    assert store.read(FINAL) == b"rows"
+
+
+def test_a_discarded_file_stays_gone_once_the_discard_has_returned(tmp_path: Path) -> None:
+    handle, _, total, states = states_of(tmp_path / "lake", discard)
+    for state in states:
+        if state.done == total:
+            assert handle.staged not in state.files, state.description
+
+
+def test_what_was_seen_as_done_stays_done(tmp_path: Path) -> None:
+    """Goal: a look that says done outlives a power cut. Method: the publisher never synced."""
+    disk = LazyDisk(tmp_path / "lake")
+    disk.is_lazy = False
+    store = LocalStore(tmp_path / "lake", disk)
+    handle = stage(store, FINAL, b"rows")
+    disk.is_lazy = True
+    store.publish(handle)
+    disk.is_lazy = False
+    assert LocalStore(tmp_path / "lake", disk).look(handle).is_done
+    total = len(disk.operations)
+    last = [s for s in crash_states(disk.operations, quiet=TEMPORARY) if s.done == total]
+    for number, state in enumerate(last):
+        (tmp_path / str(number)).mkdir()
+        materialise(state, tmp_path / str(number))
+        sighting = LocalStore(tmp_path / str(number)).look(handle)
+        assert sighting.final is FinalState.OURS, state.description
+        assert not sighting.staged, state.description
+    assert LocalStore(tmp_path / "lake").list_staged(STAGING) == []

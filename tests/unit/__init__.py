@@ -1,0 +1,1 @@
+"""Small tests without a JVM, a network or a wait."""
