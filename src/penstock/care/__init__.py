@@ -1,0 +1,1 @@
+"""Commands that look after a lake, also beside a live owner: seek, replay, compact, clean."""

@@ -1,0 +1,38 @@
+"""Cleaning: staged leftovers of dead epochs. Claims nothing, decides nothing, runs at any time."""
+
+from penstock.journal.journal import Journal
+from penstock.journal.state import JournalState
+from penstock.model.names import epoch_of
+from penstock.model.staged import StagedRef
+
+
+def clean(journal: Journal) -> int:
+    """Remove what nobody can refer to any more; returns how many staged files that were.
+
+    A decision that names staged files of an older epoch must already be in the journal, because
+    its owner is fenced: so whatever the fold does not show as undone is garbage. The newest
+    epoch is spared whole, since its owner may have staged and not decided yet.
+    """
+    state = journal.open().state
+    removed = 0
+    for ref in list(journal.store.list_staged(journal.layout.staging)):
+        if is_garbage(state, ref):
+            journal.store.discard(ref)
+            removed += 1
+    journal.store.sweep()
+    return removed
+
+
+def is_garbage(state: JournalState, ref: StagedRef) -> bool:
+    """True for staging of a dead epoch that no undone or parked entry needs."""
+    return is_of_dead_epoch(state, ref) and not is_referenced(state, ref)
+
+
+def is_of_dead_epoch(state: JournalState, ref: StagedRef) -> bool:
+    """True when the epoch that staged it has been fenced by a newer claim."""
+    return epoch_of(ref.window) < state.epoch
+
+
+def is_referenced(state: JournalState, ref: StagedRef) -> bool:
+    """True when it was staged for an entry that still has groups to publish."""
+    return any(undone.window == ref.window for undone in state.undone.values())

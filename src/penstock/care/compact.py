@@ -1,0 +1,70 @@
+"""Compaction: files of done windows rewritten into fewer, with the same rows."""
+
+from collections.abc import Callable
+
+from penstock.care.beside import decide_beside
+from penstock.errors import EntryRefused
+from penstock.journal.journal import Fold, Journal
+from penstock.model.entries import AnyBody, Compact, Retire, SealedEntry
+from penstock.model.manifest import Content, Group, ManifestFile, groups_of
+from penstock.model.surroundings import Surroundings
+from penstock.model.value import Value
+
+
+class RewriteOrder(Value, frozen=True):
+    """What to rewrite: these live files, staged under this window."""
+
+    dataset: str
+    window: str
+    staging: str
+    inputs: tuple[str, ...]
+
+
+Rewrite = Callable[[RewriteOrder], tuple[ManifestFile, ...]]
+
+
+def compact(journal: Journal, around: Surroundings, dataset: str, rewrite: Rewrite) -> SealedEntry:
+    """Rewrite a dataset's live files of done windows; refused when there are fewer than two."""
+
+    def build(fold: Fold, window: str) -> AnyBody:
+        inputs = done_files(fold, dataset)
+        if len(inputs) < 2:
+            raise EntryRefused("compaction", f"{dataset} has {len(inputs)} files to compact")
+        order = RewriteOrder(dataset, window, journal.layout.staging, inputs)
+        content = Content(files=rewrite(order), inputs=inputs)
+        groups = groups_of(content, ("publish_files", "delete_inputs"))
+        return journal.with_content(Compact(window=window, groups=groups, content=content), content)
+
+    return decide_beside(journal, around, build)
+
+
+def retire(
+    journal: Journal,
+    around: Surroundings,
+    dataset: str,
+    inputs: tuple[str, ...],
+    author: str,
+    reason: str,
+) -> SealedEntry:
+    """Remove files of done windows by a rule of retention, by name."""
+
+    def build(_fold: Fold, window: str) -> AnyBody:
+        content = Content(inputs=inputs)
+        groups = (Group(dataset, 0, 0, 0, ("delete_inputs",)),)
+        body = Retire(window=window, groups=groups, content=content, author=author, reason=reason)
+        return journal.with_content(body, content)
+
+    return decide_beside(journal, around, build)
+
+
+def done_files(fold: Fold, dataset: str) -> tuple[str, ...]:
+    """The live files of a dataset whose entries are done, in name order."""
+    if fold.inventory is None:
+        raise ValueError("compaction needs a deep fold")
+    return tuple(
+        sorted(
+            final
+            for final, live in fold.inventory.files.items()
+            if live.dataset == dataset and live.number not in fold.state.undone
+        )
+    )

@@ -1,0 +1,67 @@
+"""The way back from the quarantine: records delivered after all, or given up by name."""
+
+from collections.abc import Callable
+
+from penstock.care.beside import decide_beside
+from penstock.errors import EntryRefused
+from penstock.journal.journal import Fold, Journal
+from penstock.model.entries import AnyBody, Drop, Replay, SealedEntry
+from penstock.model.manifest import Content, ManifestFile, RecordSet, groups_of
+from penstock.model.surroundings import Surroundings
+from penstock.model.value import Value
+
+
+class DecodeOrder(Value, frozen=True):
+    """Which quarantined records to decode again, and where to stage them."""
+
+    window: str
+    staging: str
+    records: tuple[RecordSet, ...]
+
+
+Decode = Callable[[DecodeOrder], tuple[tuple[ManifestFile, ...], tuple[RecordSet, ...]]]
+
+
+def replay(journal: Journal, around: Surroundings, author: str, decode: Decode) -> SealedEntry:
+    """Deliver quarantined records once. `decode` returns the files and which records are in them.
+
+    Records that fail again are not named, stay where they are, and get no second row.
+    """
+
+    def build(fold: Fold, window: str) -> AnyBody:
+        order = DecodeOrder(window, journal.layout.staging, live_records(fold))
+        if not order.records:
+            raise EntryRefused("replay", "the quarantine is empty")
+        files, records = decode(order)
+        content = Content(files=files, records=records)
+        groups = groups_of(content, ("publish_files",))
+        body = Replay(window=window, groups=groups, content=content, author=author)
+        return journal.with_content(body, content)
+
+    return decide_beside(journal, around, build)
+
+
+def drop(
+    journal: Journal,
+    around: Surroundings,
+    records: tuple[RecordSet, ...],
+    author: str,
+    reason: str,
+) -> SealedEntry:
+    """Give quarantined records up, by name."""
+
+    def build(_fold: Fold, _window: str) -> AnyBody:
+        return Drop(content=Content(records=records), author=author, reason=reason)
+
+    return decide_beside(journal, around, build)
+
+
+def live_records(fold: Fold) -> tuple[RecordSet, ...]:
+    """Every quarantined record that nothing has consumed yet."""
+    if fold.inventory is None:
+        raise ValueError("replay needs a deep fold")
+    return tuple(
+        RecordSet(topic_id, partition, dataset, offsets)
+        for (topic_id, partition, dataset), offsets in sorted(fold.inventory.records.items())
+        if offsets.runs
+    )

@@ -1,0 +1,1 @@
+"""The window loop: recover, plan, stage, prove, decide, publish, done."""

@@ -1,0 +1,196 @@
+"""The owner of a feed: the window loop, one named call per state of a window's life.
+
+    1 recover   fold the journal, finish what is decided and not done
+    2 plan      from the watermarks and what the source has; durable `start` entries first
+    3 stage     the tasks write invisibly
+    4 prove     read = written + quarantined + filtered, by evidence
+    5 decide    append the entry: the commit point
+    6 publish   run the steps
+    7 done      leave the marker
+
+Dying anywhere is safe: the next owner begins at 1. No Spark in here; staging is handed in.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from penstock.engine.finish import Finisher
+from penstock.engine.prove import counts_of, prove
+from penstock.errors import EntryRefused, FeedHalted, StagedSetWrong
+from penstock.journal.journal import Fold, Journal
+from penstock.journal.markers import write_checkpoint
+from penstock.model.entries import SealedEntry, Start, Window
+from penstock.model.manifest import Content, groups_of
+from penstock.model.names import window_id
+from penstock.model.surroundings import Surroundings
+from penstock.model.window import Available, StagedWindow, StageOrder
+from penstock.source.plan import (
+    FirstOffset,
+    WindowPolicy,
+    check_identity,
+    check_source,
+    from_earliest,
+    new_starts,
+    plan_ranges,
+)
+
+
+class Source(Protocol):
+    """Where records come from. Called on the driver; may be called again at any time."""
+
+    def look(self) -> Available:
+        """What there is to read now, read-committed."""
+        ...
+
+    def stage(self, order: StageOrder) -> StagedWindow:
+        """Read exactly the ranges, once, and write them invisibly."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerSpec:
+    """How a feed's windows are run."""
+
+    owner: str
+    policy: WindowPolicy = field(default_factory=WindowPolicy)
+    first_offset: FirstOffset = from_earliest
+    generation: int = 0
+    park_after: int = 3
+    checkpoint_every: int = 100
+
+
+class Owner:
+    """One owner of one feed, for as long as nobody claims a newer epoch."""
+
+    def __init__(
+        self, journal: Journal, source: Source, around: Surroundings, spec: OwnerSpec
+    ) -> None:
+        self._journal = journal
+        self._source = source
+        self._around = around
+        self._spec = spec
+        self._sequence = 0
+        self._last_checkpoint = -1
+        self._windows: set[str] = set()
+        self.epoch = 0
+        self.fold = Fold.empty()
+
+    def take_over(self) -> None:
+        """Open the journal, bind it if this is the first start, and claim the next epoch."""
+        self.fold = self._journal.open()
+        self._last_checkpoint = self.fold.state.number
+        if self.fold.state.is_new:
+            self._journal.bind(self.fold, self._source.look().cluster_id)
+        self.epoch = self._journal.claim(self.fold, self._spec.owner)
+
+    def run_window(self) -> bool:
+        """One turn of the loop. False when there was nothing to read."""
+        self.recover()
+        order = self.plan()
+        if order is None:
+            return False
+        staged = self.stage(order)
+        content = self.prove(order, staged)
+        sealed = self.decide(order, staged, content)
+        if sealed is not None:
+            self.publish(sealed, content)
+        self._keep_tidy()
+        return True
+
+    def recover(self) -> None:
+        """Finish every entry that is decided and not done; parked datasets wait."""
+        self._finisher().finish_all()
+
+    def plan(self) -> StageOrder | None:
+        """The next window, or None when the source has nothing new."""
+        available = self._source.look()
+        state = self.fold.state
+        check_source(state.cluster_id, state.topics, state.watermarks(), available)
+        self._hold_starts(available)
+        ranges = plan_ranges(state.watermarks(), available, self._spec.policy, turn=state.number)
+        if not ranges:
+            return None
+        self._sequence += 1
+        window = window_id(self.epoch, self._sequence)
+        self._windows.add(window)
+        staging = self._journal.layout.staging
+        return StageOrder(self._journal.layout.feed, window, staging, ranges, self._spec.generation)
+
+    def stage(self, order: StageOrder) -> StagedWindow:
+        """Let the tasks write; a failure leaves orphans that nobody will ever see."""
+        return self._source.stage(order)
+
+    def prove(self, order: StageOrder, staged: StagedWindow) -> Content:
+        """Check the evidence, and that the source is still the one that was planned from."""
+        try:
+            content = prove(order, staged)
+            state = self.fold.state
+            check_identity(state.cluster_id, state.topics, self._source.look())
+        except (StagedSetWrong, FeedHalted):
+            self._abandon(order)
+            raise
+        return content
+
+    def decide(
+        self, order: StageOrder, staged: StagedWindow, content: Content
+    ) -> SealedEntry | None:
+        """Append the window's entry. None: the plan was overtaken (a seek, a gap); plan again."""
+        body = self._journal.with_content(
+            Window(
+                window=order.window,
+                groups=groups_of(content, ("publish_files",)),
+                content=content,
+                ranges=order.ranges,
+                counts=counts_of(content),
+                last_records=staged.last_records,
+                schemas=staged.schemas,
+                generation=order.generation,
+            ),
+            content,
+        )
+        try:
+            return self._journal.append(self.fold, body, self.epoch)
+        except EntryRefused:
+            self._abandon(order)  # known not to have landed, and it never will
+            return None
+
+    def publish(self, sealed: SealedEntry, content: Content) -> None:
+        """Make the window visible, and leave the done marker."""
+        self._finisher().finish_fresh(sealed, content)
+
+    def _finisher(self) -> Finisher:
+        park_after = self._spec.park_after
+        return Finisher(
+            self._journal, self.fold, self._around, self.epoch, self._source.stage, park_after
+        )
+
+    def _hold_starts(self, available: Available) -> None:
+        """A partition gets its first offset written down before anything is read from it."""
+        state = self.fold.state
+        starts = new_starts(state.topics, state.watermarks(), available, self._spec.first_offset)
+        if starts:
+            self._journal.append(self.fold, Start(starts), self.epoch)
+
+    def _abandon(self, order: StageOrder) -> None:
+        """Remove what this window staged; it is ours alone and was not decided."""
+        self._discard_staged_of({order.window})
+
+    def _discard_staged_of(self, windows: set[str]) -> None:
+        store = self._journal.store
+        for ref in store.list_staged(self._journal.layout.staging):
+            if ref.window in windows:
+                store.discard(ref)
+
+    def _keep_tidy(self) -> None:
+        """Now and then: a checkpoint, and away with what failed attempts left behind.
+
+        Everything staged by our windows that are done, abandoned or failed is garbage by now.
+        """
+        state = self.fold.state
+        if state.number - self._last_checkpoint < self._spec.checkpoint_every:
+            return
+        self._windows -= {undone.window for undone in state.undone.values()}
+        self._discard_staged_of(self._windows)
+        self._windows.clear()
+        write_checkpoint(self._journal.store, self._journal.layout, state)
+        self._last_checkpoint = state.number

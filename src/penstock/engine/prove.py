@@ -1,0 +1,89 @@
+"""Prove: what was staged is what was read, and what was read is what was planned. Pure."""
+
+from penstock.errors import StagedSetWrong
+from penstock.model.entries import Counts
+from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.manifest import QUARANTINE, Content, ManifestFile
+from penstock.model.ranges import OffsetRange
+from penstock.model.window import StagedWindow, StageOrder
+
+
+def prove(order: StageOrder, staged: StagedWindow) -> Content:
+    """The content of the window's entry, or `StagedSetWrong` with what does not add up."""
+    evidence = _evidence_of_all(order, staged)
+    _check_names(order, staged.files)
+    for seen in evidence:
+        _check_range(order, seen, staged.files)
+    _check_records(order, evidence, staged)
+    return Content(files=staged.files, evidence=evidence, quarantined=staged.quarantined)
+
+
+def counts_of(content: Content) -> Counts:
+    """How many records were read, and their fates."""
+    read = Evidence.total(seen.read for seen in content.evidence)
+    quarantined = Evidence.total(seen.quarantined for seen in content.evidence)
+    filtered = Evidence.total(seen.filtered for seen in content.evidence)
+    written = read.count - quarantined.count - filtered.count
+    return Counts(read.count, written, quarantined.count, filtered.count)
+
+
+def _evidence_of_all(order: StageOrder, staged: StagedWindow) -> tuple[RangeEvidence, ...]:
+    """One piece of evidence per planned range; a range without a record is evidence, too."""
+    planned = {covered: RangeEvidence.empty(covered) for covered in order.ranges}
+    seen: set[OffsetRange] = set()
+    for evidence in staged.evidence:
+        if evidence.range not in planned or evidence.range in seen:
+            raise StagedSetWrong(order.window, f"{evidence.range} was not planned, or came twice")
+        seen.add(evidence.range)
+        planned[evidence.range] = evidence
+    return tuple(planned[covered] for covered in order.ranges)
+
+
+def _check_names(order: StageOrder, files: tuple[ManifestFile, ...]) -> None:
+    finals = [file.handle.final for file in files]
+    if len(set(finals)) != len(finals):
+        raise StagedSetWrong(order.window, "two files have one final name")
+    for file in files:
+        if len(file.ranges) != 1:
+            raise StagedSetWrong(
+                order.window, f"{file.handle.final!r} names {len(file.ranges)} ranges"
+            )
+
+
+def _check_range(order: StageOrder, seen: RangeEvidence, files: tuple[ManifestFile, ...]) -> None:
+    covered = seen.range
+    if not seen.offsets.within(covered) or len(seen.offsets) != seen.read.count:
+        raise StagedSetWrong(
+            order.window, f"{covered} gave {seen.read.count} records at offsets {seen.offsets}"
+        )
+    here = [file for file in files if _lies_in(file.ranges[0], covered)]
+    written = Evidence.total(file.evidence for file in here if file.dataset != QUARANTINE)
+    refused = Evidence.total(file.evidence for file in here if file.dataset == QUARANTINE)
+    if refused != seen.quarantined:
+        raise StagedSetWrong(
+            order.window,
+            f"{covered} has {seen.quarantined.count} bad records and {refused.count} other "
+            "quarantine rows",
+        )
+    if written + seen.quarantined + seen.filtered != seen.read:
+        raise StagedSetWrong(
+            order.window,
+            f"{covered} read {seen.read.count}, wrote {written.count}, quarantined "
+            f"{seen.quarantined.count}, filtered {seen.filtered.count}, or not the same ones",
+        )
+
+
+def _lies_in(part: OffsetRange, covered: OffsetRange) -> bool:
+    return part.place == covered.place and covered.start <= part.start and part.end <= covered.end
+
+
+def _check_records(
+    order: StageOrder, evidence: tuple[RangeEvidence, ...], staged: StagedWindow
+) -> None:
+    named = sum(len(records.offsets) for records in staged.quarantined)
+    wanted = sum(seen.quarantined.count for seen in evidence)
+    if named != wanted:
+        raise StagedSetWrong(order.window, f"{wanted} bad records, and {named} of them named")
+    owned = sum(len([f for f in staged.files if _lies_in(f.ranges[0], s.range)]) for s in evidence)
+    if owned != len(staged.files):
+        raise StagedSetWrong(order.window, "a file lies outside the planned ranges")

@@ -1,0 +1,1 @@
+"""The journal: numbered entries, their fold, and the append that decides."""

@@ -1,0 +1,81 @@
+"""The fold: entries in, state out. Pure; a look-up of large contents is handed in."""
+
+from penstock.journal.state import JournalState, PartitionState, Undone
+from penstock.model.entries import (
+    Bind,
+    Claim,
+    Deciding,
+    Gap,
+    Park,
+    PartitionStart,
+    Rebind,
+    Replace,
+    SealedEntry,
+    Seek,
+    Start,
+    Unpark,
+    Window,
+)
+
+
+def apply(state: JournalState, sealed: SealedEntry) -> None:
+    """Take one entry, already judged by the rules, into the state."""
+    entry = sealed.entry
+    match entry.body:
+        case Bind() as bind:
+            state.cluster_id = bind.cluster_id
+        case Claim() as claim:
+            state.epoch, state.owner = entry.epoch, claim.owner
+        case Start() as start:
+            _start(state, start.partitions)
+        case Window() as window:
+            _cover(state, window)
+        case Gap() as gap:
+            _partition(state, gap.range.topic_id, gap.range.partition).watermark = gap.range.end
+        case Seek() as seek:
+            _partition(state, seek.topic_id, seek.partition).watermark = seek.to_offset
+        case Rebind() as rebind:
+            state.topics[rebind.topic] = rebind.new_id
+            state.partitions.setdefault(rebind.new_id, {})
+            _start(state, rebind.partitions)
+        case Park() as park:
+            state.parked[park.dataset] = park.reason
+        case Unpark() as unpark:
+            del state.parked[unpark.dataset]
+        case _:
+            pass  # kinds that move no watermark; what they deliver is taken up below
+    _take_up_groups(state, sealed)
+    state.number, state.sha256 = entry.number, sealed.sha256
+
+
+def _partition(state: JournalState, topic_id: str, partition: int) -> PartitionState:
+    return state.partitions[topic_id][partition]
+
+
+def _start(state: JournalState, starts: tuple[PartitionStart, ...]) -> None:
+    for start in starts:
+        state.topics[start.topic] = start.topic_id
+        known = state.partitions.setdefault(start.topic_id, {})
+        known[start.partition] = PartitionState(start.topic, start.offset)
+
+
+def _cover(state: JournalState, window: Window) -> None:
+    for covered in window.ranges:
+        known = _partition(state, covered.topic_id, covered.partition)
+        known.watermark = known.floor = covered.end
+    for last in window.last_records:
+        known = _partition(state, last.topic_id, last.partition)
+        known.last_offset, known.last_hash = last.offset, last.content_hash
+    state.schemas.update(window.schemas)
+
+
+def _take_up_groups(state: JournalState, sealed: SealedEntry) -> None:
+    """A deciding entry has work to do until markers prove otherwise."""
+    body = sealed.body
+    if not isinstance(body, Deciding):
+        return
+    if isinstance(body, Replace):
+        state.undone[body.number].replaced_by.append(sealed.number)
+    elif body.groups:
+        names = [group.dataset for group in body.groups]
+        state.undone[sealed.number] = Undone(sealed.number, sealed.sha256, body.window, names)

@@ -1,0 +1,30 @@
+"""The lake's own identity, so that a journal copied to another lake is noticed."""
+
+import msgspec
+
+from penstock.errors import EntryDamaged
+from penstock.model.surroundings import Surroundings
+from penstock.model.value import Value
+from penstock.store.protocol import Store
+from penstock.store.surely import create_surely
+
+LAKE_KEY = "_penstock/lake.json"
+
+
+class LakeIdentity(Value, frozen=True):
+    """A word made once, when the lake was first used."""
+
+    format: int
+    id: str
+
+
+def lake_identity(store: Store, around: Surroundings) -> str:
+    """The lake's id; the first to ask makes it. Safe to race."""
+    found = store.read(LAKE_KEY)
+    if found is None:
+        mine = msgspec.json.encode(LakeIdentity(1, around.nonce()))
+        found = create_surely(store, LAKE_KEY, mine) or mine
+    try:
+        return msgspec.json.decode(found, type=LakeIdentity).id
+    except msgspec.MsgspecError as error:
+        raise EntryDamaged(LAKE_KEY, f"it is no lake identity: {error}") from error

@@ -1,0 +1,89 @@
+"""Where everything of a feed lies in the lake."""
+
+import re
+
+from penstock.model.value import Value
+
+SHARD = 10_000  # entries per directory, so that no listing grows with the journal's age
+_NUMBER = re.compile(r"(\d{20})(?:\.json)?$")
+
+
+def number_in(component: str) -> int | None:
+    """The number in an entry's, marker's or checkpoint's name; None for strangers."""
+    found = _NUMBER.fullmatch(component)
+    return int(found[1]) if found else None
+
+
+class Layout(Value, frozen=True):
+    """The keys of one feed. A rebuilt journal (incarnation 2 and up) lies beside the old one."""
+
+    feed: str
+    incarnation: int = 1
+
+    def _home(self, room: str) -> str:
+        suffix = "" if self.incarnation == 1 else f"-{self.incarnation}"
+        return f"_penstock/{self.feed}/{room}{suffix}"
+
+    @property
+    def journal(self) -> str:
+        """The directory of the entries."""
+        return self._home("journal")
+
+    @property
+    def done(self) -> str:
+        """The directory of the done markers."""
+        return self._home("done")
+
+    @property
+    def checkpoints(self) -> str:
+        """The directory of the checkpoints."""
+        return self._home("checkpoints")
+
+    @property
+    def manifests(self) -> str:
+        """The directory of the manifest objects of large entries."""
+        return self._home("manifests")
+
+    @property
+    def staging(self) -> str:
+        """The prefix under which tasks write invisibly."""
+        return self._home("staging")
+
+    @property
+    def tails(self) -> str:
+        """Tail marks lie with the data, so that a backup of one betrays a loss of the other."""
+        suffix = "" if self.incarnation == 1 else f"-{self.incarnation}"
+        return f"{self.feed}/_tail{suffix}"
+
+    @property
+    def data(self) -> str:
+        """The directory of the feed's datasets."""
+        return self.feed
+
+    def shard(self, room: str, number: int) -> str:
+        """The directory in `room` (journal or done) that holds a number."""
+        return f"{room}/{number // SHARD}"
+
+    def entry(self, number: int) -> str:
+        """The key of an entry."""
+        return f"{self.shard(self.journal, number)}/{number:020}.json"
+
+    def marker(self, number: int) -> str:
+        """The key of the done marker of an entry."""
+        return f"{self.shard(self.done, number)}/{number:020}.json"
+
+    def group_marker(self, number: int, dataset: str) -> str:
+        """The key of the marker of one dataset's group that was done later than the rest."""
+        return f"{self.shard(self.done, number)}/{number:020}/{dataset}.json"
+
+    def checkpoint(self, number: int) -> str:
+        """The key of the checkpoint of the fold up to and including an entry."""
+        return f"{self.checkpoints}/{number:020}.json"
+
+    def tail(self, number: int) -> str:
+        """The key of a tail mark."""
+        return f"{self.tails}/{number:020}.json"
+
+    def manifest(self, window: str) -> str:
+        """The key of a window's manifest object."""
+        return f"{self.manifests}/{window}.json"

@@ -1,0 +1,72 @@
+"""The opening state: what an owner must know to go on. Folded from entries, never written ahead.
+
+It holds no file list, so it stays small however old the journal is; `inventory` has the files.
+"""
+
+import msgspec
+
+from penstock.model.entries import GENESIS
+from penstock.model.ranges import TopicPartition
+
+
+class PartitionState(msgspec.Struct, forbid_unknown_fields=True):
+    """How far one partition is decided.
+
+    `watermark` is the next offset to read. `floor` is the lowest offset that a seek may go back
+    to: everything below it was delivered, or lies between delivered offsets.
+    """
+
+    topic: str
+    watermark: int
+    floor: int = 0
+    last_offset: int = -1
+    last_hash: int = 0
+
+
+class Undone(msgspec.Struct, forbid_unknown_fields=True):
+    """A decided entry with groups whose steps are not all proven."""
+
+    number: int
+    sha256: str
+    window: str
+    groups: list[str]
+    replaced_by: list[int] = []
+
+
+class JournalState(msgspec.Struct, forbid_unknown_fields=True):
+    """The fold of the entries 0 to `number`."""
+
+    number: int = -1
+    sha256: str = GENESIS
+    cluster_id: str = ""
+    epoch: int = 0
+    owner: str = ""
+    topics: dict[str, str] = {}
+    partitions: dict[str, dict[int, PartitionState]] = {}
+    schemas: dict[str, int] = {}
+    parked: dict[str, str] = {}
+    undone: dict[int, Undone] = {}
+
+    @property
+    def is_new(self) -> bool:
+        """True when there is no journal yet."""
+        return self.number < 0
+
+    def partition(self, place: TopicPartition) -> PartitionState | None:
+        """What is known of a partition; None before its `start` entry."""
+        return self.partitions.get(place.topic_id, {}).get(place.partition)
+
+    def watermarks(self) -> dict[TopicPartition, int]:
+        """The next offset to read of every partition of the topics as they are bound now."""
+        return {
+            TopicPartition(topic_id, partition): known.watermark
+            for topic_id in self.topics.values()
+            for partition, known in self.partitions.get(topic_id, {}).items()
+        }
+
+    def open_groups(self, number: int) -> tuple[str, ...]:
+        """The groups of an undone entry that may be worked on: all but the parked ones."""
+        undone = self.undone.get(number)
+        if undone is None:
+            return ()
+        return tuple(name for name in undone.groups if name not in self.parked)

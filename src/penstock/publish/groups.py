@@ -1,0 +1,64 @@
+"""Publishing an entry's groups: all steps of a dataset, one dataset after the other."""
+
+from collections.abc import Iterator
+
+from penstock.journal.journal import Fold, Journal
+from penstock.journal.markers import Marker, create_marker
+from penstock.model.entries import Deciding, Replace, SealedEntry
+from penstock.model.manifest import Content, Group
+from penstock.publish.steps import DeleteInput, PublishFile, Step, finish_step
+from penstock.store.protocol import Store
+
+
+def load_content(journal: Journal, fold: Fold, sealed: SealedEntry) -> Content:
+    """What an undone entry delivers now: its own files, or those that replaced lost ones."""
+    content = journal.content_of(sealed.body)
+    undone = fold.state.undone.get(sealed.number)
+    for number in undone.replaced_by if undone is not None else ():
+        replacing = journal.read(number)
+        if replacing is not None and isinstance(replacing.body, Replace):
+            content = with_replaced(content, journal.content_of(replacing.body))
+    return content
+
+
+def with_replaced(content: Content, replacing: Content) -> Content:
+    """The content with files exchanged for those of the same final name."""
+    anew = {file.handle.final: file for file in replacing.files}
+    return Content(
+        files=tuple(anew.get(file.handle.final, file) for file in content.files),
+        evidence=content.evidence,
+        quarantined=content.quarantined,
+        inputs=content.inputs,
+        records=content.records,
+    )
+
+
+def leave_tail_mark(journal: Journal, sealed: SealedEntry) -> None:
+    """Before anything of an entry becomes visible, leave a mark beside the data that names it."""
+    mark = Marker(sealed.number, sealed.sha256)
+    create_marker(journal.store, journal.layout.tail(sealed.number), mark)
+
+
+def publish_group(store: Store, group: Group, content: Content, *, fresh: bool = False) -> None:
+    """Run a group's frozen list of steps to the end, in its order."""
+    for step in steps_of(store, group, content):
+        finish_step(step, fresh=fresh)
+
+
+def steps_of(store: Store, group: Group, content: Content) -> Iterator[Step]:
+    """The single steps of a group. Inputs go only after everything that replaces them is there."""
+    for kind in group.steps:
+        if kind == "publish_files":
+            for file in content.files:
+                if file.dataset == group.dataset:
+                    yield PublishFile(store, file.handle)
+        else:
+            for final in content.inputs:
+                yield DeleteInput(store, final)
+
+
+def groups_named(sealed: SealedEntry, names: tuple[str, ...]) -> list[Group]:
+    """The groups of an entry that are asked for."""
+    if not isinstance(sealed.body, Deciding):
+        return []
+    return [group for group in sealed.body.groups if group.dataset in names]

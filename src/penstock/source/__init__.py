@@ -1,0 +1,1 @@
+"""Where records come from, and which of them the next window reads."""

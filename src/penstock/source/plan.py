@@ -1,0 +1,123 @@
+"""Planning: from watermarks and what Kafka has to the ranges of the next window. Pure."""
+
+from collections.abc import Callable, Mapping
+
+from penstock.errors import ClusterChanged, GapFound, LogWentBack, TopicMissing, TopicReplaced
+from penstock.model.entries import PartitionStart
+from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.value import Value
+from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+
+FirstOffset = Callable[[str, int, PartitionOffsets], int]
+
+
+class WindowPolicy(Value, frozen=True):
+    """How much one window may take."""
+
+    max_records: int = 5_000_000
+
+
+def from_earliest(_topic: str, _partition: int, offsets: PartitionOffsets) -> int:
+    """The default first offset: everything there is."""
+    return offsets.earliest
+
+
+def check_source(
+    cluster_id: str,
+    bound: Mapping[str, str],
+    watermarks: Mapping[TopicPartition, int],
+    available: Available,
+) -> None:
+    """Stop when what answers is not what was read before, or when unread records are gone."""
+    check_identity(cluster_id, bound, available)
+    for topic in available.topics:
+        _check_offsets(topic, watermarks)
+
+
+def check_identity(cluster_id: str, bound: Mapping[str, str], available: Available) -> None:
+    """The cluster and every topic must still be the ones that were read before."""
+    if available.cluster_id != cluster_id:
+        raise ClusterChanged(cluster_id, available.cluster_id)
+    topics = {topic.topic: topic for topic in available.topics}
+    for name, topic_id in bound.items():
+        topic = topics.get(name)
+        if topic is None:
+            raise TopicMissing(name)
+        if topic.topic_id != topic_id:
+            raise TopicReplaced(name, topic_id, topic.topic_id)
+
+
+def _check_offsets(topic: TopicOffsets, watermarks: Mapping[TopicPartition, int]) -> None:
+    for partition, offsets in sorted(topic.partitions.items()):
+        watermark = watermarks.get(TopicPartition(topic.topic_id, partition))
+        if watermark is None:
+            continue
+        if watermark < offsets.earliest:
+            raise GapFound(topic.topic, partition, watermark, offsets.earliest)
+        if watermark > offsets.latest:
+            raise LogWentBack(topic.topic, partition, watermark, offsets.latest)
+
+
+def new_starts(
+    bound: Mapping[str, str],
+    watermarks: Mapping[TopicPartition, int],
+    available: Available,
+    first_offset: FirstOffset,
+) -> tuple[PartitionStart, ...]:
+    """First offsets of partitions never met before.
+
+    A partition that was added to a topic we already read starts at the log's beginning, whatever
+    the configuration says: its records came after ours.
+    """
+    return tuple(
+        PartitionStart(
+            topic.topic,
+            topic.topic_id,
+            partition,
+            offsets.earliest
+            if topic.topic in bound
+            else first_offset(topic.topic, partition, offsets),
+        )
+        for topic in available.topics
+        for partition, offsets in sorted(topic.partitions.items())
+        if TopicPartition(topic.topic_id, partition) not in watermarks
+    )
+
+
+def plan_ranges(
+    watermarks: Mapping[TopicPartition, int],
+    available: Available,
+    policy: WindowPolicy,
+    turn: int = 0,
+) -> tuple[OffsetRange, ...]:
+    """The ranges of the next window: small partitions drained, the rest shares what is left.
+
+    `turn` grows with the journal; when there are more partitions than records to take, it says
+    whose turn it is, so that none starves.
+    """
+    waiting = _waiting(watermarks, available)
+    if policy.max_records < len(waiting):
+        first = turn * policy.max_records % len(waiting)
+        served = (waiting[first:] + waiting[:first])[: policy.max_records]
+        return tuple(sorted(found.with_bounds(found.start, found.start + 1) for found in served))
+    planned = []
+    left = policy.max_records
+    for index, found in enumerate(sorted(waiting, key=len)):
+        share = min(len(found), left // (len(waiting) - index))
+        left -= share
+        planned.append(found.with_bounds(found.start, found.start + share))
+    return tuple(sorted(planned))
+
+
+def _waiting(watermarks: Mapping[TopicPartition, int], available: Available) -> list[OffsetRange]:
+    """What every partition holds beyond its watermark, in order."""
+    found = []
+    for topic in available.topics:
+        for partition, offsets in topic.partitions.items():
+            watermark = watermarks.get(TopicPartition(topic.topic_id, partition))
+            if watermark is not None and watermark < offsets.latest:
+                unread = OffsetRange(
+                    topic.topic, topic.topic_id, partition, watermark, offsets.latest
+                )
+                found.append(unread)
+    return sorted(found)
