@@ -1,0 +1,70 @@
+"""The simulator from the command line: `python -m tests.simulator random|exhaustive|mutations`."""
+
+import argparse
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from random import SystemRandom
+
+from tests.simulator.exhaustive import Found, explore
+from tests.simulator.mutations import MUTATIONS, Catch, catch, table
+from tests.simulator.random_runs import simulate
+from tests.simulator.small_worlds import all_worlds, quick_worlds
+
+WORLDS = {"quick": quick_worlds, "all": all_worlds}
+
+
+def main(arguments: list[str]) -> int:
+    """Run one of the three ways; 0 when no invariant was broken."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulator", description=__doc__)
+    ways = parser.add_subparsers(dest="way", required=True)
+    random = ways.add_parser("random", help="random schedules from seeds")
+    random.add_argument("--schedules", type=int, default=2_000)
+    random.add_argument("--seed", type=int, default=None)
+    exhaustive = ways.add_parser("exhaustive", help="every schedule of the small worlds")
+    exhaustive.add_argument("--quick", action="store_true", help="only the quick ones")
+    ways.add_parser("mutations", help="switch off each rule; each must be noticed")
+    chosen = parser.parse_args(arguments)
+    if chosen.way == "random":
+        seed = SystemRandom().randrange(10**9) if chosen.seed is None else chosen.seed
+        return simulate(chosen.schedules, seed)
+    if chosen.way == "exhaustive":
+        return explore_all("quick" if chosen.quick else "all")
+    return show_mutations()
+
+
+def explore_all(which: str) -> int:
+    """Explore the worlds two at a time, and print what was seen of each."""
+    began = time.monotonic()
+    states = 0
+    with ProcessPoolExecutor(2) as pool:
+        titles = [world.title for world in WORLDS[which]()]
+        jobs = [pool.submit(_explore_one, which, index) for index in range(len(titles))]
+        for title, job in zip(titles, jobs, strict=True):
+            found = job.result()
+            states += found.states
+            print(
+                f"{found.states:>10,} states  {len(found.shelves):>7,} lakes  {found.ends:>6,} ends"
+                f"  {found.seconds:6.1f} s  {title}",
+                flush=True,
+            )
+    print(f"{states:,} states in {time.monotonic() - began:.0f} s: no invariant broken")
+    return 0
+
+
+def _explore_one(which: str, index: int) -> Found:
+    """Worlds hold functions, which do not travel between processes: name them instead."""
+    return explore(WORLDS[which]()[index])
+
+
+def show_mutations() -> int:
+    """Print the table of mutations; 1 when one of them was not noticed."""
+    catches: list[Catch] = [catch(mutation) for mutation in MUTATIONS]
+    print(table(catches))
+    missed = [each.rule for each in catches if not each.by]
+    print(f"{len(catches) - len(missed)} of {len(catches)} mutations caught")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

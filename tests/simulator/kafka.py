@@ -1,0 +1,138 @@
+"""A source of records that can be counted: what lies in each partition, and its fate."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+
+from penstock.model.entries import LastRecord
+from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.manifest import QUARANTINE, ManifestFile, RecordSet
+from penstock.model.names import FileName
+from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.surroundings import Surroundings
+from penstock.model.window import (
+    Available,
+    PartitionOffsets,
+    StagedWindow,
+    StageOrder,
+    TopicOffsets,
+)
+from penstock.store.protocol import Store
+
+BAD = "!bad"
+FILTERED = "!filtered"
+MARKER = "!marker"  # an offset at which Kafka holds no record
+TOPIC, TOPIC_ID, CLUSTER = "events", "topic-id-1", "cluster-1"
+
+
+def content_hash(partition: int, offset: int) -> int:
+    """What the source says about a record's content."""
+    digest = hashlib.sha256(f"record {partition} {offset}".encode()).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+@dataclass
+class SimKafka:
+    """Partitions as lists of fates by offset; `latest` says how much of each is there already."""
+
+    partitions: dict[int, list[str]]
+    latest: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for partition, fates in self.partitions.items():
+            self.latest.setdefault(partition, len(fates))
+
+    def available(self) -> Available:
+        """What an owner sees now."""
+        offsets = {p: PartitionOffsets(0, end) for p, end in self.latest.items()}
+        return Available(CLUSTER, (TopicOffsets(TOPIC, TOPIC_ID, offsets),))
+
+    def records(self, covered: OffsetRange) -> list[tuple[int, str]]:
+        """Offsets and fates of the records in a range; markers are no records."""
+        fates = self.partitions[covered.partition][covered.start : covered.end]
+        return [(covered.start + i, fate) for i, fate in enumerate(fates) if fate != MARKER]
+
+
+def rows_as_bytes(partition: int, offsets: list[int]) -> bytes:
+    """A data file of the simulator: the positions of its rows."""
+    return json.dumps([[partition, offset] for offset in offsets]).encode()
+
+
+class SimSource:
+    """Stages ranges of the simulated Kafka through a store, as the tasks do."""
+
+    def __init__(self, kafka: SimKafka, store: Store, around: Surroundings) -> None:
+        self._kafka = kafka
+        self._store = store
+        self._around = around
+
+    def look(self) -> Available:
+        """What there is now."""
+        return self._kafka.available()
+
+    def stage(self, order: StageOrder) -> StagedWindow:
+        """One file per dataset and partition."""
+        files: list[ManifestFile] = []
+        evidence: list[RangeEvidence] = []
+        quarantined: list[RecordSet] = []
+        last: list[LastRecord] = []
+        for covered in order.ranges:
+            records = self._kafka.records(covered)
+            files += self._stage_range(order, covered, records)
+            evidence.append(_evidence(covered, records))
+            bad = OffsetSet.of(offset for offset, fate in records if fate == BAD)
+            if bad.runs:
+                quarantined.append(RecordSet(TOPIC_ID, covered.partition, "", bad))
+            if records:
+                offset = records[-1][0]
+                value = content_hash(covered.partition, offset)
+                last.append(LastRecord(TOPIC_ID, covered.partition, offset, value))
+        return StagedWindow(tuple(files), tuple(evidence), tuple(quarantined), tuple(last))
+
+    def _stage_range(
+        self, order: StageOrder, covered: OffsetRange, records: list[tuple[int, str]]
+    ) -> list[ManifestFile]:
+        by_dataset: dict[str, list[int]] = {}
+        for offset, fate in records:
+            if fate != FILTERED:
+                by_dataset.setdefault(QUARANTINE if fate == BAD else fate, []).append(offset)
+        return [
+            write_file(self._store, self._around, order, dataset, covered, offsets)
+            for dataset, offsets in sorted(by_dataset.items())
+        ]
+
+
+def write_file(
+    store: Store,
+    around: Surroundings,
+    order: StageOrder,
+    dataset: str,
+    covered: OffsetRange,
+    offsets: list[int],
+) -> ManifestFile:
+    """Stage one file of rows of one partition."""
+    name = FileName(
+        0, covered.topic, covered.partition, covered.start, covered.end, order.window, "rows"
+    )
+    place = (
+        f"_penstock/{order.feed}/quarantine" if dataset == QUARANTINE else f"{order.feed}/{dataset}"
+    )
+    writer = store.open_staged(f"{place}/day=2026-11-15/{name}", order.spot(around.nonce()[:8]))
+    writer.write(rows_as_bytes(covered.partition, offsets))
+    seen = Evidence.of_positions(covered.partition, offsets)
+    return ManifestFile(dataset, writer.finish(), seen, (covered,))
+
+
+def _evidence(covered: OffsetRange, records: list[tuple[int, str]]) -> RangeEvidence:
+    def of(fate: str) -> Evidence:
+        return Evidence.of_positions(covered.partition, [o for o, f in records if f == fate])
+
+    offsets = [offset for offset, _ in records]
+    return RangeEvidence(
+        range=covered,
+        offsets=OffsetSet.of(offsets),
+        read=Evidence.of_positions(covered.partition, offsets),
+        content_sum=sum(content_hash(covered.partition, o) for o in offsets) % 2**64,
+        filtered=of(FILTERED),
+        quarantined=of(BAD),
+    )

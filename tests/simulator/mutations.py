@@ -1,0 +1,215 @@
+"""Mutation check: switch off one protective rule at a time; the simulator must notice each.
+
+A rule whose absence nobody notices is either not needed or not tested. The table this prints is
+the proof that the simulator can see what the protocol protects against.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from penstock.care import clean as clean_room
+from penstock.engine import owner as owner_room
+from penstock.engine.owner import Owner
+from penstock.errors import OutcomeUnknown, PenstockError
+from penstock.journal import journal as journal_room
+from penstock.journal import rules, witness
+from penstock.journal.inventory import Inventory
+from penstock.journal.journal import Journal
+from penstock.journal.layout import Layout
+from penstock.journal.markers import write_checkpoint
+from penstock.journal.state import JournalState, PartitionState
+from penstock.model.entries import SealedEntry, Start
+from penstock.model.outcome import FinalState
+from penstock.model.window import Available
+from penstock.publish.steps import PublishFile
+from penstock.source.plan import new_starts
+from penstock.store import surely
+from penstock.store.protocol import Store
+from penstock.testing.memory import MemoryStore, Shelf
+from tests.simulator.chooser import RandomChooser
+from tests.simulator.random_runs import run_choices
+from tests.simulator.schedules import SCHEDULES
+
+Switch = Callable[[], AbstractContextManager[Any]]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A protective rule, and how to switch it off."""
+
+    rule: str
+    switch_off: Switch
+
+
+@dataclass(frozen=True)
+class Catch:
+    """What noticed that a rule was off; `by` is empty when nothing did."""
+
+    rule: str
+    by: str
+    why: str
+    schedules: int
+
+
+def catch(mutation: Mutation, random_schedules: int = 3_000) -> Catch:
+    """Run the directed schedules, then random ones, until something breaks."""
+    tried = 0
+    with mutation.switch_off():
+        for schedule in SCHEDULES:
+            tried += 1
+            try:
+                schedule()
+            except (AssertionError, PenstockError) as error:
+                return Catch(mutation.rule, schedule.__name__, str(error), tried)
+        for seed in range(random_schedules):
+            tried += 1
+            failure = run_choices(RandomChooser(seed))
+            if failure is not None:
+                return Catch(mutation.rule, f"random seed {seed}", failure.error, tried)
+    return Catch(mutation.rule, "", "nothing noticed", tried)
+
+
+def catch_by_random(mutation: Mutation, random_schedules: int) -> Catch:
+    """Only random schedules: how good is the fuzzer without directions?"""
+    with mutation.switch_off():
+        for seed in range(random_schedules):
+            failure = run_choices(RandomChooser(seed))
+            if failure is not None:
+                return Catch(mutation.rule, f"random seed {seed}", failure.error, seed + 1)
+    return Catch(mutation.rule, "", "nothing noticed", random_schedules)
+
+
+def _patch(owner: object, name: str, new: object) -> Switch:
+    return lambda: patch.object(owner, name, new)
+
+
+def _nothing(*_args: object, **_kwargs: object) -> None:
+    return None
+
+
+@contextmanager
+def _no_epoch_check() -> Iterator[None]:
+    with (
+        patch.object(Journal, "_check_fenced", _nothing),
+        patch.object(rules, "epoch_objection", _nothing),
+        patch.object(rules, "stale_objection", _nothing),
+    ):
+        yield
+
+
+@contextmanager
+def _clobber() -> Iterator[None]:
+    with patch.object(Shelf, "empty", lambda: Shelf({}, {}, clobber=True)):
+        yield
+
+
+@contextmanager
+def _trim_journal() -> Iterator[None]:
+    """After a checkpoint, delete the entries that it makes unnecessary."""
+
+    def trimming(store: Store, layout: Layout, state: JournalState) -> None:
+        write_checkpoint(store, layout, state)
+        for number in range(state.number - 1):
+            store.delete(layout.entry(number))
+
+    with patch.object(owner_room, "write_checkpoint", trimming):
+        yield
+
+
+def _exists_is_ours(store: MemoryStore, handle: Any) -> FinalState:
+    return FinalState.ABSENT if store.head(handle.final) is None else FinalState.OURS
+
+
+def _visible_is_done(step: PublishFile) -> bool:
+    return step._store.look(step._handle).final is FinalState.OURS
+
+
+@contextmanager
+def _volatile_start() -> Iterator[None]:
+    """Resolve first offsets in memory, and write them down only with the first decision."""
+    decide = Owner.decide
+
+    def hold(owner: Owner, available: Available) -> None:
+        state = owner.fold.state
+        starts = new_starts(state.topics, state.watermarks(), available, owner._spec.first_offset)
+        owner.__dict__["pending"] = starts
+        for start in starts:
+            state.topics[start.topic] = start.topic_id
+            known = state.partitions.setdefault(start.topic_id, {})
+            known[start.partition] = PartitionState(start.topic, start.offset)
+
+    def late(owner: Owner, *args: Any) -> SealedEntry | None:
+        starts = owner.__dict__.pop("pending", ())
+        for start in starts:
+            del owner.fold.state.partitions[start.topic_id][start.partition]
+        if starts:
+            owner._journal.append(owner.fold, Start(starts), owner.epoch)
+        return decide(owner, *args)
+
+    with patch.object(Owner, "_hold_starts", hold), patch.object(Owner, "decide", late):
+        yield
+
+
+@contextmanager
+def _no_tail_check() -> Iterator[None]:
+    with (
+        patch.object(witness, "check_not_beyond", _nothing),
+        patch.object(witness, "check_tail_mark", _nothing),
+    ):
+        yield
+
+
+@contextmanager
+def _discard_on_unknown() -> Iterator[None]:
+    """Treat `no answer` as `not landed`, and tidy up."""
+    append = Journal.append
+
+    def hasty(journal: Journal, *args: Any, **kwargs: Any) -> SealedEntry:
+        try:
+            return append(journal, *args, **kwargs)
+        except OutcomeUnknown:
+            for ref in journal.store.list_staged(journal.layout.staging):
+                journal.store.discard(ref)
+            raise
+
+    with patch.object(Journal, "append", hasty):
+        yield
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    Mutation("chain check", _patch(journal_room, "check_chain", _nothing)),
+    Mutation("nonce read-back", _patch(surely, "is_mine", lambda _found, _mine: False)),
+    Mutation("epoch check on append", _no_epoch_check),
+    Mutation("no-clobber publish", _clobber),
+    Mutation("never delete journal keys", _trim_journal),
+    Mutation("identity in is_done", _patch(MemoryStore, "_final_state", _exists_is_ours)),
+    Mutation("staged source proven consumed", _patch(PublishFile, "is_done", _visible_is_done)),
+    Mutation("durable start", _volatile_start),
+    Mutation("inputs must be live", _patch(Inventory, "objection", _nothing)),
+    Mutation(
+        "cleaner spares the newest epoch",
+        _patch(clean_room, "is_of_dead_epoch", lambda _state, _ref: True),
+    ),
+    Mutation("tail-cut detection", _no_tail_check),
+    Mutation(
+        "cleaner spares what is referenced",
+        _patch(clean_room, "is_referenced", lambda _state, _ref: False),
+    ),
+    Mutation("a window starts at the watermark", _patch(rules, "window_objection", _nothing)),
+    Mutation("nothing is deleted on unknown", _discard_on_unknown),
+    Mutation("a hole is not the tail", _patch(Journal, "_first_after", _nothing)),
+    Mutation("data without a journal is no start", _patch(witness, "check_first_start", _nothing)),
+)
+
+
+def table(catches: list[Catch]) -> str:
+    """The catches as text."""
+    width = max(len(each.rule) for each in catches)
+    by = max(len(each.by) for each in catches)
+    return "\n".join(
+        f"{each.rule:<{width}}  {each.by or 'NOT CAUGHT':<{by}}  {each.why[:60]}"
+        for each in catches
+    )

@@ -1,0 +1,160 @@
+"""What a simulated process runs: the real owner, and the real commands beside it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from penstock.care.clean import clean
+from penstock.care.compact import RewriteOrder, compact, retire
+from penstock.care.replay import DecodeOrder, replay
+from penstock.care.seek import seek
+from penstock.engine.owner import Owner, OwnerSpec
+from penstock.errors import EntryRefused
+from penstock.journal.journal import Journal
+from penstock.journal.layout import Layout
+from penstock.model.evidence import Evidence
+from penstock.model.manifest import ManifestFile, RecordSet
+from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.staged import StagingSpot
+from penstock.model.surroundings import Surroundings
+from penstock.model.window import StageOrder
+from penstock.source.plan import FirstOffset, WindowPolicy, from_earliest
+from penstock.store.protocol import Store
+from tests.simulator.kafka import TOPIC, TOPIC_ID, SimKafka, SimSource, write_file
+
+FEED, LAKE = "feed", "lake-1"
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a process is given: its store, its surroundings, and the source."""
+
+    name: str
+    store: Store
+    around: Surroundings
+    kafka: SimKafka
+
+    def journal(self) -> Journal:
+        """A client of the feed's journal."""
+        return Journal(self.store, Layout(FEED), LAKE, self.around)
+
+
+Program = Callable[[Room], str]
+
+
+def surroundings(seed: str) -> Surroundings:
+    """A frozen clock, a sleep that returns, and randomness from a seed."""
+    return Surroundings(now=lambda: 1_800_000_000.0, sleep=lambda _s: None, random=Random(seed))
+
+
+def owner(
+    max_records: int = 2,
+    max_windows: int = 10,
+    checkpoint_every: int = 100,
+    first_offset: FirstOffset = from_earliest,
+) -> Program:
+    """An owner that delivers windows until there is nothing left."""
+
+    def run(room: Room) -> str:
+        spec = OwnerSpec(
+            owner=room.name,
+            policy=WindowPolicy(max_records),
+            first_offset=first_offset,
+            checkpoint_every=checkpoint_every,
+        )
+        source = SimSource(room.kafka, room.store, room.around)
+        mine = Owner(room.journal(), source, room.around, spec)
+        mine.take_over()
+        for _ in range(max_windows):
+            if not mine.run_window():
+                break
+        mine.recover()
+        return f"idle after {mine.fold.state.number} entries"
+
+    return run
+
+
+def cleaner() -> Program:
+    """`clean` beside whoever runs."""
+    return lambda room: f"removed {clean(room.journal())}"
+
+
+def seeker(partition: int, to_offset: int) -> Program:
+    """`offsets reset` beside whoever runs."""
+
+    def run(room: Room) -> str:
+        place = TopicPartition(TOPIC_ID, partition)
+        target = min(to_offset, room.kafka.latest[partition])  # Kafka's own tool clamps as well
+        return _refusable(
+            lambda: seek(room.journal(), room.around, place, target, "me", "simulated")
+        )
+
+    return run
+
+
+def compactor(dataset: str) -> Program:
+    """`compact` beside whoever runs."""
+
+    def run(room: Room) -> str:
+        def rewrite(order: RewriteOrder) -> tuple[ManifestFile, ...]:
+            return (_rewrite(room, order),)
+
+        return _refusable(lambda: compact(room.journal(), room.around, dataset, rewrite))
+
+    return run
+
+
+def retirer(dataset: str) -> Program:
+    """Retention that removes every done file of a dataset."""
+
+    def run(room: Room) -> str:
+        journal = room.journal()
+        inventory = journal.open(deep=True).inventory
+        assert inventory is not None
+        inputs = tuple(sorted(f for f, live in inventory.files.items() if live.dataset == dataset))
+        return _refusable(lambda: retire(journal, room.around, dataset, inputs, "me", "simulated"))
+
+    return run
+
+
+def replayer(dataset: str) -> Program:
+    """`errors replay` of the whole quarantine into one dataset."""
+
+    def run(room: Room) -> str:
+        def decode(order: DecodeOrder) -> tuple[tuple[ManifestFile, ...], tuple[RecordSet, ...]]:
+            return tuple(_decode(room, order, dataset, r) for r in order.records), order.records
+
+        return _refusable(lambda: replay(room.journal(), room.around, "me", decode))
+
+    return run
+
+
+def _refusable(command: Callable[[], object]) -> str:
+    try:
+        command()
+    except EntryRefused as error:
+        return f"refused: {error.why}"
+    return "decided"
+
+
+def _rewrite(room: Room, order: RewriteOrder) -> ManifestFile:
+    rows: list[tuple[int, int]] = []
+    for final in order.inputs:
+        raw = room.store.read(final)
+        if raw is None:
+            raise EntryRefused("compaction", f"{final} is gone")
+        rows += [(int(p), int(o)) for p, o in json.loads(raw)]
+    name = f"0_c{len(order.inputs)}_{order.window}.rows"
+    spot = StagingSpot(order.staging, order.window, room.around.nonce()[:8])
+    writer = room.store.open_staged(f"{FEED}/{order.dataset}/day=2026-11-15/{name}", spot)
+    writer.write(json.dumps([list(row) for row in sorted(rows)]).encode())
+    seen = Evidence.total(Evidence.of_positions(p, [o]) for p, o in rows)
+    return ManifestFile(order.dataset, writer.finish(), seen, ())
+
+
+def _decode(room: Room, order: DecodeOrder, dataset: str, records: RecordSet) -> ManifestFile:
+    offsets = list(records.offsets)
+    covered = OffsetRange(TOPIC, TOPIC_ID, records.partition, offsets[0], offsets[-1] + 1)
+    stage = StageOrder(FEED, order.window, order.staging, (covered,))
+    return write_file(room.store, room.around, stage, dataset, covered, offsets)

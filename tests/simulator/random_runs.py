@@ -1,0 +1,239 @@
+"""Random worlds: two or three owners, commands beside them, faults, and a source that grows."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.simulator.chooser import Chooser, ListChooser, RandomChooser, pick, shrink
+from tests.simulator.kafka import BAD, FILTERED, MARKER, SimKafka
+from tests.simulator.programs import (
+    Program,
+    cleaner,
+    compactor,
+    owner,
+    replayer,
+    retirer,
+    seeker,
+)
+from tests.simulator.story import Violation
+from tests.simulator.world import World
+
+REGRESSIONS = Path(__file__).parent / "regressions"
+FATES = ("a", "a", "a", "b", "b", BAD, FILTERED, MARKER)
+VERDICTS = ("go",) * 40 + ("fail", "lose", "lose", "delay", "delay", "crash", "sleep")
+STEPS = 400
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A schedule that broke an invariant."""
+
+    seed: int | None
+    error: str
+    choices: list[int]
+    record: list[str]
+
+
+class RandomRun:
+    """One world from one chooser."""
+
+    def __init__(self, chooser: Chooser) -> None:
+        self._chooser = chooser
+        kafka = _kafka(chooser)
+        self.world = World(kafka, atomic_publish=chooser.index(3) == 0)
+        self._budget = 3 + chooser.index(5)
+        self._starts = 2 + chooser.index(2)
+        self._commands = [_command(chooser) for _ in range(chooser.index(4))]
+        self._started = 0
+        self._asleep: set[str] = set()
+
+    def run(self) -> None:
+        """Run until everybody has ended, then let the dust settle and check the end."""
+        current = ""
+        for _ in range(STEPS):
+            waiting = [n for n, p in self.world.processes.items() if p.is_alive]
+            if self._is_time_to_start(waiting):
+                if not self._start_somebody():
+                    break
+                continue
+            if current not in waiting or self._chooser.index(4) == 0:
+                awake = [name for name in waiting if name not in self._asleep]
+                current = pick(self._chooser, awake or waiting)
+            self._step(current)
+        self.world.settle()
+
+    def _is_time_to_start(self, waiting: list[str]) -> bool:
+        """Somebody starts when nobody is awake, and now and then in between."""
+        if all(name in self._asleep for name in waiting):
+            return self._can_start() or not waiting
+        return self._can_start() and self._chooser.index(12) == 0
+
+    def _can_start(self) -> bool:
+        return self._starts > 0 or bool(self._commands)
+
+    def _start_somebody(self) -> bool:
+        if not self._can_start():
+            return False
+        self._started += 1
+        if self._commands and (self._starts == 0 or self._chooser.index(2) == 0):
+            kind, program = self._commands.pop()
+            self.world.spawn(f"{kind}{self._started}", program)
+        else:
+            self._starts -= 1
+            every = 2 + self._chooser.index(3) * 49
+            self.world.spawn(f"owner{self._started}", owner(checkpoint_every=every))
+        return True
+
+    def _step(self, name: str) -> None:
+        self._grow()
+        if self.world.in_flight and self._chooser.index(5) == 0:
+            self.world.deliver(self._chooser.index(len(self.world.in_flight)))
+            return
+        verdict = pick(self._chooser, VERDICTS) if self._budget > 0 else "go"
+        if verdict == "go":
+            self.world.go(name)
+            return
+        self._budget -= 1
+        if verdict == "crash":
+            self.world.crash(name)
+            if name.startswith("owner"):
+                self._starts += 1
+        elif verdict == "sleep":
+            self._asleep.add(name)  # a SIGSTOP: it goes on when everybody else has ended
+        elif verdict == "fail":
+            self.world.fail(name)
+        elif verdict == "lose":
+            self.world.lose_reply(name)
+        else:
+            self._delay(name)
+
+    def _delay(self, name: str) -> None:
+        pending = self.world.processes[name].pending
+        if pending is not None and not pending.is_read:
+            self.world.delay(name)
+        else:
+            self.world.fail(name)
+
+    def _grow(self) -> None:
+        kafka = self.world.kafka
+        short = [p for p, end in kafka.latest.items() if end < len(kafka.partitions[p])]
+        if short and self._chooser.index(10) == 0:
+            kafka.latest[pick(self._chooser, short)] += 1
+
+
+def _kafka(chooser: Chooser) -> SimKafka:
+    partitions = {
+        partition: [pick(chooser, FATES) for _ in range(chooser.index(5))]
+        for partition in range(1 + chooser.index(3))
+    }
+    latest = {p: chooser.index(len(fates) + 1) for p, fates in partitions.items()}
+    return SimKafka(partitions, latest)
+
+
+def _command(chooser: Chooser) -> tuple[str, Program]:
+    options: list[tuple[str, Program]] = [
+        ("clean", cleaner()),
+        ("compact", compactor("a")),
+        ("compact", compactor("b")),
+        ("replay", replayer("a")),
+        ("replay", replayer("b")),
+        ("retire", retirer("b")),
+        ("seek", seeker(0, 1 + chooser.index(3))),
+        ("clean", cleaner()),
+    ]
+    return pick(chooser, options)
+
+
+def run_choices(chooser: Chooser) -> Failure | None:
+    """Run one world; a broken invariant comes back as a value."""
+    run = RandomRun(chooser)
+    try:
+        run.run()
+    except Violation as error:
+        return Failure(None, str(error), list(chooser.taken), list(run.world.record))
+    return None
+
+
+def run_seed(seed: int) -> Failure | None:
+    """Run the world of one seed; a failure is shrunk."""
+    failure = run_choices(RandomChooser(seed))
+    if failure is None:
+        return None
+    invariant = failure.error.split(":")[0]
+
+    def still_fails(choices: list[int]) -> bool:
+        again = run_choices(ListChooser(choices))
+        return again is not None and again.error.startswith(invariant)
+
+    shorter = run_choices(ListChooser(shrink(failure.choices, still_fails)))
+    found = shorter or failure
+    return Failure(seed, found.error, found.choices, found.record)
+
+
+def keep(failure: Failure) -> Path:
+    """Keep a failing schedule as a regression that the tests run from now on."""
+    REGRESSIONS.mkdir(exist_ok=True)
+    path = REGRESSIONS / f"seed-{failure.seed}.json"
+    path.write_text(
+        json.dumps({"seed": failure.seed, "error": failure.error, "choices": failure.choices})
+    )
+    return path
+
+
+def kept() -> Iterator[tuple[str, list[int]]]:
+    """Every regression: its name and its choices."""
+    for path in sorted(REGRESSIONS.glob("*.json")):
+        yield path.stem, json.loads(path.read_text())["choices"]
+
+
+def _run_block(block: tuple[int, int]) -> tuple[int, Failure | None]:
+    for seed in range(*block):
+        failure = run_seed(seed)
+        if failure is not None:
+            return seed - block[0] + 1, failure
+    return block[1] - block[0], None
+
+
+def simulate(schedules: int, seed: int = 0, workers: int = 2) -> int:
+    """Run many schedules, print how many and how fast; 1 when one of them failed."""
+    began = time.monotonic()
+    size = 250
+    blocks = [(at, min(at + size, seed + schedules)) for at in range(seed, seed + schedules, size)]
+    ran = 0
+    rate = "0 schedules"
+    with _spread(workers) as spread:
+        for count, failure in spread(_run_block, blocks):
+            ran += count
+            rate = f"{ran} schedules, {ran / (time.monotonic() - began):.0f} per second"
+            if sys.stdout.isatty():
+                print(f"\r{rate}", end="", flush=True)
+            if failure is not None:
+                return _report(failure)
+    print(f"\r{rate}, from seed {seed}: no invariant broken")
+    return 0
+
+
+@contextmanager
+def _spread(workers: int) -> Iterator[Callable[..., Iterable[tuple[int, Failure | None]]]]:
+    """A `map` over processes, or over none."""
+    if workers == 0:
+        yield map
+        return
+    pool = ProcessPoolExecutor(workers)
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _report(failure: Failure) -> int:
+    path = keep(failure)
+    print(f"\rseed {failure.seed} breaks {failure.error}\n")
+    print("\n".join(f"{at:4} {line}" for at, line in enumerate(failure.record)))
+    print(f"\nkept as {path.name}; run it again with: make simulate N=1 SEED={failure.seed}")
+    return 1

@@ -1,0 +1,502 @@
+"""Directed schedules: the sleepers, cuts and foreign hands that a fuzzer would seldom meet.
+
+Each is a function without arguments that raises `AssertionError` (a `Violation` is one) when the
+protocol does not survive it. Z numbers are those of the fault catalogue.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from penstock.errors import JournalError
+from penstock.journal.wire import open_entry, seal
+from penstock.model.entries import Window
+from penstock.testing.memory import Act, Shelf
+from tests.simulator.kafka import BAD, SimKafka
+from tests.simulator.oracle import DONE, JOURNAL, TAIL
+from tests.simulator.process import Process
+from tests.simulator.programs import cleaner, compactor, owner, replayer, retirer, seeker
+from tests.simulator.world import World
+
+Schedule = Callable[[], None]
+
+
+def _entry(number: int) -> str:
+    return f"{JOURNAL}{number:020}.json"
+
+
+def _world(*partitions: list[str]) -> World:
+    fates = partitions or (["a", "a", "b"], ["a", "b"])
+    return World(SimKafka(dict(enumerate(fates))))
+
+
+def _ended(world: World, name: str, code: str) -> None:
+    result = world.run(name)
+    assert result == code, f"{name} ended with {result}, not with {code}"
+
+
+def at_window(act: Act) -> bool:
+    """About to decide a window."""
+    return act.name == "create" and act.key.startswith(JOURNAL) and b'"kind":"window"' in act.data
+
+
+def at_link(act: Act) -> bool:
+    """About to show a file."""
+    return act.name == "link"
+
+
+def at_unlink(act: Act) -> bool:
+    """About to consume a staged file."""
+    return act.name == "unlink"
+
+
+def at_discard(act: Act) -> bool:
+    """About to throw a staged file away."""
+    return act.name == "discard"
+
+
+def at_decision(act: Act) -> bool:
+    """About to write any journal entry."""
+    return act.name == "create" and act.key.startswith(JOURNAL)
+
+
+def z1_old_owner_paused_before_its_append() -> None:
+    """The old owner finds its number taken, sees the newer claim, and leaves without effect."""
+    world = _world()
+    world.spawn("old", owner())
+    world.run_until("old", at_window)
+    world.spawn("new", owner())
+    world.run("new")
+    before = world.shelf.objects
+    _ended(world, "old", "FENCED")
+    assert world.shelf.objects == before, "a fenced owner changed something"
+    world.settle()
+
+
+def z2_two_owners_start_together() -> None:
+    """Fifty ways to interleave two starts, in lock step with growing head starts."""
+    for lead in range(50):
+        world = _world()
+        world.spawn("one", owner())
+        world.spawn("two", owner())
+        for _ in range(lead):
+            if world.processes["one"].is_alive:
+                world.go("one")
+        while any(process.is_alive for process in world.processes.values()):
+            for name, process in list(world.processes.items()):
+                if process.is_alive:
+                    world.go(name)
+        world.settle()
+
+
+def z3_old_owner_paused_inside_publish() -> None:
+    """Both bring the same decided window to its end; there is one file each."""
+    for when in (at_link, at_unlink):
+        world = _world()
+        world.spawn("old", owner())
+        world.run_until("old", when)
+        world.spawn("new", owner())
+        world.run("new")
+        world.run("old")
+        world.settle()
+
+
+def z4_old_owner_resumes_after_its_files_were_replaced() -> None:
+    """Compaction and retention removed what the sleeper is about to show: nothing comes back."""
+    for command in (compactor("a"), retirer("a")):
+        for when in (at_link, at_unlink):
+            world = _world(["a", "a", "a"], ["a"])
+            world.spawn("old", owner())
+            world.run_until("old", when)
+            world.spawn("new", owner())
+            world.run("new")
+            world.spawn("command", command)
+            assert world.run("command") == "decided"
+            world.run("old")
+            world.settle()
+
+
+def z5_cleaner_resumes_late() -> None:
+    """A cleaner with an old view removes nothing that anybody refers to."""
+    world = _world()
+    world.spawn("dead", owner())
+    world.run_until("dead", at_window)
+    world.crash("dead")
+    world.spawn("next", owner(max_windows=0))
+    world.run("next")
+    world.spawn("cleaner", cleaner())
+    world.run_until("cleaner", at_discard)
+    world.spawn("new", owner())
+    world.run_until("new", at_link)
+    world.run("cleaner")
+    world.run("new")
+    world.settle()
+
+
+def z7_an_owner_that_cannot_claim_does_nothing() -> None:
+    """No permission to append: nothing is read, staged or published."""
+    world = _world()
+    world.spawn("barred", owner())
+    world.run_until("barred", at_decision)
+    while world.processes["barred"].is_alive:
+        world.fail("barred")
+    ended = world.processes["barred"].ended
+    assert ended is not None
+    assert ended.result == "OUTCOME_UNKNOWN", ended
+    assert not world.shelf.staged
+    assert not world.shelf.objects
+    world.settle()
+
+
+def z8_old_owner_resumes_after_many_checkpoints() -> None:
+    """However far the journal has moved on, the sleeper's number is still taken."""
+    for when in (at_decision, at_window, at_link):
+        world = _world(["a"] * 8, ["b"] * 8)
+        world.spawn("old", owner())
+        world.run_until("old", when)
+        world.spawn("new", owner(checkpoint_every=2, max_windows=20))
+        world.run("new")
+        world.run("old")
+        world.settle()
+
+
+def z9_publisher_paused_between_check_and_link() -> None:
+    """One attempt sleeps before its link, another dies before its unlink, a third completes."""
+    world = _world(["a", "a"], ["a"])
+    world.spawn("sleeper", owner())
+    world.run_until("sleeper", at_link)
+    world.spawn("second", owner())
+    world.run_until("second", at_unlink)
+    world.crash("second")
+    world.spawn("third", owner())
+    world.run("third")
+    world.spawn("compactor", compactor("a"))
+    assert world.run("compactor") == "decided"
+    world.run("sleeper")
+    world.settle()
+
+
+def z10_latest_is_resolved_once() -> None:
+    """`start: latest`, a crash before the first decision, and records that came in between."""
+    world = World(SimKafka({0: ["a"] * 4}, {0: 2}))
+    latest = owner(first_offset=lambda _topic, _partition, offsets: offsets.latest)
+    world.spawn("first", latest)
+    world.run("first")  # resolves, finds nothing to read, and stops
+    world.kafka.latest[0] = 3
+    world.spawn("second", latest)
+    world.run_until("second", lambda act: act.name == "stage")
+    world.crash("second")
+    world.kafka.latest[0] = 4
+    world.spawn("third", latest)
+    world.run("third")
+    world.settle()
+    rows = world.oracle.story(world.shelf).live_rows
+    assert rows == {(0, 2), (0, 3)}, f"delivered {sorted(rows)}"
+
+
+def z10_latest_is_held_although_nothing_was_decided() -> None:
+    """The same, with the crash in the very first window."""
+    world = World(SimKafka({0: ["a"] * 4, 1: ["b"] * 2}, {0: 2, 1: 0}))
+    first = owner(first_offset=lambda _t, partition, o: o.latest if partition == 0 else o.earliest)
+    world.kafka.latest[1] = 2
+    world.spawn("first", first)
+    world.run_until("first", lambda act: act.name == "stage")
+    world.crash("first")
+    world.kafka.latest[0] = 4
+    world.spawn("second", first)
+    world.run("second")
+    world.settle()
+    rows = world.oracle.story(world.shelf).live_rows
+    assert {(0, 2), (0, 3)} <= rows, f"delivered {sorted(rows)}"
+
+
+def z11_cleaner_beside_a_live_owner() -> None:
+    """What the newest epoch has staged and not decided is not touched."""
+    world = _world()
+    world.spawn("owner", owner())
+    world.run_until("owner", at_window)
+    staged = dict(world.shelf.staged)
+    world.spawn("cleaner", cleaner())
+    world.run("cleaner")
+    assert world.shelf.staged == staged, "the cleaner touched the newest epoch"
+    world.run("owner")
+    world.settle()
+
+
+def z12_two_overlapping_replays() -> None:
+    """The second replay of the same records is refused by the journal."""
+    world = _world(["a", BAD, "a"], [BAD])
+    world.spawn("owner", owner())
+    world.run("owner")
+    world.spawn("one", replayer("a"))
+    world.run_until("one", at_decision)
+    world.spawn("two", replayer("b"))
+    assert world.run("two") == "decided"
+    assert world.run("one").startswith("refused")
+    world.settle()
+
+
+def z12_two_overlapping_compactions() -> None:
+    """So is the second compaction of the same files."""
+    world = _world(["a", "a"], ["a"])
+    world.spawn("owner", owner())
+    world.run("owner")
+    world.spawn("one", compactor("a"))
+    world.run_until("one", at_decision)
+    world.spawn("two", compactor("a"))
+    assert world.run("two") == "decided"
+    assert world.run("one").startswith("refused")
+    world.settle()
+
+
+def reset_beside_a_live_owner() -> None:
+    """A seek invalidates a window that was planned before it; the owner plans again."""
+    world = _world(["a"] * 5)
+    world.spawn("owner", owner())
+    world.run_until("owner", at_window)
+    world.spawn("seek", seeker(0, 3))
+    assert world.run("seek") == "decided"
+    world.run("owner")
+    world.settle()
+    assert world.oracle.story(world.shelf).skipped == {(0, 0), (0, 1), (0, 2)}
+
+
+def reply_to_a_decision_is_lost() -> None:
+    """An owner whose entry landed recognises it by its nonce, and throws nothing away."""
+    world = _world()
+    world.spawn("owner", owner())
+    world.run_until("owner", at_window)
+    world.lose_reply("owner")
+    world.run("owner")
+    world.settle()
+
+
+def a_decision_without_an_answer_is_not_cleaned_up() -> None:
+    """The owner never learns, stops, and leaves its staged files; the decision lands later."""
+    world = _world()
+    world.spawn("owner", owner())
+    world.run_until("owner", at_window)
+    while (pending := world.processes["owner"].pending) is not None:
+        if at_window(pending):
+            world.delay("owner")
+        else:
+            world.go("owner")
+    ended = world.processes["owner"].ended
+    assert ended is not None
+    assert ended.result == "OUTCOME_UNKNOWN", ended.result
+    world.deliver()
+    world.spawn("new", owner())
+    world.run("new")
+    world.settle()
+
+
+def cleaner_beside_a_recovery() -> None:
+    """What a dead owner decided and did not publish is of an old epoch, and is needed."""
+    world = _world()
+    world.spawn("dead", owner())
+    world.run_until("dead", at_link)
+    world.crash("dead")
+    world.spawn("next", owner())
+    world.run_until("next", at_link)
+    world.spawn("cleaner", cleaner())
+    world.run("cleaner")
+    world.run("next")
+    world.settle()
+
+
+def a_decision_lands_after_a_newer_claim() -> None:
+    """A request that was held for long arrives when its number is taken: nothing changes."""
+    world = _world()
+    world.spawn("old", owner())
+    world.run_until("old", at_window)
+    world.delay("old")
+    world.crash("old")
+    world.spawn("new", owner())
+    world.run("new")
+    before = world.shelf.mark
+    world.deliver()
+    assert world.shelf.mark == before, "a late request changed something"
+    world.settle()
+
+
+def a_decision_lands_after_its_owner_died() -> None:
+    """It was nobody's number yet: the window is decided after all, and the next owner ends it."""
+    world = _world()
+    world.spawn("old", owner())
+    world.run_until("old", at_window)
+    world.delay("old")
+    world.crash("old")
+    world.deliver()
+    world.spawn("new", owner())
+    world.run("new")
+    world.settle()
+
+
+def foreign_file_under_a_final_name() -> None:
+    """It is never overwritten, never taken for ours; the dataset is parked until it is gone."""
+    world = _world(["a", "a"], ["b", "b"])
+    world.spawn("owner", owner())
+    world.run_until("owner", at_link)
+    pending = world.processes["owner"].pending
+    assert pending is not None
+    world.oracle.planted.add(pending.other)
+    world.put(pending.other, b"[]", "plants a foreign file at")
+    world.run("owner")
+    assert world.oracle.story(world.shelf).parked == {"a"}, "the dataset should be parked"
+    assert world.shelf.objects[pending.other] == b"[]", "the foreign file was overwritten"
+    world.put(pending.other, None, "removes the foreign file at")
+    world.oracle.planted.clear()
+    world.settle()
+
+
+def staged_files_lost_after_the_decision() -> None:
+    """Lost staged files are derived again from the source, with the same rows."""
+    world = _world(["a", "b", "a"], ["b", "a", "b"])
+    world.spawn("dead", owner())
+    world.run_until("dead", lambda act: act.name == "create" and act.key.startswith(TAIL))
+    world.crash("dead")
+    for key in sorted(world.shelf.staged):
+        world.shelf = world.shelf.with_staged(key, None)
+        world.record.append(f"somebody: loses {key}")
+    world.spawn("new", owner())
+    _run_unwatched(world, "new", until=lambda act: b'"kind":"replace"' in act.data)
+    world.run("new")
+    world.settle()
+
+
+def _run_unwatched(world: World, name: str, until: Callable[[Act], bool]) -> None:
+    """Run without the oracle, because what was broken from outside is not mended yet."""
+    while (pending := world.processes[name].pending) is not None and not until(pending):
+        answer, world.shelf = world.shelf.perform(pending)
+        world.record.append(f"{name} {pending}")
+        world.processes[name].resume(answer)
+
+
+def _delivered() -> World:
+    world = _world(["a", "a", "b"], ["b", "b"])
+    world.spawn("first", owner())
+    world.run("first")
+    return world
+
+
+def _refuses(world: World) -> None:
+    """Everybody who opens this journal must stop, and leave everything as it is."""
+    for name, program in (
+        ("owner", owner()),
+        ("cleaner", cleaner()),
+        ("compactor", compactor("a")),
+    ):
+        before = world.shelf.mark
+        process: Process = world.spawn(name, program)
+        _run_unwatched(world, name, until=lambda act: not act.is_read)
+        assert process.pending is None, f"{name} goes on with {process.pending}"
+        assert process.ended is not None
+        assert isinstance(process.ended.error, JournalError), process.ended.result
+        assert world.shelf.mark == before
+
+
+def journal_cut_at_the_tail() -> None:
+    """The last entries are gone, the markers are not."""
+    world = _delivered()
+    last = world.oracle.story(world.shelf).number
+    world.put(_entry(last), None, "removes")
+    _refuses(world)
+
+
+def journal_restored_from_an_older_backup() -> None:
+    """Journal and markers are older than the data: the tail mark beside the data tells."""
+    world = _delivered()
+    last = world.oracle.story(world.shelf).number
+    for number in (last, last - 1):
+        world.put(_entry(number), None, "restores an older copy without")
+        world.put(f"{DONE}{number:020}.json", None, "restores an older copy without")
+    _refuses(world)
+
+
+def journal_cut_and_grown_again() -> None:
+    """The tail was cut while an owner slept, which then put another entry in its place."""
+    world = _delivered()
+    story = world.oracle.story(world.shelf)
+    raw = world.shelf.objects[_entry(story.number)]
+    sealed = open_entry(_entry(story.number), story.number, raw)
+    other, _ = seal(msgspec.structs.replace(sealed.entry, nonce="f" * 32))
+    world.put(_entry(story.number), other, "puts another entry in the place of")
+    _refuses(world)
+
+
+def journal_gone() -> None:
+    """Data without a journal is never a first start."""
+    world = _delivered()
+    for key in [k for k in world.shelf.objects if k.startswith("_penstock/")]:
+        world.put(key, None, "removes")
+    _refuses(world)
+
+
+def journal_entry_edited_and_rehashed() -> None:
+    """An entry in the middle was changed by somebody who knows how to hash."""
+    world = _delivered()
+    for number in range(world.oracle.story(world.shelf).number):
+        raw = world.shelf.objects[_entry(number)]
+        sealed = open_entry(_entry(number), number, raw)
+        if isinstance(sealed.body, Window):
+            edited, _ = seal(msgspec.structs.replace(sealed.entry, at="1999"))
+            world.put(_entry(number), edited, "edits and hashes again")
+            world.shelf = _without_marks(world.shelf, number)
+            break
+    _refuses(world)
+
+
+def journal_entry_missing_in_the_middle() -> None:
+    """A hole."""
+    world = _delivered()
+    world.put(_entry(2), None, "removes")
+    _refuses(world)
+
+
+def journal_entry_missing_where_no_marker_tells() -> None:
+    """A hole among entries that have no markers: only what lies behind it can tell."""
+    world = _world(["a"])
+    for name in ("first", "second"):
+        world.spawn(name, owner(max_windows=0))
+        world.run(name)
+    world.put(_entry(1), None, "removes")
+    _refuses(world)
+
+
+def _without_marks(shelf: Shelf, number: int) -> Shelf:
+    """So that only the chain can tell."""
+    for key in (f"{DONE}{number:020}.json", f"{TAIL}{number:020}.json"):
+        shelf = shelf.with_object(key, None)
+    return shelf
+
+
+SCHEDULES: tuple[Schedule, ...] = (
+    z1_old_owner_paused_before_its_append,
+    a_decision_without_an_answer_is_not_cleaned_up,
+    z2_two_owners_start_together,
+    z3_old_owner_paused_inside_publish,
+    z4_old_owner_resumes_after_its_files_were_replaced,
+    z5_cleaner_resumes_late,
+    z7_an_owner_that_cannot_claim_does_nothing,
+    z8_old_owner_resumes_after_many_checkpoints,
+    z9_publisher_paused_between_check_and_link,
+    z10_latest_is_resolved_once,
+    z10_latest_is_held_although_nothing_was_decided,
+    z11_cleaner_beside_a_live_owner,
+    z12_two_overlapping_replays,
+    z12_two_overlapping_compactions,
+    cleaner_beside_a_recovery,
+    reset_beside_a_live_owner,
+    reply_to_a_decision_is_lost,
+    a_decision_lands_after_a_newer_claim,
+    a_decision_lands_after_its_owner_died,
+    foreign_file_under_a_final_name,
+    staged_files_lost_after_the_decision,
+    journal_cut_at_the_tail,
+    journal_restored_from_an_older_backup,
+    journal_cut_and_grown_again,
+    journal_gone,
+    journal_entry_edited_and_rehashed,
+    journal_entry_missing_in_the_middle,
+    journal_entry_missing_where_no_marker_tells,
+)

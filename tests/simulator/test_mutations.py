@@ -1,0 +1,30 @@
+"""Every protective rule, switched off, is noticed by the simulator."""
+
+import pytest
+
+from tests.simulator.mutations import MUTATIONS, Mutation, catch
+
+DEMANDED = {
+    "chain check",
+    "nonce read-back",
+    "epoch check on append",
+    "no-clobber publish",
+    "never delete journal keys",
+    "identity in is_done",
+    "staged source proven consumed",
+    "durable start",
+    "inputs must be live",
+    "cleaner spares the newest epoch",
+    "tail-cut detection",
+}
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.rule)
+def test_the_simulator_notices_a_protocol_without(mutation: Mutation) -> None:
+    caught = catch(mutation, random_schedules=500)
+    print(f"{caught.rule}: {caught.by}: {caught.why}")
+    assert caught.by, f"nothing noticed that this rule was off: {mutation.rule}"
+
+
+def test_every_demanded_rule_has_a_mutation() -> None:
+    assert {mutation.rule for mutation in MUTATIONS} >= DEMANDED
