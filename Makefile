@@ -95,7 +95,8 @@ lint: setup ## Check rules, format and types
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-test: lint ## Lint, then run every test
+test: lint ## Lint, explore the quick small worlds, then run every test
+	$(PY) -m tests.simulator exhaustive --quick
 	$(PY) -m pytest -n 2 --durations=10
 
 unit: setup ## Run the unit and property tests only
