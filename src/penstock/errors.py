@@ -319,7 +319,7 @@ class Fenced(PenstockError):
     def __init__(self, feed: str, mine: int, newest: int, owner: str) -> None:
         super().__init__(
             f"Feed {feed!r} was claimed with epoch {newest} by {owner}; this owner had {mine}.",
-            "It stopped without changing anything. Nothing to do if the other one is meant to "
+            "It decides nothing any more. Nothing to do if the other one is meant to "
             "run; else stop the other one and start this one again.",
         )
         self.feed = feed

@@ -24,7 +24,7 @@ from tests.simulator.oracle import JOURNAL, Oracle
 from tests.simulator.process import Process
 from tests.simulator.programs import Program
 from tests.simulator.story import Violation
-from tests.simulator.world import World
+from tests.simulator.world import World, check_ended
 
 ERROR = ("error",)
 MAX_LIVE = 4_000
@@ -278,6 +278,7 @@ class Explorer:
         )
 
     def _new_node(self, name: str, process: Process, parent: Node | None, last: object) -> Node:
+        check_ended(process)
         node = Node(name, process, parent, last)
         self._live[id(node)] = node
         if len(self._live) > MAX_LIVE:

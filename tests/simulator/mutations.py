@@ -5,7 +5,7 @@ the proof that the simulator can see what the protocol protects against.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -70,6 +70,11 @@ def catch(mutation: Mutation, random_schedules: int = 3_000) -> Catch:
             if failure is not None:
                 return Catch(mutation.rule, f"random seed {seed}", failure.error, tried)
     return Catch(mutation.rule, "", "nothing noticed", tried)
+
+
+def fails_with_every_rule() -> str:
+    """The schedule that fails with all rules in force, if any: then no catch means anything."""
+    return catch(Mutation("none", nullcontext), random_schedules=200).by
 
 
 def catch_by_random(mutation: Mutation, random_schedules: int) -> Catch:

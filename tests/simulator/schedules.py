@@ -460,6 +460,8 @@ def journal_entry_missing_where_no_marker_tells() -> None:
         world.spawn(name, owner(max_windows=0))
         world.run(name)
     world.put(_entry(1), None, "removes")
+    for key in [key for key in world.shelf.objects if key.startswith(TAIL)]:
+        world.put(key, None, "removes")
     _refuses(world)
 
 

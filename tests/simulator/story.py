@@ -21,6 +21,10 @@ class Violation(AssertionError):
     def __init__(self, invariant: str, what: str) -> None:
         super().__init__(f"{invariant}: {what}")
         self.invariant = invariant
+        self.what = what
+
+    def __reduce__(self) -> tuple[type["Violation"], tuple[str, str]]:
+        return Violation, (self.invariant, self.what)
 
 
 @dataclass(frozen=True)

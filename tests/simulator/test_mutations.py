@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.simulator.mutations import MUTATIONS, Mutation, catch
+from tests.simulator.mutations import MUTATIONS, Mutation, catch, fails_with_every_rule
 
 DEMANDED = {
     "chain check",
@@ -24,6 +24,10 @@ def test_the_simulator_notices_a_protocol_without(mutation: Mutation) -> None:
     caught = catch(mutation, random_schedules=500)
     print(f"{caught.rule}: {caught.by}: {caught.why}")
     assert caught.by, f"nothing noticed that this rule was off: {mutation.rule}"
+
+
+def test_nothing_fails_while_every_rule_is_in_force() -> None:
+    assert fails_with_every_rule() == ""
 
 
 def test_every_demanded_rule_has_a_mutation() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.care.seek import unpark
-from penstock.errors import OutcomeUnknown, PenstockError, StoreUnavailable
+from penstock.errors import EntryRefused, Fenced, OutcomeUnknown, PenstockError, StoreUnavailable
 from penstock.testing.memory import Act, Answer, Shelf
 from tests.simulator.kafka import SimKafka
 from tests.simulator.oracle import Oracle
@@ -14,6 +14,7 @@ from tests.simulator.story import Violation
 
 When = Callable[[Act], bool]
 MAX_STEPS = 5_000
+GOOD_REASONS = (Fenced, OutcomeUnknown, StoreUnavailable, EntryRefused)
 
 
 @dataclass
@@ -26,6 +27,7 @@ class World:
     processes: dict[str, Process] = field(default_factory=dict)
     in_flight: list[tuple[str, Act]] = field(default_factory=list)
     record: list[str] = field(default_factory=list)
+    damaged: bool = False
 
     def __post_init__(self) -> None:
         self.oracle = Oracle(self.kafka)
@@ -98,6 +100,7 @@ class World:
 
     def put(self, key: str, data: bytes | None, note: str) -> None:
         """A foreign hand changes an object; the oracle is not asked."""
+        self.damaged = True
         self.shelf = self.shelf.with_object(key, data)
         self.record.append(f"somebody: {note} {key}")
 
@@ -111,10 +114,9 @@ class World:
             self._run_alone("unpark", _unparker(parked))
         self._run_alone("last", owner(max_windows=200))
         self.oracle.check_end(self.shelf)
-        before = {k: v for k, v in self.shelf.objects.items() if "/journal/" not in k}
+        before = beyond_claims(self.shelf)
         self._run_alone("again", owner(max_windows=200))
-        after = {k: v for k, v in self.shelf.objects.items() if "/journal/" not in k}
-        if before != after:
+        if beyond_claims(self.shelf) != before:
             raise Violation("I9", "recovering twice changed something")
         self.oracle.check_end(self.shelf)
 
@@ -142,6 +144,20 @@ class World:
     def _note_end(self, process: Process) -> None:
         if process.ended is not None:
             self.record.append(f"{process.name} ends: {process.ended.result}")
+            if not self.damaged:
+                check_ended(process)
+
+
+def check_ended(process: Process) -> None:
+    """In an undamaged world there are few good reasons to give up."""
+    error = process.ended.error if process.ended is not None else None
+    if error is not None and not isinstance(error, GOOD_REASONS):
+        raise Violation("I11", f"{process.name} gave up without a cause: {error}") from error
+
+
+def beyond_claims(shelf: Shelf) -> dict[str, bytes]:
+    """Everything but the journal and its tail marks: an owner that finds nothing to do claims."""
+    return {k: v for k, v in shelf.objects.items() if "/journal/" not in k and "/_tail/" not in k}
 
 
 def _error(act: Act) -> PenstockError:

@@ -8,6 +8,7 @@ from penstock.journal.journal import Fold, Journal
 from penstock.model.entries import AnyBody, Deciding, SealedEntry
 from penstock.model.names import window_id
 from penstock.model.surroundings import Surroundings
+from penstock.publish.groups import leave_tail_mark
 
 TRIES = 5
 
@@ -36,6 +37,7 @@ def decide_beside(journal: Journal, around: Surroundings, build: Build) -> Seale
         except EntryRefused:
             discard_staged(journal, window)
             raise
+        leave_tail_mark(journal, sealed.number, sealed.sha256)
         if isinstance(sealed.body, Deciding):
             content = journal.content_of(sealed.body)
             Finisher(journal, fold, around, epoch).finish_fresh(sealed, content)

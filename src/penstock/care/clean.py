@@ -2,7 +2,7 @@
 
 from penstock.journal.journal import Journal
 from penstock.journal.state import JournalState
-from penstock.model.names import epoch_of
+from penstock.model.names import epoch_of, is_window_id
 from penstock.model.staged import StagedRef
 
 
@@ -24,7 +24,9 @@ def clean(journal: Journal) -> int:
 
 
 def is_garbage(state: JournalState, ref: StagedRef) -> bool:
-    """True for staging of a dead epoch that no undone or parked entry needs."""
+    """True for staging of a dead epoch that no undone or parked entry needs; not for strangers."""
+    if not is_window_id(ref.window):
+        return False
     return is_of_dead_epoch(state, ref) and not is_referenced(state, ref)
 
 

@@ -16,7 +16,11 @@ def seek(
     author: str,
     reason: str,
 ) -> SealedEntry:
-    """Decide that the next offset to read of a partition is `to_offset`."""
+    """Decide that the next offset to read of a partition is `to_offset`.
+
+    Whoever asks keeps it within what Kafka holds: a watermark beyond the log's end looks like a
+    truncated log to the owner, and stops it.
+    """
 
     def build(fold: Fold, _window: str) -> AnyBody:
         known = fold.state.partition(place)

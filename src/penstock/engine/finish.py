@@ -37,7 +37,7 @@ class Finisher:
         around: Surroundings,
         epoch: int,
         stage: Stage | None = None,
-        park_after: int = 3,
+        park_after: int = 5,
     ) -> None:
         self._journal = journal
         self._fold = fold
@@ -50,19 +50,16 @@ class Finisher:
         """Finish every undone entry, oldest first."""
         for number in sorted(self._fold.state.undone):
             if self._fold.state.open_groups(number):
-                sealed = self._journal.read(number)
-                if sealed is not None:
-                    self._finish(sealed, load_content(self._journal, self._fold, sealed))
+                sealed = self._journal.require(number)
+                self._finish(sealed, load_content(self._journal, self._fold, sealed))
 
     def finish_fresh(self, sealed: SealedEntry, content: Content) -> None:
         """Finish an entry that was decided a moment ago, by us."""
         self._finish(sealed, content, fresh=True)
 
     def _finish(self, sealed: SealedEntry, content: Content, *, fresh: bool = False) -> None:
+        leave_tail_mark(self._journal, sealed.number, sealed.sha256)
         names = self._fold.state.open_groups(sealed.number)
-        if not names:
-            return
-        leave_tail_mark(self._journal, sealed)
         proven = tuple(
             group.dataset
             for group in groups_named(sealed, names)

@@ -11,12 +11,13 @@
 Dying anywhere is safe: the next owner begins at 1. No Spark in here; staging is handed in.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.engine.finish import Finisher
 from penstock.engine.prove import counts_of, prove
-from penstock.errors import EntryRefused, FeedHalted, StagedSetWrong
+from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.markers import write_checkpoint
 from penstock.model.entries import SealedEntry, Start, Window
@@ -24,6 +25,7 @@ from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.surroundings import Surroundings
 from penstock.model.window import Available, StagedWindow, StageOrder
+from penstock.publish.groups import leave_tail_mark
 from penstock.source.plan import (
     FirstOffset,
     WindowPolicy,
@@ -47,6 +49,11 @@ class Source(Protocol):
         ...
 
 
+def every_topic(_name: str) -> bool:
+    """The feed still wants every topic it ever read."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class OwnerSpec:
     """How a feed's windows are run."""
@@ -55,7 +62,8 @@ class OwnerSpec:
     policy: WindowPolicy = field(default_factory=WindowPolicy)
     first_offset: FirstOffset = from_earliest
     generation: int = 0
-    park_after: int = 3
+    park_after: int = 5
+    wants: Callable[[str], bool] = every_topic
     checkpoint_every: int = 100
 
 
@@ -82,12 +90,14 @@ class Owner:
         if self.fold.state.is_new:
             self._journal.bind(self.fold, self._source.look().cluster_id)
         self.epoch = self._journal.claim(self.fold, self._spec.owner)
+        leave_tail_mark(self._journal, self.fold.state.number, self.fold.state.sha256)
 
     def run_window(self) -> bool:
         """One turn of the loop. False when there was nothing to read."""
         self.recover()
         order = self.plan()
         if order is None:
+            self.notice_others()
             return False
         staged = self.stage(order)
         content = self.prove(order, staged)
@@ -105,7 +115,7 @@ class Owner:
         """The next window, or None when the source has nothing new."""
         available = self._source.look()
         state = self.fold.state
-        check_source(state.cluster_id, state.topics, state.watermarks(), available)
+        check_source(state.cluster_id, self._wanted_topics(), state.watermarks(), available)
         self._hold_starts(available)
         ranges = plan_ranges(state.watermarks(), available, self._spec.policy, turn=state.number)
         if not ranges:
@@ -124,8 +134,8 @@ class Owner:
         """Check the evidence, and that the source is still the one that was planned from."""
         try:
             content = prove(order, staged)
-            state = self.fold.state
-            check_identity(state.cluster_id, state.topics, self._source.look())
+            cluster_id = self.fold.state.cluster_id
+            check_identity(cluster_id, self._wanted_topics(), self._source.look())
         except (StagedSetWrong, FeedHalted):
             self._abandon(order)
             raise
@@ -157,6 +167,18 @@ class Owner:
     def publish(self, sealed: SealedEntry, content: Content) -> None:
         """Make the window visible, and leave the done marker."""
         self._finisher().finish_fresh(sealed, content)
+
+    def notice_others(self) -> None:
+        """While idle: take up what commands have decided, and stop if somebody else owns this."""
+        self._journal.fold_on(self.fold)
+        newest = self.fold.state
+        if newest.epoch > self.epoch:
+            raise Fenced(self._journal.layout.feed, self.epoch, newest.epoch, newest.owner)
+
+    def _wanted_topics(self) -> dict[str, str]:
+        """The topics read so far that the feed still asks for; others may be gone."""
+        topics = self.fold.state.topics
+        return {name: topic_id for name, topic_id in topics.items() if self._spec.wants(name)}
 
     def _finisher(self) -> Finisher:
         park_after = self._spec.park_after

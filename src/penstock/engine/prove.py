@@ -3,7 +3,7 @@
 from penstock.errors import StagedSetWrong
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence, RangeEvidence
-from penstock.model.manifest import QUARANTINE, Content, ManifestFile
+from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import StagedWindow, StageOrder
 
@@ -73,6 +73,10 @@ def _check_range(order: StageOrder, seen: RangeEvidence, files: tuple[ManifestFi
         )
 
 
+def _positions(records: RecordSet) -> Evidence:
+    return Evidence.of_positions(records.partition, records.offsets)
+
+
 def _lies_in(part: OffsetRange, covered: OffsetRange) -> bool:
     return part.place == covered.place and covered.start <= part.start and part.end <= covered.end
 
@@ -80,10 +84,13 @@ def _lies_in(part: OffsetRange, covered: OffsetRange) -> bool:
 def _check_records(
     order: StageOrder, evidence: tuple[RangeEvidence, ...], staged: StagedWindow
 ) -> None:
-    named = sum(len(records.offsets) for records in staged.quarantined)
-    wanted = sum(seen.quarantined.count for seen in evidence)
+    """Every bad record is named, because replay will take the names for the truth."""
+    named = Evidence.total(_positions(records) for records in staged.quarantined)
+    wanted = Evidence.total(seen.quarantined for seen in evidence)
     if named != wanted:
-        raise StagedSetWrong(order.window, f"{wanted} bad records, and {named} of them named")
+        raise StagedSetWrong(
+            order.window, f"{wanted.count} bad records, and {named.count} named, or not the same"
+        )
     owned = sum(len([f for f in staged.files if _lies_in(f.ranges[0], s.range)]) for s in evidence)
     if owned != len(staged.files):
         raise StagedSetWrong(order.window, "a file lies outside the planned ranges")

@@ -11,6 +11,7 @@ from penstock.errors import (
     EntryMissing,
     EntryRefused,
     Fenced,
+    JournalCut,
     ManifestDamaged,
 )
 from penstock.journal.fold import apply
@@ -109,6 +110,13 @@ class Journal:
             return None
         sealed = open_entry(key, number, raw)
         check_home(key, sealed.entry, self.layout.feed, self.lake, self.layout.incarnation)
+        return sealed
+
+    def require(self, number: int) -> SealedEntry:
+        """An entry that was folded before, so it must be there."""
+        sealed = self.read(number)
+        if sealed is None:
+            raise JournalCut(self.layout.entry(number), number - 1)
         return sealed
 
     def append(self, fold: Fold, body: AnyBody, epoch: int) -> SealedEntry:

@@ -29,6 +29,7 @@ class Witnesses(Value, frozen=True):
 
     newest: tuple[Witness, ...]
     newest_tail: Witness | None
+    data: tuple[str, ...] = ()
 
     @classmethod
     def look(cls, store: Store, layout: Layout, known: int, checkpoints: list[str]) -> "Witnesses":
@@ -39,7 +40,8 @@ class Witnesses(Value, frozen=True):
             _newest(checkpoints),
             tail,
         )
-        return cls(tuple(sorted(each for each in found if each is not None)), tail)
+        data = tuple(store.list_after(layout.data, limit=1)) if known < 0 else ()
+        return cls(tuple(sorted(each for each in found if each is not None)), tail, data)
 
 
 def _newest(keys: list[str]) -> Witness | None:
@@ -91,11 +93,9 @@ def check_not_beyond(witness: Witness, tail: int) -> None:
 
 def check_first_start(journal: "Journal", seen: Witnesses) -> None:
     """No journal is a first start only if there is nothing else either."""
-    layout = journal.layout
-    traces = [witness.key for witness in seen.newest]
-    traces += journal.store.list_after(layout.data, limit=1)
+    traces = (*(witness.key for witness in seen.newest), *seen.data)
     if traces:
-        raise JournalMissing(layout.journal, traces[0])
+        raise JournalMissing(journal.layout.journal, traces[0])
 
 
 def from_checkpoint(journal: "Journal", checkpoints: list[str]) -> JournalState:

@@ -8,6 +8,7 @@ from penstock.model.value import Value
 
 MAX_COMPONENT_BYTES = 120
 _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_WINDOW = re.compile(r"\d+-[0-9a-z]+", re.ASCII)
 _FILE_NAME = re.compile(
     r"(?P<generation>\d+)_(?P<topic>.+)_(?P<partition>\d+)_(?P<start>\d+)-(?P<end>\d+)"
     r"_(?P<window>\d+-[0-9a-z]+)\.(?P<suffix>[a-z0-9.]+)"
@@ -45,12 +46,16 @@ def window_id(epoch: int, sequence: int | str) -> str:
     return f"{epoch}-{sequence}"
 
 
+def is_window_id(word: str) -> bool:
+    """True for the ids that `window_id` gives."""
+    return _WINDOW.fullmatch(word) is not None
+
+
 def epoch_of(window: str) -> int:
     """The epoch in which a window was planned."""
-    epoch, dash, sequence = window.partition("-")
-    if not dash or not sequence or not epoch.isdigit():
+    if not is_window_id(window):
         raise ValueError(f"not a window id: {window!r}")
-    return int(epoch)
+    return int(window.partition("-")[0])
 
 
 class FileName(Value, frozen=True):

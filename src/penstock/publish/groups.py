@@ -33,10 +33,9 @@ def with_replaced(content: Content, replacing: Content) -> Content:
     )
 
 
-def leave_tail_mark(journal: Journal, sealed: SealedEntry) -> None:
+def leave_tail_mark(journal: Journal, number: int, sha256: str) -> None:
     """Before anything of an entry becomes visible, leave a mark beside the data that names it."""
-    mark = Marker(sealed.number, sealed.sha256)
-    create_marker(journal.store, journal.layout.tail(sealed.number), mark)
+    create_marker(journal.store, journal.layout.tail(number), Marker(number, sha256))
 
 
 def publish_group(store: Store, group: Group, content: Content, *, fresh: bool = False) -> None:

@@ -6,11 +6,15 @@ protocol over a function that performs acts: at once, or whenever a simulator de
 
 import hashlib
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from threading import Lock
 from typing import NamedTuple
 
 from penstock.errors import ForeignFile, StagedGone
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.store.keys import check_component, check_key
+from penstock.store.probe import probe_promises
 
 READS = frozenset({"read", "head", "list", "list_staged", "see_staged", "see_final"})
 
@@ -128,6 +132,8 @@ class MemoryWriter:
         self._final = final
         self._key = f"{spot.prefix}/{spot.window}/{spot.attempt}.staged"
         self._parts: list[bytes] = []
+        self._is_finished = False
+        store.ask(Act("stage", self._key))
 
     def write(self, data: bytes) -> int:
         """Append bytes."""
@@ -137,12 +143,19 @@ class MemoryWriter:
     def finish(self) -> StagedHandle:
         """Stage the file and describe it."""
         data = b"".join(self._parts)
+        self._is_finished = True
         self._store.ask(Act("stage", self._key, data))
         return StagedHandle("memory", self._key, self._final, len(data), checksum(data))
 
     def abandon(self) -> None:
-        """Nothing was handed over yet."""
-        self._parts.clear()
+        """Remove the beginning of a file; a finished one may have been decided already."""
+        if not self._is_finished:
+            self._store.ask(Act("discard", self._key))
+
+
+@lru_cache(maxsize=100_000)
+def _check(key: str) -> None:
+    check_key(key)
 
 
 def checksum(data: bytes) -> str:
@@ -161,42 +174,60 @@ class MemoryStore:
         self.shelf = Shelf.empty()
         self.ask = ask or self._perform
         self._atomic = atomic_publish
+        self._lock = Lock()
 
     def _perform(self, act: Act) -> Answer:
-        answer, self.shelf = self.shelf.perform(act)
+        with self._lock:
+            answer, self.shelf = self.shelf.perform(act)
         return answer
+
+    def _ask(self, act: Act) -> Answer:
+        """Every request goes through here: a bad key is refused before anything is asked."""
+        if act.name not in ("list", "list_staged"):
+            _check(act.key)
+        elif act.key:
+            _check(act.key.removesuffix("/"))
+        if act.name in ("link", "complete"):
+            _check(act.other)
+        return self.ask(act)
 
     def create(self, key: str, data: bytes) -> bool:
         """Create if absent."""
-        return bool(self.ask(Act("create", key, data)))
+        return bool(self._ask(Act("create", key, data)))
 
     def read(self, key: str) -> bytes | None:
         """The content, or None."""
-        found = self.ask(Act("read", key))
+        found = self._ask(Act("read", key))
         return found if isinstance(found, bytes) else None
 
     def head(self, key: str) -> int | None:
         """The size, or None."""
-        found = self.ask(Act("head", key))
+        found = self._ask(Act("head", key))
         return found if isinstance(found, int) else None
 
     def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
         """Keys under a prefix, in order."""
-        found = self.ask(Act("list", prefix, other=after))
+        found = self._ask(Act("list", prefix, other=after))
         return list(found[:limit]) if isinstance(found, tuple) else []
 
     def open_staged(self, final: str, spot: StagingSpot) -> MemoryWriter:
         """Begin a staged file."""
+        _check(final)
+        check_key(spot.prefix)
+        check_component(spot.window)
+        check_component(spot.attempt)
         return MemoryWriter(self, final, spot)
 
     def look(self, handle: StagedHandle) -> Sighting:
         """The source first, then the final name."""
-        staged = bool(self.ask(Act("see_staged", handle.staged)))
+        _check(handle.final)
+        staged = bool(self._ask(Act("see_staged", handle.staged)))
         return Sighting(self._final_state(handle), staged)
 
     def publish(self, handle: StagedHandle) -> None:
         """Show without overwriting, then consume."""
-        shown = self.ask(
+        _check(handle.final)
+        shown = self._ask(
             Act("complete" if self._atomic else "link", handle.staged, b"", handle.final)
         )
         if shown is not True:
@@ -208,10 +239,10 @@ class MemoryStore:
             if shown is None:
                 return
         if shown is False or not self._atomic:
-            self.ask(Act("unlink", handle.staged))
+            self._ask(Act("unlink", handle.staged))
 
     def _final_state(self, handle: StagedHandle) -> FinalState:
-        found = self.ask(Act("see_final", handle.final))
+        found = self._ask(Act("see_final", handle.final))
         if not isinstance(found, bytes):
             return FinalState.ABSENT
         ours = len(found) == handle.size_bytes and checksum(found) == handle.checksum
@@ -219,21 +250,23 @@ class MemoryStore:
 
     def list_staged(self, prefix: str) -> list[StagedRef]:
         """Everything staged under a prefix."""
-        found = self.ask(Act("list_staged", prefix))
+        found = self._ask(Act("list_staged", prefix))
         keys = found if isinstance(found, tuple) else ()
         return [StagedRef(key, key.removeprefix(prefix + "/").split("/")[0]) for key in keys]
 
     def discard(self, ref: StagedRef) -> None:
         """Destroy a staged file."""
-        self.ask(Act("discard", ref.place))
+        self._ask(Act("discard", ref.place))
 
     def delete(self, key: str) -> None:
         """Remove an object."""
-        self.ask(Act("delete", key))
+        self._ask(Act("delete", key))
 
     def sweep(self) -> int:
         """Memory has no leftovers."""
         return 0
 
     def probe(self, scratch: str) -> None:
-        """Memory keeps its promises."""
+        """Try the promises as on any store."""
+        check_key(scratch)
+        probe_promises(self, "in memory", scratch)

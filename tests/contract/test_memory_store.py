@@ -1,0 +1,22 @@
+"""The store that the simulator rests on keeps the contract of a real one."""
+
+import pytest
+
+from penstock.testing.contract import StoreContract
+from penstock.testing.memory import MemoryStore
+
+
+class TestMemoryStore(StoreContract):
+    """Publishing in two acts, as disks do."""
+
+    @pytest.fixture
+    def store(self) -> MemoryStore:
+        return MemoryStore()
+
+
+class TestMemoryStoreThatPublishesInOneAct(StoreContract):
+    """Publishing in one act, as object stores do."""
+
+    @pytest.fixture
+    def store(self) -> MemoryStore:
+        return MemoryStore(atomic_publish=True)
