@@ -1,0 +1,148 @@
+"""Names in the lake: nothing collides, nothing escapes, and what can be read back is the same."""
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from penstock.model.names import (
+    MAX_COMPONENT_BYTES,
+    FileName,
+    decode_component,
+    encode_component,
+    epoch_of,
+    window_id,
+)
+from penstock.store.keys import check_component
+
+# All of Unicode without halves of surrogate pairs, and more often the characters that matter here.
+CHARACTERS = st.characters(exclude_categories=["Cs"]) | st.sampled_from("/\\%~_.- \0\n=aA0é")
+VALUES = st.text(CHARACTERS, min_size=1, max_size=60)
+LONG_VALUES = st.text(CHARACTERS, min_size=100, max_size=300)
+COUNTS = st.integers(0, 2**63 - 1)
+SEQUENCES = st.integers(0, 10**9) | st.from_regex(r"x[0-9a-f]{12}", fullmatch=True)
+
+
+@given(VALUES | LONG_VALUES)
+@example(".")
+@example("..")
+@example("_quarantine")
+@example("\0")
+@example("~")
+def test_any_value_becomes_one_visible_component(value: str) -> None:
+    name = encode_component(value)
+    assert check_component(name) == name
+    assert "/" not in name
+    assert "\0" not in name
+    assert name[0] not in "_."
+    assert name.isascii()
+    assert 1 <= len(name) <= MAX_COMPONENT_BYTES
+
+
+@given(VALUES | LONG_VALUES, VALUES | LONG_VALUES)
+@example("_a", "%5Fa")
+@example("a/b", "a%2Fb")
+@example("a~0123456789abcdef", "a%7E0123456789abcdef")
+def test_two_values_never_share_a_name(one: str, other: str) -> None:
+    assert (encode_component(one) == encode_component(other)) == (one == other)
+
+
+@given(VALUES | LONG_VALUES)
+def test_a_name_can_be_read_back_unless_it_was_cut_and_then_it_says_so(value: str) -> None:
+    name = encode_component(value)
+    assert decode_component(name) == (None if "~" in name else value)
+
+
+@given(st.text("abc_.-", min_size=1, max_size=MAX_COMPONENT_BYTES))
+def test_plain_short_names_are_not_cut(value: str) -> None:
+    assume(value[0] not in "_.")
+    assert encode_component(value) == value
+
+
+@given(LONG_VALUES, VALUES, VALUES)
+def test_long_values_with_a_common_beginning_are_cut_distinctly(
+    common: str, one: str, other: str
+) -> None:
+    assume(one != other)
+    first, second = encode_component(common * 2 + one), encode_component(common * 2 + other)
+    assert "~" in first
+    assert "~" in second
+    assert first != second
+
+
+def test_a_cut_never_leaves_half_an_escape() -> None:
+    for lead in range(6):
+        head, _, digest = encode_component("a" * lead + "é" * 60).partition("~")
+        assert len(digest) == 16
+        assert head.removeprefix("a" * lead).replace("%C3", "").replace("%A9", "") == ""
+
+
+def test_an_empty_value_is_no_name() -> None:
+    with pytest.raises(ValueError, match="empty"):
+        encode_component("")
+
+
+@given(
+    COUNTS,
+    VALUES | LONG_VALUES | st.just("t_1_2-3_4-5.rows"),
+    COUNTS,
+    st.tuples(COUNTS, COUNTS),
+    st.tuples(COUNTS, SEQUENCES),
+    st.sampled_from(["parquet", "zstd.parquet", "rows", "jsonl.gz"]),
+)
+def test_a_file_name_says_what_the_file_covers_whatever_the_topic_is_called(
+    generation: int,
+    topic: str,
+    partition: int,
+    covered: tuple[int, int],
+    window: tuple[int, int | str],
+    suffix: str,
+) -> None:
+    name = FileName(
+        generation, encode_component(topic), partition, *covered, window_id(*window), suffix
+    )
+    assert FileName.parse(str(name)) == name
+    assert check_component(str(name)) == str(name)
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        "",
+        "_SUCCESS",
+        "part-00000.parquet",
+        "0_t_0_0-1_1-1",
+        "0_t_0_0-1_11.rows",
+        "0_t_0_01_1-1.rows",
+        "0__0_0-1_1-1.rows",
+        "x_t_0_0-1_1-1.rows",
+        "-1_t_0_0-1_1-1.rows",
+        "0_t_0_0-1_1-1.ROWS",
+        "0_t_0_0-1_1-1.rows.staged_",
+        "0_c12-14_1-1.rows",
+        "0_t_0_0-1_1-1.rows\n",
+    ],
+)
+def test_a_strange_file_name_is_not_guessed_at(stranger: str) -> None:
+    assert FileName.parse(stranger) is None
+
+
+@given(st.text(max_size=40))
+def test_any_text_can_be_asked_for_its_meaning(text: str) -> None:
+    found = FileName.parse(text)
+    assert found is None or FileName.parse(str(found)) == found
+
+
+@given(COUNTS, SEQUENCES)
+def test_a_window_id_tells_its_epoch(epoch: int, sequence: int | str) -> None:
+    assert epoch_of(window_id(epoch, sequence)) == epoch
+
+
+@given(st.tuples(COUNTS, SEQUENCES), st.tuples(COUNTS, SEQUENCES))
+def test_window_ids_are_distinct(one: tuple[int, int | str], other: tuple[int, int | str]) -> None:
+    assert (window_id(*one) == window_id(*other)) == (one == other)
+
+
+@pytest.mark.parametrize("text", ["", "1", "1-", "-1", "a-1", "1.0-1", " 1-1"])
+def test_what_is_no_window_id_has_no_epoch(text: str) -> None:
+    with pytest.raises(ValueError, match="not a window id"):
+        epoch_of(text)
