@@ -332,7 +332,7 @@ class EntryRefused(PenstockError):
 
     def __init__(self, kind: str, why: str) -> None:
         super().__init__(
-            f"The {kind} was not decided: {why}.",
+            f"The {kind} entry was not decided: {why}.",
             "Nothing was changed. Look at the feed again and repeat the command if it is still "
             "wanted.",
         )

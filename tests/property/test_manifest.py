@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from penstock.model.entries import Counts, Window
 from penstock.model.evidence import Evidence
-from penstock.model.manifest import Content, ManifestFile, ManifestRef, RecordSet, groups_of
+from penstock.model.manifest import Content, Input, ManifestFile, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
 from penstock.publish.groups import with_replaced
@@ -26,18 +26,23 @@ def files(draw: st.DrawFn) -> ManifestFile:
     proof = draw(st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=2))
     size = draw(st.integers(0, 2**50))
     handle = StagedHandle("memory", f"staged/{name}", name, size, "sha256:x", proof)
-    seen = Evidence.of_positions(covered.partition, offsets)
+    seen = Evidence.of_positions(covered.topic, covered.partition, offsets)
     return ManifestFile(dataset, handle, seen, (covered,), draw(st.integers(0, 5)))
 
 
 RECORDS = st.builds(
-    RecordSet, st.just("i"), st.integers(0, 3), DATASETS, st.builds(OffsetSet.of, OFFSETS)
+    RecordSet,
+    st.just("t"),
+    st.just("i"),
+    st.integers(0, 3),
+    DATASETS,
+    st.builds(OffsetSet.of, OFFSETS),
 )
 CONTENTS = st.builds(
     Content,
     files=st.lists(files(), max_size=8).map(tuple),
     quarantined=st.lists(RECORDS, max_size=3).map(tuple),
-    inputs=st.lists(st.text(max_size=5), max_size=3).map(tuple),
+    inputs=st.lists(st.builds(Input, DATASETS, st.text(max_size=5)), max_size=3).map(tuple),
     records=st.lists(RECORDS, max_size=3).map(tuple),
 )
 

@@ -82,7 +82,7 @@ class SimSource:
             evidence.append(_evidence(covered, records))
             bad = OffsetSet.of(offset for offset, fate in records if fate == BAD)
             if bad.runs:
-                quarantined.append(RecordSet(TOPIC_ID, covered.partition, "", bad))
+                quarantined.append(RecordSet(TOPIC, TOPIC_ID, covered.partition, "", bad))
             if records:
                 offset = records[-1][0]
                 value = content_hash(covered.partition, offset)
@@ -119,19 +119,21 @@ def write_file(
     )
     writer = store.open_staged(f"{place}/day=2026-11-15/{name}", order.spot(around.nonce()[:8]))
     writer.write(rows_as_bytes(covered.partition, offsets))
-    seen = Evidence.of_positions(covered.partition, offsets)
+    seen = Evidence.of_positions(covered.topic, covered.partition, offsets)
     return ManifestFile(dataset, writer.finish(), seen, (covered,))
 
 
 def _evidence(covered: OffsetRange, records: list[tuple[int, str]]) -> RangeEvidence:
     def of(fate: str) -> Evidence:
-        return Evidence.of_positions(covered.partition, [o for o, f in records if f == fate])
+        return Evidence.of_positions(
+            covered.topic, covered.partition, [o for o, f in records if f == fate]
+        )
 
     offsets = [offset for offset, _ in records]
     return RangeEvidence(
         range=covered,
         offsets=OffsetSet.of(offsets),
-        read=Evidence.of_positions(covered.partition, offsets),
+        read=Evidence.of_positions(covered.topic, covered.partition, offsets),
         content_sum=sum(content_hash(covered.partition, o) for o in offsets) % 2**64,
         filtered=of(FILTERED),
         quarantined=of(BAD),

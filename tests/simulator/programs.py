@@ -149,7 +149,7 @@ def _rewrite(room: Room, order: RewriteOrder) -> ManifestFile:
     spot = StagingSpot(order.staging, order.window, room.around.nonce()[:8])
     writer = room.store.open_staged(f"{FEED}/{order.dataset}/day=2026-11-15/{name}", spot)
     writer.write(json.dumps([list(row) for row in sorted(rows)]).encode())
-    seen = Evidence.total(Evidence.of_positions(p, [o]) for p, o in rows)
+    seen = Evidence.total(Evidence.of_positions(TOPIC, p, [o]) for p, o in rows)
     return ManifestFile(order.dataset, writer.finish(), seen, ())
 
 

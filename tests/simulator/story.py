@@ -182,7 +182,7 @@ def _deliver(story: Story, number: int, body: Any, files: dict[str, FileFact]) -
     content = body["content"]
     consumed = dict(story.consumed)
     live = set(story.live_rows)
-    for final in content.get("inputs", ()):
+    for final in _inputs(content):
         if final not in story.files or final in consumed:
             raise Violation("I4", f"entry {number} consumes {final}, which is not live")
         consumed[final] = number
@@ -203,10 +203,14 @@ def _deliver(story: Story, number: int, body: Any, files: dict[str, FileFact]) -
     }
 
 
+def _inputs(content: Any) -> list[str]:
+    return [taken["final"] for taken in content.get("inputs", ())]
+
+
 def _compact(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
     rows = frozenset(
         row
-        for final in body["content"]["inputs"]
+        for final in _inputs(body["content"])
         if final in story.files
         for row in story.files[final].rows
     )

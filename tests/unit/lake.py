@@ -51,7 +51,9 @@ def a_file(dataset: str, part: OffsetRange, offsets: Iterable[int], name: str = 
     """A file of a manifest; nothing is staged for it."""
     final = f"{FEED}/{dataset}/{name or f'{part.partition}_{part.start}-{part.end}'}"
     handle = StagedHandle("memory", f"staged/{final}", final, 10, "sha256:x")
-    return ManifestFile(dataset, handle, Evidence.of_positions(part.partition, offsets), (part,))
+    return ManifestFile(
+        dataset, handle, Evidence.of_positions(part.topic, part.partition, offsets), (part,)
+    )
 
 
 def a_window(*ranges: OffsetRange, window: str = "1-1", dataset: str = "a") -> Window:

@@ -51,7 +51,7 @@ def deep(room: Room) -> Fold:
 
 
 def bad(*offsets: int) -> RecordSet:
-    return RecordSet(TOPIC_ID, 0, "", OffsetSet.of(offsets))
+    return RecordSet(TOPIC, TOPIC_ID, 0, "", OffsetSet.of(offsets))
 
 
 def test_a_seek_forward_skips_what_was_not_read_yet() -> None:
@@ -146,7 +146,7 @@ def test_a_compaction_that_changes_the_rows_is_refused_and_its_files_are_removed
         return (write_file(store, room.around, stage, "a", covered(0, 3), [0, 1]),)
 
     before = store.shelf.objects
-    with pytest.raises(EntryRefused, match="it takes 3 rows and gives 2 others"):
+    with pytest.raises(EntryRefused, match="it takes 3 rows of a and gives 2 others"):
         compact(room.journal(), room.around, "a", rewrite_badly)
     assert store.shelf.objects == before
     assert store.shelf.staged == {}

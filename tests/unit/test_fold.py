@@ -25,7 +25,7 @@ from penstock.model.entries import (
     Start,
     Unpark,
 )
-from penstock.model.manifest import Content, Group, groups_of
+from penstock.model.manifest import Content, Group, Input, groups_of
 from penstock.model.ranges import TopicPartition
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.unit.lake import (
@@ -164,7 +164,7 @@ def test_a_replacement_is_noted_at_the_entry_it_replaces_and_is_no_work_of_its_o
         Retire(
             window="1-x1",
             groups=(Group("a", 0, 0, 0, ("delete_inputs",)),),
-            content=Content(inputs=("x",)),
+            content=Content(inputs=(Input("a", "x"),)),
             author="me",
             reason="old",
         ),

@@ -1,13 +1,14 @@
 """Live files and quarantined records: an entry may only consume what is there, and done."""
 
+import msgspec
 import pytest
 
 from penstock.journal.inventory import Inventory, LiveFile
 from penstock.model.entries import AnyBody, Drop, Generation, Replace, Replay, Retire
 from penstock.model.evidence import Evidence
-from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
+from penstock.model.manifest import QUARANTINE, Content, Input, ManifestFile, RecordSet
 from penstock.model.ranges import OffsetSet
-from tests.simulator.kafka import TOPIC_ID
+from tests.simulator.kafka import TOPIC, TOPIC_ID
 from tests.unit.lake import BEGINNING, a_compaction, a_file, covered, next_entry, told, window_of
 
 ONE, TWO = a_file("a", covered(0, 2), [0, 1]), a_file("a", covered(2, 4), [3])
@@ -17,7 +18,7 @@ STATE = told(*BEGINNING)
 
 
 def records(*offsets: int, dataset: str = "") -> RecordSet:
-    return RecordSet(TOPIC_ID, 0, dataset, OffsetSet.of(offsets))
+    return RecordSet(TOPIC, TOPIC_ID, 0, dataset, OffsetSet.of(offsets))
 
 
 def finals(inventory: Inventory) -> set[str]:
@@ -45,8 +46,12 @@ def after(body: AnyBody, content: Content) -> Inventory:
     return inventory
 
 
+def taken(*finals: str) -> tuple[Input, ...]:
+    return tuple(Input("a", final) for final in finals)
+
+
 def compaction(*outputs: ManifestFile, inputs: tuple[str, ...]) -> tuple[AnyBody, Content]:
-    content = Content(files=outputs, inputs=inputs)
+    content = Content(files=outputs, inputs=taken(*inputs))
     return a_compaction(content), content
 
 
@@ -68,7 +73,7 @@ INPUTS = (ONE.handle.final, TWO.handle.final)
 def test_a_window_brings_files_and_quarantined_records() -> None:
     inventory = an_inventory()
     assert inventory.files[ONE.handle.final] == LiveFile(3, "a", ONE.evidence)
-    assert inventory.records == {(TOPIC_ID, 0, ""): OffsetSet.of([2])}
+    assert inventory.records == {(TOPIC, TOPIC_ID, 0, ""): OffsetSet.of([2])}
 
 
 def test_a_compaction_takes_its_inputs_out_and_its_output_in() -> None:
@@ -113,16 +118,16 @@ def test_a_compaction_gives_the_rows_it_takes(offsets: list[int]) -> None:
 
 
 def test_retention_takes_files_and_gives_none() -> None:
-    content = Content(inputs=INPUTS)
+    content = Content(inputs=taken(*INPUTS))
     assert finals(after(a_retirement(content), content)) == {BAD.handle.final}
-    giving = Content(inputs=INPUTS, files=(BOTH,))
+    giving = Content(inputs=taken(*INPUTS), files=(BOTH,))
     assert "gives 3 others" in str(why_not(a_retirement(giving), giving))
 
 
 def test_a_replay_turns_bad_records_into_rows() -> None:
     content = Content(files=(a_file("a", covered(2, 3), [2], "again"),), records=(records(2),))
     inventory = after(a_replay(content), content)
-    assert inventory.records == {(TOPIC_ID, 0, ""): OffsetSet()}
+    assert inventory.records == {(TOPIC, TOPIC_ID, 0, ""): OffsetSet()}
     assert "feed/a/again" in inventory.files
 
 
@@ -142,7 +147,7 @@ def test_a_replay_must_deliver_exactly_the_records_it_takes() -> None:
 def test_a_drop_gives_records_up_once() -> None:
     content = Content(records=(records(2),))
     inventory = after(a_drop(content), content)
-    assert inventory.records == {(TOPIC_ID, 0, ""): OffsetSet()}
+    assert inventory.records == {(TOPIC, TOPIC_ID, 0, ""): OffsetSet()}
     why = inventory.objection(next_entry(STATE, a_drop(content)), content, frozenset())
     assert "are not live any more" in str(why)
 
@@ -154,16 +159,30 @@ def test_a_drop_delivers_nothing() -> None:
 
 def test_a_generation_exchanges_old_files_and_records_for_new_files() -> None:
     anew = a_file("a", covered(0, 4), range(4), "anew")
-    content = Content(files=(anew,), inputs=INPUTS, records=(records(2),))
+    content = Content(files=(anew,), inputs=taken(*INPUTS), records=(records(2),))
     body = Generation(
         window="1-x1", groups=(), content=content, generation=1, ranges=(covered(0, 4),)
     )
     inventory = after(body, content)
     assert finals(inventory) == {"feed/a/anew", BAD.handle.final}
-    assert inventory.files["feed/a/anew"].evidence == Evidence.of_positions(0, range(4))
+    assert inventory.files["feed/a/anew"].evidence == Evidence.of_positions("events", 0, range(4))
 
 
 def test_a_replacement_changes_nothing_that_readers_may_trust() -> None:
     content = Content(files=(ONE,))
     body = Replace(window="1-1", groups=(), content=content, number=3)
     assert after(body, content).files == an_inventory().files
+
+
+def test_a_record_that_is_named_twice_is_refused() -> None:
+    """Else one replay could deliver it twice and still give what it takes."""
+    twice = (records(2), records(2))
+    file = a_file("a", covered(2, 3), [2, 2], "twice")
+    content = Content(files=(file,), records=twice)
+    assert "not live any more" in str(why_not(a_replay(content), content))
+
+
+def test_a_compaction_must_not_move_rows_between_datasets() -> None:
+    """Goal: the balance is per dataset. Method: give the rows of `a` as rows of `b`."""
+    moved = msgspec.structs.replace(BOTH, dataset="b")
+    assert "rows of a and gives 0" in str(why_not(*compaction(moved, inputs=INPUTS)))

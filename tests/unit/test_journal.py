@@ -18,7 +18,7 @@ from penstock.journal.lake import LAKE_KEY, lake_identity
 from penstock.journal.markers import mark_done, still_undone, write_checkpoint
 from penstock.journal.state import Undone
 from penstock.model.entries import Bind, Claim, Park, Seek, Start
-from penstock.model.manifest import INLINE_FILES, Content
+from penstock.model.manifest import INLINE_FILES, Content, Input
 from penstock.model.ranges import TopicPartition
 from penstock.store.local import LocalStore
 from penstock.store.protocol import Store
@@ -226,7 +226,7 @@ def test_a_small_content_lies_in_the_entry_and_a_large_one_beside_it(store: Stor
 def test_a_manifest_that_is_not_what_the_entry_recorded_is_refused(damage: str, why: str) -> None:
     store = MemoryStore()
     journal, fold = begun(store)
-    content = Content(inputs=tuple(f"feed/a/{number}" for number in range(20_000)))
+    content = Content(inputs=tuple(Input("a", f"feed/a/{number}") for number in range(20_000)))
     body = journal.with_content(window_of(content, covered(0, 3)), content)
     journal.append(fold, body, 1)
     (key,) = store.list_after(LAYOUT.manifests)

@@ -13,7 +13,7 @@ from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.window import StagedWindow, StageOrder
-from tests.simulator.kafka import TOPIC_ID
+from tests.simulator.kafka import TOPIC, TOPIC_ID
 from tests.unit.lake import a_file, covered
 
 FIRST, SECOND = covered(0, 8), covered(5, 7, 1)
@@ -25,15 +25,15 @@ WRITTEN, BAD, FILTERED = [0, 1, 2, 3, 4], [5], [6]
 
 def seen(part: OffsetRange, offsets: list[int], **fates: Evidence) -> RangeEvidence:
     """The reader's evidence of a range."""
-    read = Evidence.of_positions(part.partition, offsets)
+    read = Evidence.of_positions(part.topic, part.partition, offsets)
     return RangeEvidence(part, OffsetSet.of(offsets), read, 0, **fates)
 
 
 def staged() -> StagedWindow:
     """A window that adds up."""
     fates = {
-        "filtered": Evidence.of_positions(0, FILTERED),
-        "quarantined": Evidence.of_positions(0, BAD),
+        "filtered": Evidence.of_positions("events", 0, FILTERED),
+        "quarantined": Evidence.of_positions("events", 0, BAD),
     }
     return StagedWindow(
         files=(
@@ -43,7 +43,7 @@ def staged() -> StagedWindow:
             a_file("a", SECOND, [5, 6]),
         ),
         evidence=(seen(FIRST, [*WRITTEN, *BAD, *FILTERED], **fates), seen(SECOND, [5, 6])),
-        quarantined=(RecordSet(TOPIC_ID, 0, "", OffsetSet.of(BAD)),),
+        quarantined=(RecordSet(TOPIC, TOPIC_ID, 0, "", OffsetSet.of(BAD)),),
     )
 
 
@@ -87,7 +87,7 @@ E0, E1 = GOOD.evidence
 
 def swap(file: Any, offsets: list[int]) -> Any:
     """The same file with other rows."""
-    evidence = Evidence.of_positions(file.ranges[0].partition, offsets)
+    evidence = Evidence.of_positions(TOPIC, file.ranges[0].partition, offsets)
     return msgspec.structs.replace(file, evidence=evidence)
 
 
@@ -130,7 +130,10 @@ WRONG: dict[str, tuple[Callable[[], StagedWindow], str]] = {
     ),
     "a row of the other partition": (
         lambda: with_files(
-            msgspec.structs.replace(A, evidence=Evidence.of_positions(1, [0, 1, 3])), B, Q, C
+            msgspec.structs.replace(A, evidence=Evidence.of_positions("events", 1, [0, 1, 3])),
+            B,
+            Q,
+            C,
         ),
         "or not the same ones",
     ),
@@ -161,19 +164,19 @@ WRONG: dict[str, tuple[Callable[[], StagedWindow], str]] = {
     ),
     "another record named than the bad one": (
         lambda: msgspec.structs.replace(
-            GOOD, quarantined=(RecordSet(TOPIC_ID, 0, "", OffsetSet.of([4])),)
+            GOOD, quarantined=(RecordSet(TOPIC, TOPIC_ID, 0, "", OffsetSet.of([4])),)
         ),
         "or not the same",
     ),
     "the bad record named in another partition": (
         lambda: msgspec.structs.replace(
-            GOOD, quarantined=(RecordSet(TOPIC_ID, 1, "", OffsetSet.of(BAD)),)
+            GOOD, quarantined=(RecordSet(TOPIC, TOPIC_ID, 1, "", OffsetSet.of(BAD)),)
         ),
         "or not the same",
     ),
     "more names than bad records": (
         lambda: msgspec.structs.replace(
-            GOOD, quarantined=(RecordSet(TOPIC_ID, 0, "", OffsetSet.of([4, 5])),)
+            GOOD, quarantined=(RecordSet(TOPIC, TOPIC_ID, 0, "", OffsetSet.of([4, 5])),)
         ),
         "1 bad records, and 2 named",
     ),

@@ -34,7 +34,7 @@ from penstock.model.entries import (
     Window,
 )
 from penstock.model.evidence import Evidence, RangeEvidence
-from penstock.model.manifest import Content, Group, ManifestRef, RecordSet, groups_of
+from penstock.model.manifest import Content, Group, Input, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetSet
 from tests.unit.lake import a_compaction, a_file, begins, covered, next_entry
 
@@ -43,9 +43,9 @@ PART = covered(0, 4)
 CONTENT = Content(
     files=(a_file("é", PART, [0, 2]),),
     evidence=(RangeEvidence(PART, OffsetSet.of([0, 2]), Evidence(2, 2**64 - 1), 2**64 - 1),),
-    quarantined=(RecordSet("id", 0, "", OffsetSet.of([1])),),
-    inputs=("x", "y"),
-    records=(RecordSet("id", 0, "b", OffsetSet.of([7])),),
+    quarantined=(RecordSet("topic", "id", 0, "", OffsetSet.of([1])),),
+    inputs=(Input("a", "x"), Input("a", "y")),
+    records=(RecordSet("topic", "id", 0, "b", OffsetSet.of([7])),),
 )
 GROUPS = groups_of(CONTENT, ("publish_files", "delete_inputs"))
 

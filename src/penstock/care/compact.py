@@ -6,7 +6,7 @@ from penstock.care.beside import decide_beside
 from penstock.errors import EntryRefused
 from penstock.journal.journal import Fold, Journal
 from penstock.model.entries import AnyBody, Compact, Retire, SealedEntry
-from penstock.model.manifest import Content, Group, ManifestFile, groups_of
+from penstock.model.manifest import Content, Group, Input, ManifestFile, groups_of
 from penstock.model.surroundings import Surroundings
 from penstock.model.value import Value
 
@@ -31,7 +31,8 @@ def compact(journal: Journal, around: Surroundings, dataset: str, rewrite: Rewri
         if len(inputs) < 2:
             raise EntryRefused("compaction", f"{dataset} has {len(inputs)} files to compact")
         order = RewriteOrder(dataset, window, journal.layout.staging, inputs)
-        content = Content(files=rewrite(order), inputs=inputs)
+        taken = tuple(Input(dataset, final) for final in inputs)
+        content = Content(files=rewrite(order), inputs=taken)
         groups = groups_of(content, ("publish_files", "delete_inputs"))
         return journal.with_content(Compact(window=window, groups=groups, content=content), content)
 
@@ -49,7 +50,7 @@ def retire(
     """Remove files of done windows by a rule of retention, by name."""
 
     def build(_fold: Fold, window: str) -> AnyBody:
-        content = Content(inputs=inputs)
+        content = Content(inputs=tuple(Input(dataset, final) for final in inputs))
         groups = (Group(dataset, 0, 0, 0, ("delete_inputs",)),)
         body = Retire(window=window, groups=groups, content=content, author=author, reason=reason)
         return journal.with_content(body, content)

@@ -61,7 +61,7 @@ def live_records(fold: Fold) -> tuple[RecordSet, ...]:
     if fold.inventory is None:
         raise ValueError("replay needs a deep fold")
     return tuple(
-        RecordSet(topic_id, partition, dataset, offsets)
-        for (topic_id, partition, dataset), offsets in sorted(fold.inventory.records.items())
+        RecordSet(topic, topic_id, partition, dataset, offsets)
+        for (topic, topic_id, partition, dataset), offsets in sorted(fold.inventory.records.items())
         if offsets.runs
     )

@@ -74,7 +74,7 @@ def _check_range(order: StageOrder, seen: RangeEvidence, files: tuple[ManifestFi
 
 
 def _positions(records: RecordSet) -> Evidence:
-    return Evidence.of_positions(records.partition, records.offsets)
+    return Evidence.of_positions(records.topic, records.partition, records.offsets)
 
 
 def _lies_in(part: OffsetRange, covered: OffsetRange) -> bool:

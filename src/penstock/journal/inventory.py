@@ -4,13 +4,13 @@ Owners never need it. Commands that consume files or records do: an entry whose 
 live was planned on something that has changed since, and would deliver records twice.
 """
 
-from penstock.model.entries import Compact, Drop, Entry, Generation, Replace, Replay, Retire, Window
+from penstock.model.entries import Compact, Drop, Entry, Replace, Replay, Retire
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import Content, RecordSet
 from penstock.model.ranges import OffsetSet
 from penstock.model.value import Value
 
-RecordsKey = tuple[str, int, str]
+RecordsKey = tuple[str, str, int, str]
 
 
 class LiveFile(Value, frozen=True):
@@ -43,35 +43,40 @@ class Inventory:
         """Take an entry's files and records in, and out."""
         if isinstance(entry.body, Replace):
             return
-        for final in content.inputs:
-            self.files.pop(final, None)
+        for taken in content.inputs:
+            self.files.pop(taken.final, None)
         for consumed in content.records:
             key = _records_key(consumed)
-            self.records[key] = self.records.get(key, OffsetSet()) - consumed.offsets
+            self.records[key] = self._live_records(consumed) - consumed.offsets
         for file in content.files:
             self.files[file.handle.final] = LiveFile(entry.number, file.dataset, file.evidence)
         for arrived in content.quarantined:
             key = _records_key(arrived)
-            self.records[key] = self.records.get(key, OffsetSet()) | arrived.offsets
+            self.records[key] = self._live_records(arrived) | arrived.offsets
 
     def _inputs_objection(self, content: Content, undone: frozenset[int]) -> str | None:
-        if len(set(content.inputs)) != len(content.inputs):
+        if len({taken.final for taken in content.inputs}) != len(content.inputs):
             return "an input is named twice"
-        for final in content.inputs:
-            live = self.files.get(final)
-            if live is None:
-                return f"its input {final!r} is not live any more"
+        for taken in content.inputs:
+            live, name = self.files.get(taken.final), f"its input {taken.final!r}"
+            if live is None or live.dataset != taken.dataset:
+                return f"{name} is not live any more"
             if live.number in undone:
-                return f"its input {final!r} belongs to entry {live.number}, which is not done"
+                return f"{name} belongs to entry {live.number}, which is not done"
         return None
 
     def _records_objection(self, content: Content) -> str | None:
+        left = {_records_key(part): self._live_records(part) for part in content.records}
         for consumed in content.records:
-            live = self.records.get(_records_key(consumed), OffsetSet())
-            gone = consumed.offsets - live
+            key = _records_key(consumed)
+            gone = consumed.offsets - left[key]
             if gone.runs:
                 return f"its records {gone} of partition {consumed.partition} are not live any more"
+            left[key] = left[key] - consumed.offsets  # so that a record named twice is not live
         return None
+
+    def _live_records(self, part: RecordSet) -> OffsetSet:
+        return self.records.get(_records_key(part), OffsetSet())
 
     def _outputs_objection(self, content: Content) -> str | None:
         for file in content.files:
@@ -83,22 +88,36 @@ class Inventory:
         """What comes out must be what went in, row by row; retention and drops give nothing."""
         body = entry.body
         if isinstance(body, Compact):
-            into = Evidence.total(self.files[final].evidence for final in content.inputs)
-        elif isinstance(body, Replay):
+            return self._compaction_objection(content)
+        if isinstance(body, Replay):
             into = _records_evidence(content.records)
-        elif isinstance(body, Window | Generation):
-            return None  # these are balanced against what was read, before they are decided
         elif isinstance(body, Retire | Drop):
             into = Evidence()
         else:
-            return None
+            return None  # windows and generations are balanced against what was read
         out = Evidence.total(file.evidence for file in content.files)
         return None if out == into else f"it takes {into.count} rows and gives {out.count} others"
 
+    def _compaction_objection(self, content: Content) -> str | None:
+        """The rows of every dataset, each on its own: they must not change places."""
+        datasets = {taken.dataset for taken in content.inputs}
+        for dataset in sorted(datasets | {file.dataset for file in content.files}):
+            into = Evidence.total(
+                self.files[taken.final].evidence
+                for taken in content.inputs
+                if taken.dataset == dataset
+            )
+            out = Evidence.total(f.evidence for f in content.files if f.dataset == dataset)
+            if into != out:
+                return f"it takes {into.count} rows of {dataset} and gives {out.count} others"
+        return None
+
 
 def _records_key(records: RecordSet) -> RecordsKey:
-    return (records.topic_id, records.partition, records.dataset)
+    return (records.topic, records.topic_id, records.partition, records.dataset)
 
 
 def _records_evidence(records: tuple[RecordSet, ...]) -> Evidence:
-    return Evidence.total(Evidence.of_positions(part.partition, part.offsets) for part in records)
+    return Evidence.total(
+        Evidence.of_positions(part.topic, part.partition, part.offsets) for part in records
+    )

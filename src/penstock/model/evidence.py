@@ -6,7 +6,9 @@ depend on order, parts add up to the whole, and different multisets give differe
 The mixing is fixed by the journal's format version and must never change within it.
 """
 
+import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
@@ -23,11 +25,21 @@ def mix64(value: int) -> int:
     return value ^ (value >> 31)
 
 
-def position_hash(partition: int, offset: int, row: int = 0) -> int:
+@lru_cache(maxsize=65_536)
+def place_seed(topic: str, partition: int) -> int:
+    """What tells the positions of one partition from those of all others.
+
+    By the topic's name, because that is what a row carries; so evidence can be made again from
+    the rows of a file alone.
+    """
+    digest = hashlib.sha256(f"{topic}/{partition}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+def position_hash(topic: str, partition: int, offset: int, row: int = 0) -> int:
     """The stable 64-bit hash of one row's position; `row` counts rows of one record."""
-    value = mix64(offset + _GOLDEN)
-    value = mix64(value ^ ((partition + 1) * _GOLDEN))
-    return mix64(value + (row + 1) * _GOLDEN)
+    value = mix64(offset + _GOLDEN) ^ place_seed(topic, partition)
+    return mix64(mix64(value) + (row + 1) * _GOLDEN)
 
 
 class Evidence(Value, frozen=True):
@@ -50,9 +62,9 @@ class Evidence(Value, frozen=True):
         return cls(count, total & _MASK)
 
     @classmethod
-    def of_positions(cls, partition: int, offsets: Iterable[int]) -> "Evidence":
+    def of_positions(cls, topic: str, partition: int, offsets: Iterable[int]) -> "Evidence":
         """Evidence of one row per offset of one partition."""
-        return cls.of_hashes(position_hash(partition, offset) for offset in offsets)
+        return cls.of_hashes(position_hash(topic, partition, offset) for offset in offsets)
 
     @classmethod
     def total(cls, parts: Iterable["Evidence"]) -> "Evidence":

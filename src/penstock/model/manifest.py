@@ -37,23 +37,31 @@ class Group(Value, frozen=True):
 class RecordSet(Value, frozen=True):
     """Quarantined records of one partition that were meant for one dataset."""
 
+    topic: str
     topic_id: str
     partition: int
     dataset: str
     offsets: OffsetSet
 
 
+class Input(Value, frozen=True):
+    """A live file that an entry takes out of the lake, with the dataset it belongs to."""
+
+    dataset: str
+    final: str
+
+
 class Content(Value, frozen=True):
     """The long part of an entry.
 
-    `quarantined` names the records that went to the quarantine; `inputs` (final names) and
-    `records` are what the entry takes out of the lake and out of the quarantine.
+    `quarantined` names the records that went to the quarantine; `inputs` and `records`
+    are what the entry takes out of the lake and out of the quarantine.
     """
 
     files: tuple[ManifestFile, ...] = ()
     evidence: tuple[RangeEvidence, ...] = ()
     quarantined: tuple[RecordSet, ...] = ()
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[Input, ...] = ()
     records: tuple[RecordSet, ...] = ()
 
     @property

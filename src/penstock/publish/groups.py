@@ -52,8 +52,9 @@ def steps_of(store: Store, group: Group, content: Content) -> Iterator[Step]:
                 if file.dataset == group.dataset:
                     yield PublishFile(store, file.handle)
         else:
-            for final in content.inputs:
-                yield DeleteInput(store, final)
+            for taken in content.inputs:
+                if taken.dataset == group.dataset:
+                    yield DeleteInput(store, taken.final)
 
 
 def groups_named(sealed: SealedEntry, names: tuple[str, ...]) -> list[Group]:
