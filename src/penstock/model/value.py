@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A frozen value with a strict JSON form.
 
     One class serves the code and the wire: a field that the class does not know makes the
