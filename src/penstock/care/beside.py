@@ -31,11 +31,11 @@ def decide_beside(journal: Journal, around: Surroundings, build: Build) -> Seale
         try:
             sealed = journal.append(fold, body, epoch)
         except Fenced as error:
-            discard_staged(journal, window)
+            discard(journal, window, body)
             fenced = error
             continue
         except EntryRefused:
-            discard_staged(journal, window)
+            discard(journal, window, body)
             raise
         leave_tail_mark(journal, sealed.number, sealed.sha256)
         if isinstance(sealed.body, Deciding):
@@ -45,8 +45,9 @@ def decide_beside(journal: Journal, around: Surroundings, build: Build) -> Seale
     raise EntryRefused("command", f"owners came and went {TRIES} times; last: {fenced}")
 
 
-def discard_staged(journal: Journal, window: str) -> None:
+def discard(journal: Journal, window: str, body: AnyBody) -> None:
     """Remove what a command staged; its entry is known not to have landed."""
+    journal.forget(body)
     for ref in journal.store.list_staged(journal.layout.staging):
         if ref.window == window:
             journal.store.discard(ref)

@@ -20,6 +20,8 @@ from penstock.model.surroundings import Surroundings
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.publish.groups import groups_named, leave_tail_mark, load_content, publish_group
 
+LOSSES = 3  # how often the staged files of one group may vanish under our hands
+
 Stage = Callable[[StageOrder], StagedWindow]
 
 
@@ -54,8 +56,14 @@ class Finisher:
                 self._finish(sealed, load_content(self._journal, self._fold, sealed))
 
     def finish_fresh(self, sealed: SealedEntry, content: Content) -> None:
-        """Finish an entry that was decided a moment ago, by us."""
+        """Finish an entry that was decided a moment ago, by us; older ones go first, if any."""
+        if any(self._fold.state.open_groups(n) for n in self._older_than(sealed.number)):
+            self.finish_all()
         self._finish(sealed, content, fresh=True)
+
+    def _older_than(self, number: int) -> list[int]:
+        """Undone entries that came before: an unpark may have opened their groups meanwhile."""
+        return [older for older in self._fold.state.undone if older < number]
 
     def _finish(self, sealed: SealedEntry, content: Content, *, fresh: bool = False) -> None:
         leave_tail_mark(self._journal, sealed.number, sealed.sha256)
@@ -83,20 +91,28 @@ class Finisher:
         """Run a group's steps; False when it is done already elsewhere, or now parked."""
         for attempt in range(self._park_after):
             try:
+                return self._publish(sealed, group, content, fresh=fresh and attempt == 0)
+            except (ForeignFile, StoreUnavailable) as error:
+                if attempt + 1 == self._park_after:
+                    self._park(sealed, group, error)
+                    return False
+                self._around.sleep(min(2.0**attempt, 30.0))
+                content = load_content(self._journal, self._fold, sealed)
+        return False
+
+    def _publish(self, sealed: SealedEntry, group: Group, content: Content, *, fresh: bool) -> bool:
+        """Run the steps, deriving again what was lost; False when somebody else did it all."""
+        for attempt in range(LOSSES):
+            try:
                 publish_group(self._journal.store, group, content, fresh=fresh and attempt == 0)
             except StagedGone as gone:
                 found = self._look_again(sealed, group, gone)
                 if found is None:
                     return False
                 content = found
-            except (ForeignFile, StoreUnavailable) as error:
-                if attempt + 1 == self._park_after:
-                    self._park(sealed, group, error)
-                    return False
-                self._around.sleep(min(2.0**attempt, 30.0))
             else:
                 return True
-        return False
+        raise DecidedDataLost(_window_of(sealed), "its files vanish as fast as they are derived")
 
     def _look_again(self, sealed: SealedEntry, group: Group, gone: StagedGone) -> Content | None:
         """Neither staged nor final: done meanwhile (None), replaced meanwhile, or really lost."""
@@ -153,6 +169,7 @@ class Finisher:
         try:
             self._journal.append(self._fold, replacing, self._epoch)
         except EntryRefused as error:
+            self._journal.forget(replacing)
             raise DecidedDataLost(body.window, error.why) from error
 
     def _park(self, sealed: SealedEntry, group: Group, error: Exception) -> None:

@@ -25,7 +25,7 @@ from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.surroundings import Surroundings
 from penstock.model.window import Available, StagedWindow, StageOrder
-from penstock.publish.groups import leave_tail_mark
+from penstock.publish.groups import leave_tail_mark, load_content
 from penstock.source.plan import (
     FirstOffset,
     WindowPolicy,
@@ -78,7 +78,6 @@ class Owner:
         self._around = around
         self._spec = spec
         self._sequence = 0
-        self._last_checkpoint = -1
         self._windows: set[str] = set()
         self.epoch = 0
         self.fold = Fold.empty()
@@ -86,9 +85,9 @@ class Owner:
     def take_over(self) -> None:
         """Open the journal, bind it if this is the first start, and claim the next epoch."""
         self.fold = self._journal.open()
-        self._last_checkpoint = self.fold.state.number
         if self.fold.state.is_new:
             self._journal.bind(self.fold, self._source.look().cluster_id)
+        self._check_undone_readable()
         self.epoch = self._journal.claim(self.fold, self._spec.owner)
         leave_tail_mark(self._journal, self.fold.state.number, self.fold.state.sha256)
 
@@ -114,10 +113,10 @@ class Owner:
     def plan(self) -> StageOrder | None:
         """The next window, or None when the source has nothing new."""
         available = self._source.look()
+        self._check_source(available)
         state = self.fold.state
-        check_source(state.cluster_id, self._wanted_topics(), state.watermarks(), available)
         self._hold_starts(available)
-        ranges = plan_ranges(state.watermarks(), available, self._spec.policy, turn=state.number)
+        ranges = plan_ranges(state.watermarks(), available, self._spec.policy, turn=state.windows)
         if not ranges:
             return None
         self._sequence += 1
@@ -162,11 +161,17 @@ class Owner:
             return self._journal.append(self.fold, body, self.epoch)
         except EntryRefused:
             self._abandon(order)  # known not to have landed, and it never will
+            self._journal.forget(body)
             return None
 
     def publish(self, sealed: SealedEntry, content: Content) -> None:
         """Make the window visible, and leave the done marker."""
         self._finisher().finish_fresh(sealed, content)
+
+    def _check_undone_readable(self) -> None:
+        """What has to be finished must be readable before we claim: else nothing is changed."""
+        for number in self.fold.state.undone:
+            load_content(self._journal, self.fold, self._journal.require(number))
 
     def notice_others(self) -> None:
         """While idle: take up what commands have decided, and stop if somebody else owns this."""
@@ -174,6 +179,18 @@ class Owner:
         newest = self.fold.state
         if newest.epoch > self.epoch:
             raise Fenced(self._journal.layout.feed, self.epoch, newest.epoch, newest.owner)
+
+    def _check_source(self, available: Available) -> None:
+        """Before stopping for a person's word, look whether it was given meanwhile."""
+        try:
+            self._judge_source(available)
+        except FeedHalted:
+            self.notice_others()
+            self._judge_source(available)
+
+    def _judge_source(self, available: Available) -> None:
+        state = self.fold.state
+        check_source(state.cluster_id, self._wanted_topics(), state.watermarks(), available)
 
     def _wanted_topics(self) -> dict[str, str]:
         """The topics read so far that the feed still asks for; others may be gone."""
@@ -209,10 +226,10 @@ class Owner:
         Everything staged by our windows that are done, abandoned or failed is garbage by now.
         """
         state = self.fold.state
-        if state.number - self._last_checkpoint < self._spec.checkpoint_every:
+        if state.number - self.fold.checkpoint < self._spec.checkpoint_every:
             return
         self._windows -= {undone.window for undone in state.undone.values()}
         self._discard_staged_of(self._windows)
         self._windows.clear()
         write_checkpoint(self._journal.store, self._journal.layout, state)
-        self._last_checkpoint = state.number
+        self.fold.checkpoint = state.number

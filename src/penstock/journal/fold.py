@@ -67,6 +67,7 @@ def _cover(state: JournalState, window: Window) -> None:
         known = _partition(state, last.topic_id, last.partition)
         known.last_offset, known.last_hash = last.offset, last.content_hash
     state.schemas.update(window.schemas)
+    state.windows += 1
 
 
 def _take_up_groups(state: JournalState, sealed: SealedEntry) -> None:

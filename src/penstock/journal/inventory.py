@@ -6,7 +6,7 @@ live was planned on something that has changed since, and would deliver records 
 
 from penstock.model.entries import Compact, Drop, Entry, Replace, Replay, Retire
 from penstock.model.evidence import Evidence
-from penstock.model.manifest import Content, RecordSet
+from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetSet
 from penstock.model.value import Value
 
@@ -34,6 +34,7 @@ class Inventory:
             return None
         return (
             self._inputs_objection(content, undone)
+            or self._quarantine_objection(entry, content)
             or self._records_objection(content)
             or self._outputs_objection(content)
             or self._balance_objection(entry, content)
@@ -63,6 +64,15 @@ class Inventory:
                 return f"{name} is not live any more"
             if live.number in undone:
                 return f"{name} belongs to entry {live.number}, which is not done"
+        return None
+
+    def _quarantine_objection(self, entry: Entry, content: Content) -> str | None:
+        """Raw bytes stay while any record of the quarantine may still find its way back."""
+        if not isinstance(entry.body, Retire):
+            return None
+        taken = any(each.dataset == QUARANTINE for each in content.inputs)
+        if taken and any(offsets.runs for offsets in self.records.values()):
+            return "the quarantine still holds records; replay or drop them first"
         return None
 
     def _records_objection(self, content: Content) -> str | None:

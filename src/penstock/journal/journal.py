@@ -56,6 +56,7 @@ class Fold:
     def __init__(self, state: JournalState, inventory: Inventory | None) -> None:
         self.state = state
         self.inventory = inventory
+        self.checkpoint = state.number  # the newest one that is known; -1 for none
 
     @classmethod
     def empty(cls) -> "Fold":
@@ -80,9 +81,9 @@ class Journal:
         that an entry appended meanwhile can only make the tail longer than its witnesses.
         """
         checkpoints = self.store.list_after(self.layout.checkpoints)
-        state = JournalState() if deep else from_checkpoint(self, checkpoints)
-        fold = Fold(state, Inventory() if deep else None)
-        seen = Witnesses.look(self.store, self.layout, state.number, checkpoints)
+        state = from_checkpoint(self, checkpoints)  # also judges it, for deep folds too
+        fold = Fold(JournalState(), Inventory()) if deep else Fold(state, None)
+        seen = Witnesses.look(self.store, self.layout, fold.state.number, checkpoints)
         self.fold_on(fold)
         check_witnesses(self, fold.state, seen)
         self.see_done(fold.state)
@@ -147,7 +148,7 @@ class Journal:
         while fold.state.is_new:
             try:
                 self.append(fold, Bind(cluster_id), epoch=0)
-            except EntryRefused:
+            except (EntryRefused, Fenced):
                 if fold.state.is_new:
                     raise
 
@@ -185,7 +186,15 @@ class Journal:
             raise ManifestDamaged(body.manifest.key, "it is gone")
         if hashlib.sha256(raw).hexdigest() != body.manifest.sha256:
             raise ManifestDamaged(body.manifest.key, "its hash is wrong")
-        return _content_decoder.decode(raw)
+        try:
+            return _content_decoder.decode(raw)
+        except msgspec.MsgspecError as error:
+            raise ManifestDamaged(body.manifest.key, f"it is no manifest: {error}") from error
+
+    def forget(self, body: AnyBody) -> None:
+        """Remove the manifest object of a body that is known not to have been decided."""
+        if isinstance(body, Deciding) and body.manifest is not None:
+            self.store.delete(body.manifest.key)
 
     def _next_entry(self, state: JournalState, body: AnyBody, epoch: int, nonce: str) -> Entry:
         return Entry(

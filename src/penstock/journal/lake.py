@@ -2,7 +2,8 @@
 
 import msgspec
 
-from penstock.errors import EntryDamaged
+from penstock.errors import EntryDamaged, EntryNewer
+from penstock.model.entries import FORMAT
 from penstock.model.surroundings import Surroundings
 from penstock.model.value import Value
 from penstock.store.protocol import Store
@@ -22,9 +23,12 @@ def lake_identity(store: Store, around: Surroundings) -> str:
     """The lake's id; the first to ask makes it. Safe to race."""
     found = store.read(LAKE_KEY)
     if found is None:
-        mine = msgspec.json.encode(LakeIdentity(1, around.nonce()))
+        mine = msgspec.json.encode(LakeIdentity(FORMAT, around.nonce()))
         found = create_surely(store, LAKE_KEY, mine) or mine
     try:
-        return msgspec.json.decode(found, type=LakeIdentity).id
+        identity = msgspec.json.decode(found, type=LakeIdentity)
     except msgspec.MsgspecError as error:
         raise EntryDamaged(LAKE_KEY, f"it is no lake identity: {error}") from error
+    if identity.format > FORMAT:
+        raise EntryNewer(LAKE_KEY, identity.format, FORMAT)
+    return identity.id

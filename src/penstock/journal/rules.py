@@ -27,7 +27,8 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.model.names import epoch_of
+from penstock.model.names import epoch_of, is_window_id
+from penstock.model.ranges import TopicPartition
 
 
 def objection(state: JournalState, entry: Entry) -> str | None:
@@ -95,6 +96,8 @@ def body_objection(state: JournalState, entry: Entry) -> str | None:
 
 def stale_objection(epoch: int, window: str) -> str | None:
     """Files staged in an older epoch may have been cleaned away: they must not be decided."""
+    if not is_window_id(window):
+        return f"{window!r} is no window id"
     if epoch_of(window) != epoch:
         return f"it was staged as {window}, and the epoch is {epoch} now"
     return None
@@ -117,16 +120,27 @@ def window_objection(state: JournalState, epoch: int, window: Window) -> str | N
         if covered.is_empty:
             return f"{covered} is empty"
         seen.add(covered.place)
+    return last_records_objection(window)
+
+
+def last_records_objection(window: Window) -> str | None:
+    """The last record of a range lies in it."""
+    covered = {each.place: each for each in window.ranges}
+    for last in window.last_records:
+        place = TopicPartition(last.topic_id, last.partition)
+        if place not in covered or last.offset not in covered[place]:
+            return f"offset {last.offset} of partition {last.partition} is not in its ranges"
     return None
 
 
 def starts_objection(state: JournalState, starts: tuple[PartitionStart, ...]) -> str | None:
-    """A partition starts once per life of its topic."""
+    """A partition starts once per life of its topic, and a topic has one life at a time."""
+    topics = dict(state.topics)
     seen = set()
     for start in starts:
         if state.partition(start.place) is not None or start.place in seen:
             return f"{start.topic}/{start.partition} has started already"
-        if state.topics.get(start.topic, start.topic_id) != start.topic_id:
+        if topics.setdefault(start.topic, start.topic_id) != start.topic_id:
             return f"topic {start.topic} is bound to another id; it needs a rebind"
         seen.add(start.place)
     return None
@@ -164,8 +178,11 @@ def rebind_objection(state: JournalState, rebind: Rebind) -> str | None:
         return f"topic {rebind.topic} is not bound to {rebind.old_id}"
     if rebind.new_id in state.partitions:
         return f"topic id {rebind.new_id} was read before"
-    if any(start.topic_id != rebind.new_id for start in rebind.partitions):
-        return "a partition of another topic id is named"
+    lives = {(start.topic, start.topic_id) for start in rebind.partitions}
+    if lives - {(rebind.topic, rebind.new_id)}:
+        return "a partition of another topic id, or of another topic, is named"
+    if len({start.partition for start in rebind.partitions}) != len(rebind.partitions):
+        return "a partition is named twice"
     return None
 
 

@@ -46,6 +46,7 @@ class JournalState(msgspec.Struct, forbid_unknown_fields=True):
     schemas: dict[str, int] = {}
     parked: dict[str, str] = {}
     undone: dict[int, Undone] = {}
+    windows: int = 0
 
     @property
     def is_new(self) -> bool:

@@ -38,6 +38,10 @@ class PartitionStart(Value, frozen=True):
     partition: int
     offset: int
 
+    def __post_init__(self) -> None:
+        if self.partition < 0 or self.offset < 0:
+            raise ValueError(f"not a first offset: {self.offset} of partition {self.partition}")
+
     @property
     def place(self) -> TopicPartition:
         """The partition that starts."""

@@ -11,7 +11,8 @@ _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 _WINDOW = re.compile(r"\d+-[0-9a-z]+", re.ASCII)
 _FILE_NAME = re.compile(
     r"(?P<generation>\d+)_(?P<topic>.+)_(?P<partition>\d+)_(?P<start>\d+)-(?P<end>\d+)"
-    r"_(?P<window>\d+-[0-9a-z]+)\.(?P<suffix>[a-z0-9.]+)"
+    r"_(?P<window>\d+-[0-9a-z]+)\.(?P<suffix>[a-z0-9.]+)",
+    re.ASCII,
 )
 
 
