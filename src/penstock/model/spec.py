@@ -1,0 +1,115 @@
+"""What a user asks for, as frozen values: the configuration after it was checked.
+
+`config/` makes these from a file; every other room reads them. They travel to executors inside a
+closure, so they stay small and plain.
+"""
+
+from typing import Literal
+
+from penstock.model.value import Value
+
+RouteKind = Literal["topic", "header", "field"]
+PartitionKind = Literal["day", "hour", "minute", "field"]
+Compression = Literal["zstd", "snappy", "gzip", "lz4", "none"]
+SchemaKind = Literal["avsc", "jsonschema"]
+
+
+class DecodeSpec(Value, frozen=True):
+    """How a record's value becomes fields."""
+
+    format: Literal["json"] = "json"
+
+
+class RouteSpec(Value, frozen=True):
+    """What names the dataset: the topic, a header, or a field by its dotted path."""
+
+    kind: RouteKind = "topic"
+    name: str = ""
+
+
+class PartitionKey(Value, frozen=True):
+    """One directory level below a dataset: a piece of the event time, or a field."""
+
+    kind: PartitionKind = "day"
+    path: str = ""
+
+
+class TimeSpec(Value, frozen=True):
+    """Where the event time comes from, and which times are believed.
+
+    `field` empty: Kafka's timestamp. `unit`: auto, s, ms, us, ns, iso8601, or a strptime pattern.
+    `missing`: quarantine, kafka, or a day such as 1970-01-01 that stands in for it.
+    """
+
+    field: str = ""
+    unit: str = "auto"
+    missing: str = "quarantine"
+    not_before: str = "2015-01-01"
+    not_after_s: float = 2 * 86_400.0
+    zone: str = "UTC"
+
+
+class DatasetSpec(Value, frozen=True):
+    """A declared dataset. `schema_text` is the content of its schema file, if it has one."""
+
+    route: str
+    schema_kind: SchemaKind | None = None
+    schema_text: str = ""
+    owner: str = ""
+    partition: tuple[PartitionKey, ...] | None = None
+
+
+class StartSpec(Value, frozen=True):
+    """Where a feed begins: earliest, latest, a time in milliseconds, or offsets by topic."""
+
+    kind: Literal["earliest", "latest", "time", "offsets"] = "earliest"
+    time_ms: int = 0
+    offsets: dict[str, dict[int, int]] = {}
+
+
+class WindowSpec(Value, frozen=True):
+    """When a window is cut: whichever comes first."""
+
+    every_s: float = 60.0
+    max_records: int = 5_000_000
+    max_bytes: int = 1_000_000_000
+
+
+class QuarantineSpec(Value, frozen=True):
+    """How much may be broken before a window stops; small windows are not judged."""
+
+    max_ratio: float = 0.05
+    min_records: int = 1_000
+
+
+class FeedSpec(Value, frozen=True, kw_only=True):
+    """One feed: which topics, how to read them, where to put them."""
+
+    name: str
+    topics: tuple[str, ...] = ()
+    pattern: str = ""
+    exclude: tuple[str, ...] = ()
+    start: StartSpec = StartSpec()
+    decode: DecodeSpec = DecodeSpec()
+    route: RouteSpec = RouteSpec()
+    datasets: tuple[DatasetSpec, ...] = ()
+    unknown: Literal["create", "quarantine", "filter"] = "create"
+    time: TimeSpec = TimeSpec()
+    partition: tuple[PartitionKey, ...] = (PartitionKey(),)
+    include: tuple[Literal["key", "headers", "window"], ...] = ()
+    tombstones: Literal["filter", "quarantine", "keep"] = "filter"
+    format: Literal["parquet"] = "parquet"
+    compression: Compression = "zstd"
+    window: WindowSpec = WindowSpec()
+    quarantine: QuarantineSpec = QuarantineSpec()
+    on_gap: Literal["stop", "accept"] = "stop"
+    generation: int = 0
+
+
+class LakeSpec(Value, frozen=True, kw_only=True):
+    """The whole configuration. `kafka` and `spark` are handed on word for word."""
+
+    lake: str
+    kafka: dict[str, str]
+    spark: dict[str, str] = {}
+    feeds: tuple[FeedSpec, ...] = ()
