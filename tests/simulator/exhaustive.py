@@ -5,9 +5,10 @@ its list of answers: a node in a tree of answers. A state of the world is the sh
 process, and what is in flight. A node is entered again by running the real code on the answers
 that lead to it, once; after that, exploring costs no protocol code at all.
 
-Two requests commute with everything and are answered at once: reading a journal entry that is
-there (entries never change, which is checked), and staging a file under a name nobody else knows
-(only where no cleaner runs). A crash is tried once after every request that changes something:
+Three requests commute with everything and are answered at once: reading a journal entry that is
+there (entries never change, which is checked), leaving a tail mark (nobody acts on one unless it
+lies beyond the tail), and staging a file under a name nobody else knows (only where no cleaner
+runs). A crash is tried once after every request that changes something:
 killing a process before or after a read is the same, because it takes its knowledge with it.
 """
 
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.testing.memory import Act, Answer, Shelf
 from tests.simulator.kafka import SimKafka
-from tests.simulator.oracle import JOURNAL, Oracle
+from tests.simulator.oracle import JOURNAL, TAIL, Oracle
 from tests.simulator.process import Process
 from tests.simulator.programs import Program
 from tests.simulator.story import Violation
@@ -225,6 +226,8 @@ class Explorer:
     def _commutes(self, shelf: Shelf, act: Act) -> bool:
         if act.name == "read":
             return act.key.startswith(JOURNAL) and act.key in shelf.objects
+        if act.name == "create" and act.key.startswith(TAIL):
+            return True
         return act.name == "stage" and self._world.stage_at_once
 
     def _perform(self, shelf: Shelf, act: Act) -> tuple[Answer, Shelf]:
