@@ -1,5 +1,6 @@
-# Every everyday command of the project. Needs Python 3.11 or newer and make; the rest is installed
-# into .venv from hash-locked files. `make` alone lists the targets.
+# Every everyday command of the project. Needs Python 3.11 or newer, Java 17 or 21, and make; the rest
+# is installed into .venv from hash-locked files, and jars into a cache. `make` alone lists the
+# targets.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -10,6 +11,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
 READY := $(VENV)/.ready
+HAS_JARS := $(VENV)/.has-jars
 HAS_UV := $(VENV)/.has-uv
 
 # How many random schedules to simulate, and from which seed (empty: a fresh one, printed).
@@ -52,7 +54,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(READY) ## Create .venv and install what the lock files name
+setup: $(HAS_JARS) ## Create .venv, install what the lock files name, fetch the jars
 
 $(HAS_UV): requirements/bootstrap.lock
 	@chosen=""; \
@@ -76,15 +78,42 @@ $(HAS_UV): requirements/bootstrap.lock
 
 $(READY): $(HAS_UV) pyproject.toml requirements/dev.lock
 	@$(uv_like_pip); \
-	$(UV) pip sync --quiet --python $(PY) --require-hashes requirements/dev.lock && \
+	quiet=--quiet; if [ -t 2 ]; then quiet=; fi; \
+	echo "Installing packages; pyspark alone is 450 MB." >&2; \
+	$(UV) pip sync $$quiet --python $(PY) --require-hashes \
+		--no-build-isolation requirements/dev.lock && \
 	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation -e .
 	@touch $@
 
+# As root on Debian or Ubuntu a missing Java is installed; elsewhere one sentence says what to do.
+# The jars lie outside the clone, so other clones need not fetch them again.
+$(HAS_JARS): $(READY) src/penstock/jars.lock
+	@if ! $(PY) -m penstock.engine.java >/dev/null 2>&1 && [ -z "$$JAVA_HOME" ] \
+		&& [ "$$(id -u)" = 0 ] && [ -f /etc/debian_version ]; then \
+		echo "Installing Java from this system's packages." >&2; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		apt-get -qq update >&2 || true; \
+		for package in openjdk-17-jre-headless openjdk-21-jre-headless; do \
+			if apt-get -qq install -y --no-install-recommends $$package >&2; then break; fi; \
+		done; \
+	fi
+	@$(PY) -m penstock.engine.java >/dev/null
+	@$(PY) -m penstock.engine.jars fetch
+	@touch $@
+
+# A lock that stays as it was keeps its date, so that .venv is not made anew for nothing.
 lock: $(HAS_UV) ## Resolve pyproject.toml again into requirements/*.lock (UPGRADE=1 takes newer ones)
 	@$(uv_like_pip); set -e; \
-	$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml -o requirements/runtime.lock; \
-	$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --group dev -o requirements/dev.lock; \
-	$(COMPILE) --group bootstrap -o requirements/bootstrap.lock
+	resolve() { \
+		draft=$(VENV)/$$1.lock; \
+		cp requirements/$$1.lock $$draft 2>/dev/null || true; \
+		shift; $(COMPILE) "$$@" -o $$draft; \
+		target=requirements/$${draft##*/}; \
+		cmp -s $$draft $$target || cp $$draft $$target; \
+	}; \
+	resolve runtime $(if $(UPGRADE),--upgrade) pyproject.toml; \
+	resolve dev $(if $(UPGRADE),--upgrade) pyproject.toml --group dev; \
+	resolve bootstrap --group bootstrap
 
 format: setup ## Rewrite the code in the house format
 	$(PY) -m ruff check --fix .
@@ -97,7 +126,7 @@ lint: setup ## Check rules, format and types
 
 test: lint ## Lint, explore the quick small worlds, then run every test
 	$(PY) -m tests.simulator exhaustive --quick
-	$(PY) -m pytest -n 2 --durations=10
+	$(PY) -m pytest -n 2 --dist loadgroup --durations=10
 
 unit: setup ## Run the unit and property tests only
 	$(PY) -m pytest -n 2 tests/unit tests/property

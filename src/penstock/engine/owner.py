@@ -20,7 +20,7 @@ from penstock.engine.prove import counts_of, prove
 from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.markers import write_checkpoint
-from penstock.model.entries import SealedEntry, Start, Window
+from penstock.model.entries import Counts, SealedEntry, Start, Window
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.surroundings import Surroundings
@@ -54,6 +54,10 @@ def every_topic(_name: str) -> bool:
     return True
 
 
+def accept_any_counts(_counts: Counts) -> None:
+    """However many records were broken."""
+
+
 @dataclass(frozen=True, slots=True)
 class OwnerSpec:
     """How a feed's windows are run."""
@@ -62,6 +66,7 @@ class OwnerSpec:
     policy: WindowPolicy = field(default_factory=WindowPolicy)
     first_offset: FirstOffset = from_earliest
     generation: int = 0
+    judge: Callable[[Counts], None] = accept_any_counts
     park_after: int = 5
     wants: Callable[[str], bool] = every_topic
     checkpoint_every: int = 100
@@ -135,6 +140,7 @@ class Owner:
             content = prove(order, staged)
             cluster_id = self.fold.state.cluster_id
             check_identity(cluster_id, self._wanted_topics(), self._source.look())
+            self._spec.judge(counts_of(content))
         except (StagedSetWrong, FeedHalted):
             self._abandon(order)
             raise

@@ -21,10 +21,20 @@ class LakeIdentity(Value, frozen=True):
 
 def lake_identity(store: Store, around: Surroundings) -> str:
     """The lake's id; the first to ask makes it. Safe to race."""
+    known = known_identity(store)
+    if known is not None:
+        return known
+    mine = msgspec.json.encode(LakeIdentity(FORMAT, around.nonce()))
+    return _decode(create_surely(store, LAKE_KEY, mine) or mine)
+
+
+def known_identity(store: Store) -> str | None:
+    """The lake's id, or None when nobody has used the lake yet. Makes nothing."""
     found = store.read(LAKE_KEY)
-    if found is None:
-        mine = msgspec.json.encode(LakeIdentity(FORMAT, around.nonce()))
-        found = create_surely(store, LAKE_KEY, mine) or mine
+    return None if found is None else _decode(found)
+
+
+def _decode(found: bytes) -> str:
     try:
         identity = msgspec.json.decode(found, type=LakeIdentity)
     except msgspec.MsgspecError as error:

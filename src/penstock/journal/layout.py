@@ -45,6 +45,11 @@ class Layout(Value, frozen=True):
         return self._home("manifests")
 
     @property
+    def schemas(self) -> str:
+        """The directory of the datasets' schemas, numbered per dataset."""
+        return self._home("schemas")
+
+    @property
     def staging(self) -> str:
         """The prefix under which tasks write invisibly."""
         return self._home("staging")

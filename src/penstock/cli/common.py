@@ -1,0 +1,94 @@
+"""What commands share: the configuration, the lake, and how data is printed."""
+
+import argparse
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from penstock.cli.errors import UsageMistake
+from penstock.config.load import load
+from penstock.journal.journal import Journal
+from penstock.journal.lake import known_identity
+from penstock.journal.layout import Layout
+from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.model.surroundings import Surroundings
+from penstock.store.local import LocalStore
+
+
+def surroundings() -> Surroundings:
+    """The real clock, the real sleep, real randomness."""
+    return Surroundings(time.time, time.sleep, random.SystemRandom())
+
+
+def with_config(command: argparse.ArgumentParser) -> None:
+    """Every command that reads the configuration takes it the same way."""
+    command.add_argument(
+        "-c",
+        "--config",
+        type=Path,
+        default=Path("penstock.yaml"),
+        metavar="FILE",
+        help="the configuration (default: ./penstock.yaml)",
+    )
+
+
+def with_output(command: argparse.ArgumentParser) -> None:
+    """Every command that prints data can print it for machines."""
+    command.add_argument("--output", choices=("text", "json"), default="text", help="how to print")
+
+
+def configured(chosen: argparse.Namespace) -> LakeSpec:
+    """The checked configuration of a command."""
+    return load(chosen.config, os.environ)
+
+
+def chosen_feeds(spec: LakeSpec, names: Iterable[str]) -> tuple[FeedSpec, ...]:
+    """The feeds that were named, or all of them."""
+    by_name = {feed.name: feed for feed in spec.feeds}
+    wanted = list(names) or list(by_name)
+    unknown = [name for name in wanted if name not in by_name]
+    if unknown:
+        raise UsageMistake(
+            f"There is no feed {', '.join(unknown)} in the configuration.",
+            f"It has: {', '.join(by_name) or 'none'}.",
+        )
+    return tuple(by_name[name] for name in wanted)
+
+
+def local_store(spec: LakeSpec) -> LocalStore:
+    """The lake's store."""
+    return LocalStore(spec.lake)
+
+
+def reading_journal(spec: LakeSpec, feed: str) -> Journal:
+    """A journal to read; nothing is made, not even the lake's identity."""
+    if not Path(spec.lake).is_dir():
+        raise UsageMistake(f"There is no lake at {spec.lake!r} yet.", "Run `penstock run` first.")
+    store = local_store(spec)
+    identity = known_identity(store)
+    if identity is None:
+        raise UsageMistake(
+            f"Nothing was delivered to {spec.lake!r} yet.", "Run `penstock run` first."
+        )
+    return Journal(store, Layout(feed), identity, surroundings())
+
+
+def print_rows(rows: Iterable[Mapping[str, object]], output: str) -> None:
+    """Data on stdout: a JSON object per line, or aligned text."""
+    found = list(rows)
+    if output == "json":
+        for row in found:
+            print(json.dumps(row))
+        return
+    if not found:
+        return
+    names = list(found[0])
+    cells = [[str(row[name]) for name in names] for row in found]
+    widths = [max(len(n), *(len(c[i]) for c in cells)) for i, n in enumerate(names)]
+    for line in [names, *cells]:
+        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print(text.rstrip(), file=sys.stdout)

@@ -1,0 +1,40 @@
+"""`penstock`: reads the words of a command, runs it, and turns its outcome into an exit code."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from penstock import __version__
+from penstock.cli import files, init, run, status
+from penstock.errors import PenstockError
+
+EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
+4 audit found a difference, 5 a feed has halted and needs a person, 75 fenced by a newer owner"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    chosen = parser().parse_args(arguments)
+    try:
+        code: int = chosen.command(chosen)
+    except PenstockError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        return 0  # whoever read our output has seen enough
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The words of every command."""
+    top = argparse.ArgumentParser(
+        prog="penstock",
+        description="Kafka topics into the lake, exactly once, with the proof.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"penstock {__version__}")
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for module in (init, run, status, files):
+        module.add_to(commands)
+    return top

@@ -1,0 +1,55 @@
+"""JSON values as texts: taking one apart without reading what is inside.
+
+Every text here is valid JSON without white space around it, as `payload` has made sure.
+"""
+
+import re
+
+import msgspec
+
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
+_NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_KINDS = {
+    ord("{"): "object",
+    ord("["): "array",
+    ord('"'): "string",
+    ord("t"): "boolean",
+    ord("f"): "boolean",
+    ord("n"): "null",
+}
+
+
+def kind_of(text: bytes) -> str:
+    """The kind of a value: object, array, string, boolean, null or number."""
+    return _KINDS.get(text[0], "number")
+
+
+def members_of(text: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """The members of an object by name, each as its own text; of two equal names the last wins."""
+    return _MEMBERS.decode(text)
+
+
+def items_of(text: bytes | msgspec.Raw) -> list[msgspec.Raw]:
+    """The items of an array, each as its own text."""
+    return _ITEMS.decode(text)
+
+
+def name_text(name: str) -> str:
+    """The text of a member's name, with its colon."""
+    return f"{msgspec.json.encode(name).decode()}:"
+
+
+def object_text(members: dict[str, str]) -> str:
+    """The text of an object whose values are texts already."""
+    return f"{{{','.join(name_text(name) + text for name, text in members.items())}}}"
+
+
+def is_integer(number: bytes) -> bool:
+    """True for a number that is written without a point and without an exponent."""
+    return number.removeprefix(b"-").isdigit()
+
+
+def is_number(text: bytes) -> bool:
+    """True when any bytes at all are a number in JSON's own spelling."""
+    return _NUMBER.fullmatch(text) is not None

@@ -1,0 +1,173 @@
+"""Settings that go to Kafka's client and to Spark word for word, and those that may not.
+
+A key that loads a class, runs a program or reads a URL would let whoever writes the file run code
+in this process; a key that Penstock sets itself would break what it proves. Values are checked
+twice: as written, and again after references to secrets were replaced.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from penstock.config.errors import ConfigInvalid
+from penstock.config.jaas import jaas_complaint, jaas_has_literal_secret
+from penstock.config.mistakes import Mistakes, Place, Refused, closest
+from penstock.config.secrets import (
+    FORMS,
+    Secret,
+    has_reference,
+    is_only_references,
+    revealed,
+    with_stand_ins,
+    with_whole_paths,
+)
+from penstock.config.shapes import Reading, as_table
+from penstock.config.tree import Node, Scalar
+
+_KEY = re.compile(r"[A-Za-z][\w.-]{0,199}", re.ASCII)
+_LONGEST_VALUE = 100_000
+_SERVER = re.compile(r"(?:[A-Z_]+://)?[^\s,:/]+:\d{1,5}|(?:[A-Z_]+://)?\[[0-9a-fA-F:.%]+\]:\d{1,5}")
+_URL = re.compile(r"https?://[^\s]+", re.IGNORECASE)
+_SERVERS = "bootstrap.servers"
+_JAAS = "sasl.jaas.config"
+_HOST_CHECK = "ssl.endpoint.identification.algorithm"
+
+_LOADS_CODE = frozenset({
+    "interceptor.classes", "key.deserializer", "key.serializer", "metric.reporters",
+    "partition.assignment.strategy", "sasl.kerberos.kinit.cmd", "security.providers",
+    "value.deserializer", "value.serializer",
+})  # fmt: skip
+_OURS = frozenset({
+    "auto.commit.interval.ms", "auto.offset.reset", "enable.auto.commit", "group.id",
+    "group.instance.id", "group.protocol", "group.remote.assignor", "isolation.level",
+})  # fmt: skip
+_SPARK_OURS = ("spark.sql.execution.arrow.",)
+# Keys whose value is a secret whatever it says; the same idea as Spark's own redaction.
+_SENSITIVE = re.compile(r"(?:password|secret|token|access\.?key|keystore\.key)$", re.IGNORECASE)
+
+
+def kafka(node: Node, reading: Reading) -> dict[str, str]:
+    """The settings of Kafka's client, references not yet replaced."""
+    settings = _settings(node, reading, kafka_complaint)
+    table = as_table(node)
+    if _SERVERS not in table.entries:
+        meant = closest(_SERVERS, table.entries)
+        place = table.place.key(_SERVERS)
+        found = f"missing, and there is {meant!r}" if meant else "missing"
+        reading.mistakes.add(place, found, "brokers such as localhost:9092")
+    return settings
+
+
+def spark(node: Node, reading: Reading) -> dict[str, str]:
+    """The settings of Spark, references not yet replaced."""
+    return _settings(node, reading, spark_complaint)
+
+
+def reveal_kafka(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Secret]:
+    """Kafka's settings with secrets in place, checked again; raises `ConfigInvalid`."""
+    return _revealed("kafka", settings, environ, kafka_complaint)
+
+
+def reveal_spark(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Secret]:
+    """Spark's settings with secrets in place; raises `ConfigInvalid`."""
+    return _revealed("spark", settings, environ, spark_complaint)
+
+
+def kafka_complaint(key: str, value: str | None) -> Refused | None:
+    """Why a setting may not go to Kafka's client. `value` None: only the key can be judged."""
+    name = key.lower()
+    if name.startswith("kafka."):
+        return Refused("a key with Spark's prefix", "Kafka's own keys", key[len("kafka.") :])
+    if name in _LOADS_CODE or name.endswith((".class", ".classes")):
+        return Refused("this key loads code; leave it out")
+    if name.startswith("config.providers"):
+        return Refused("this key loads code; leave it out", f"for secrets {FORMS}")
+    if name in _OURS:
+        return Refused("Penstock sets this key itself; leave it out")
+    if value is None:
+        return None
+    return next(_value_complaints(name, value), None)
+
+
+def _value_complaints(name: str, value: str) -> Iterator[Refused]:
+    """What is wrong with the value of a harmless key. The value itself is never repeated."""
+    if name == _SERVERS and not all(map(_SERVER.fullmatch, map(str.strip, value.split(",")))):
+        yield Refused("not a list of brokers", "host:port, several with commas between")
+    if name == _HOST_CHECK and value.strip().lower() != "https":
+        yield Refused("the broker's host name would not be checked", "https, or nothing")
+    if name.endswith("endpoint.url") and not _URL.fullmatch(value):
+        yield Refused("a URL that is not http", "an address that starts with https://")
+    if name.endswith(_JAAS):
+        complaint = jaas_complaint(value)
+        if complaint is not None:
+            yield complaint
+
+
+def spark_complaint(key: str, _: str | None) -> Refused | None:
+    """Why a setting may not go to Spark."""
+    if not key.startswith("spark."):
+        return Refused("a key that is not Spark's", "keys that start with 'spark.'")
+    if key.startswith(_SPARK_OURS):
+        return Refused("Penstock sets this key itself; leave it out")
+    return None
+
+
+def _settings(
+    node: Node, reading: Reading, complaint: Callable[[str, str | None], Refused | None]
+) -> dict[str, str]:
+    """Read a mapping of settings; what may not pass is recorded and left out."""
+    found: dict[str, str] = {}
+    for key, child in as_table(node).entries.items():
+        try:
+            found[key] = _value(key, child, reading, complaint)
+        except Refused as refused:
+            reading.mistakes.refuse(child.place, refused)
+    return found
+
+
+def _value(
+    key: str,
+    child: Node,
+    reading: Reading,
+    complaint: Callable[[str, str | None], Refused | None],
+) -> str:
+    if not _KEY.fullmatch(key):
+        raise Refused("not a key", "letters, digits, '.', '_' and '-'")
+    if not isinstance(child, Scalar) or child.is_null or len(child.text) > _LONGEST_VALUE:
+        raise Refused("not one value", "one text, number or truth value; lists with commas")
+    text = with_whole_paths(child.text, reading.folder_of(child))
+    known = None if is_only_references(text) else with_stand_ins(text)
+    refused = complaint(key, known)
+    if refused is not None:
+        raise refused
+    if _is_literal_secret(key, text):
+        raise Refused("a secret in plain text", f"only {FORMS}")
+    return text
+
+
+def _is_literal_secret(key: str, text: str) -> bool:
+    if key.lower().endswith(_JAAS):
+        return not is_only_references(text) and jaas_has_literal_secret(text)
+    return bool(_SENSITIVE.search(key)) and not is_only_references(text)
+
+
+def _revealed(
+    section: str,
+    settings: Mapping[str, str],
+    environ: Mapping[str, str],
+    complaint: Callable[[str, str | None], Refused | None],
+) -> dict[str, Secret]:
+    """Replace references, collect what is missing, and judge every value that had one."""
+    mistakes = Mistakes(f"`{section}`")
+    found: dict[str, Secret] = {}
+    for key, text in settings.items():
+        try:
+            quotes = key.lower().endswith(_JAAS) and not is_only_references(text)
+            found[key] = revealed(text, environ, escape=quotes)
+            refused = complaint(key, found[key].reveal()) if has_reference(text) else None
+            if refused is not None:
+                raise refused
+        except Refused as refused:
+            mistakes.refuse(Place(section).key(key), refused)
+    if mistakes.all():
+        raise ConfigInvalid(mistakes.source, mistakes.all())
+    return found

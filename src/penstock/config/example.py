@@ -1,0 +1,73 @@
+"""The commented `penstock.yaml` that a user starts from."""
+
+_EXAMPLE = """\
+# What Penstock reads from Kafka, and where it puts it. Look at it with `penstock check`.
+# Durations: 500ms 30s 5m 1h 2d. Sizes: 512KiB 64MB 1GB. Paths start at this file.
+# Secrets only below kafka and spark, as ${env:NAME} or ${file:path}.
+version: 1
+
+# The directory of the lake; PENSTOCK__LAKE=... in the environment wins over it.
+lake: ./lake
+
+# Keys of Kafka's Java client, word for word.
+kafka:
+  bootstrap.servers: "localhost:9092"
+  # security.protocol: SASL_SSL
+  # sasl.mechanism: SCRAM-SHA-512
+  # sasl.jaas.config: >-
+  #   org.apache.kafka.common.security.scram.ScramLoginModule required
+  #   username="penstock" password="${env:KAFKA_PASSWORD}";
+
+# Keys of Spark, word for word.
+spark:
+  spark.master: "local[2]"
+
+# What every feed inherits; a feed's own key wins.
+defaults:
+  window:                      # a window ends when the first of these is reached
+    every: 60s                 # a quiet topic is delivered after this time, too
+    max_records: 5000000
+    max_bytes: 1GB
+  quarantine:                  # above this share of broken records the window stops
+    max_ratio: 0.05
+    min_records: 1000          # smaller windows are not judged
+
+feeds:
+  events:                      # names: small letters, digits, _ and -
+    topics: [events]           # or pattern: 'logs\\..*' with exclude: [logs.debug]
+    start: earliest            # earliest | latest | 2026-11-01T00:00:00Z | {events: {0: 1200}}
+    decode:
+      format: json
+    route:
+      by: field:type           # topic | header:NAME | field:PATH; its value names the dataset
+    # datasets:                # declared datasets; the others follow `unknown`
+    #   page_view:
+    #     schema: schemas/page_view.avsc   # Avro (.avsc) or JSON Schema (.json)
+    #     owner: web                       # who looks after its quarantine
+    #     partition: [day, hour]           # instead of the feed's own
+    unknown: create            # create | quarantine | filter
+    time:
+      field: event_time        # left out: Kafka's timestamp
+      unit: auto               # auto | s | ms | us | ns | iso8601 | a pattern such as '%d.%m.%Y'
+      missing: quarantine      # quarantine | kafka | a day that stands in for it
+      not_before: 2015-01-01   # earlier times are not believed
+      not_after: 2d            # nor those further ahead of the clock than this
+      zone: UTC                # in which days and hours are cut
+    partition: [day]           # day | hour | minute | field:PATH
+    include: []                # more columns: key, headers, window
+    tombstones: filter         # records without a value: filter | quarantine | keep
+    convert: []                # no conversions in this version
+    format: parquet
+    compression: zstd          # zstd | snappy | gzip | lz4 | none
+    on_gap: stop               # records expired before they were read: stop | accept
+    generation: 0              # raised when delivered ranges are delivered anew
+
+# Recognised, and not available in this version:
+# registry: {}
+# dispersals: {}
+"""
+
+
+def example_text() -> str:
+    """The text of a new configuration: valid as it is, every key explained."""
+    return _EXAMPLE

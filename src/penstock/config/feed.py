@@ -1,0 +1,174 @@
+"""One feed: every key below `feeds.NAME`, and the rules between keys."""
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from penstock.config import units
+from penstock.config.feed_values import (
+    SchemaFile,
+    field_path,
+    partition,
+    route,
+    schema,
+    start,
+    topic,
+)
+from penstock.config.mistakes import Refused, closest, shown
+from penstock.config.shapes import (
+    Key,
+    Named,
+    Reading,
+    Section,
+    as_table,
+    choice,
+    listed,
+    nothing_yet,
+    parsed,
+    text,
+)
+from penstock.config.tree import Node, Scalar, Table
+from penstock.model.spec import (
+    DatasetSpec,
+    DecodeSpec,
+    FeedSpec,
+    QuarantineSpec,
+    RouteSpec,
+    TimeSpec,
+    WindowSpec,
+)
+
+_FEED_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
+_BY_TOPIC = RouteSpec()
+
+
+def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object) -> DatasetSpec:
+    spec = DatasetSpec(route, **values)  # type: ignore[arg-type]
+    if schema is None:
+        return spec
+    return msgspec.structs.replace(spec, schema_kind=schema.kind, schema_text=schema.text)
+
+
+def _make_route(by: RouteSpec = _BY_TOPIC) -> RouteSpec:
+    return by
+
+
+def _missing_time(word: str) -> str | None:
+    return word if word in {"quarantine", "kafka"} else units.day(word)
+
+
+def _dataset(name: str, node: Node, reading: Reading) -> DatasetSpec:
+    text(Scalar(name, node.place))  # a route value obeys the rules of any text
+    return DATASET(node, reading, route=name)
+
+
+def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
+    """Read one feed, and check what its keys mean together."""
+    if not _FEED_NAME.fullmatch(name):
+        raise Refused(
+            f"found the feed name {shown(name)}",
+            "small letters, digits, then also '_' and '-'; at most 100 characters",
+        )
+    spec = FEED(node, reading, name=name)
+    table = as_table(node)
+    for check in (_one_choice_of_topics, _starts_in_its_topics):
+        check(spec, table, reading)
+    return spec
+
+
+def _one_choice_of_topics(_: FeedSpec, table: Table, reading: Reading) -> None:
+    given = table.entries
+    if "topics" in given and "pattern" in given:
+        found = "both `topics` and `pattern`"
+        reading.mistakes.add(given["pattern"].place, found, "one of the two")
+    elif "topics" not in given and "pattern" not in given:
+        reading.mistakes.add(table.place, "no topics", "`topics: [...]` or `pattern: ...`")
+    if "exclude" in given and "pattern" not in given:
+        found = "`exclude` without `pattern`"
+        reading.mistakes.add(given["exclude"].place, found, "`exclude` beside a `pattern`")
+
+
+def _starts_in_its_topics(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    given = table.entries.get("start")
+    if not spec.topics or not isinstance(given, Table):
+        return
+    for name, child in given.entries.items():
+        if name not in spec.topics:
+            found = "a topic that the feed does not read"
+            meant = "" if reading.mistakes.full else closest(name, spec.topics)
+            reading.mistakes.add(child.place, found, "one of its `topics`", meant)
+
+
+def _numbers(read: Callable[[str], int | None], least: int) -> Key:
+    return Key(parsed(read, f"a whole number, {least} or more"))
+
+
+DECODE = Section(
+    DecodeSpec,
+    {
+        "format": Key(
+            choice("json", later=("avro", "protobuf", "msgpack", "text", "raw")),
+        )
+    },
+)
+TIME = Section(
+    TimeSpec,
+    {
+        "field": Key(field_path),
+        "unit": Key(parsed(units.time_unit, "auto | s | ms | us | ns | iso8601 | %Y-%m-%d ...")),
+        "missing": Key(parsed(_missing_time, "quarantine | kafka | " + units.DAY)),
+        "not_before": Key(parsed(units.day, units.DAY)),
+        "not_after": Key(parsed(units.duration_s, units.DURATION), "not_after_s"),
+        "zone": Key(parsed(units.zone, units.ZONE)),
+    },
+)
+WINDOW = Section(
+    WindowSpec,
+    {
+        "every": Key(parsed(units.longer_than_nothing_s, units.DURATION), "every_s"),
+        "max_records": _numbers(units.whole(1), 1),
+        "max_bytes": Key(parsed(units.size_bytes, units.SIZE)),
+    },
+)
+QUARANTINE = Section(
+    QuarantineSpec,
+    {
+        "max_ratio": Key(parsed(units.ratio, "a number from 0 to 1")),
+        "min_records": _numbers(units.whole(), 0),
+    },
+)
+DATASET = Section(
+    _make_dataset,
+    {"schema": Key(schema), "owner": Key(text), "partition": Key(partition)},
+)
+ROUTE = Section(_make_route, {"by": Key(route, required=True)})
+FEED = Section(
+    FeedSpec,
+    {
+        "topics": Key(listed(topic, at_least=1)),
+        "pattern": Key(parsed(units.pattern, "a regular expression")),
+        "exclude": Key(listed(topic)),
+        "start": Key(start),
+        "decode": Key(DECODE),
+        "route": Key(ROUTE),
+        "datasets": Key(Named(_dataset, DATASET)),
+        "unknown": Key(choice("create", "quarantine", "filter")),
+        "time": Key(TIME),
+        "partition": Key(partition),
+        "include": Key(listed(choice("key", "headers", "window"))),
+        "tombstones": Key(choice("filter", "quarantine", "keep")),
+        "convert": Key(nothing_yet, field=None),
+        "format": Key(
+            choice(
+                "parquet",
+                later=("orc", "avro", "jsonl", "text", "sequencefile", "iceberg", "delta"),
+            )
+        ),
+        "compression": Key(choice("zstd", "snappy", "gzip", "lz4", "none")),
+        "window": Key(WINDOW),
+        "quarantine": Key(QUARANTINE),
+        "on_gap": Key(choice("stop", "accept")),
+        "generation": _numbers(units.whole(most=10**9), 0),
+    },
+)

@@ -1,0 +1,161 @@
+"""Readers of single values below a feed: topics, start, route, partition, schema files."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from penstock.config import units
+from penstock.config.mistakes import Refused, closest, shown
+from penstock.config.shapes import LATER, Reading, as_table, described, listed, text
+from penstock.config.tree import Node, Scalar, Sequence, Table
+from penstock.model.spec import PartitionKey, PartitionKind, RouteSpec, SchemaKind, StartSpec
+
+MOST_SCHEMA_BYTES = 1_000_000
+_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)
+_TOPIC_FORM = "a topic: letters, digits, '.', '_' and '-'"
+_PIECES: dict[str, PartitionKind] = {"day": "day", "hour": "hour", "minute": "minute"}
+_SCHEMA_KINDS: dict[str, SchemaKind] = {".avsc": "avsc", ".json": "jsonschema"}
+_STARTS = f"earliest | latest | {units.TIME} | {{topic: {{partition: offset}}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFile:
+    """A schema as it was written, and in which language."""
+
+    kind: SchemaKind
+    text: str
+
+
+def topic(node: Node, _: Reading) -> str:
+    """A name that Kafka accepts for a topic."""
+    name = text(node)
+    if not _TOPIC.fullmatch(name):
+        raise Refused(f"found {shown(name)}", _TOPIC_FORM)
+    return name
+
+
+def _path(name: str) -> str:
+    """A dotted path into the record, none of whose parts is empty."""
+    if not all(part.strip() for part in name.split(".")):
+        raise Refused(f"found {shown(name)}", "a path such as user.country")
+    return name
+
+
+def field_path(node: Node, _: Reading) -> str:
+    """The dotted path of a field."""
+    return _path(text(node))
+
+
+def start(node: Node, reading: Reading) -> StartSpec:
+    """Where a feed begins, in one of four forms."""
+    if isinstance(node, Table):
+        return StartSpec(kind="offsets", offsets=dict(_offsets(node, reading)))
+    word = text(node)
+    if word == "earliest":
+        return StartSpec()
+    if word == "latest":
+        return StartSpec(kind="latest")
+    moment = units.time_ms(word)
+    if moment is None:
+        raise Refused(f"found {shown(word)}", _STARTS, closest(word, ("earliest", "latest")))
+    return StartSpec(kind="time", time_ms=moment)
+
+
+def _offsets(node: Table, reading: Reading) -> Iterator[tuple[str, dict[int, int]]]:
+    """Yield topic and offsets by partition; what cannot be one is recorded and left out."""
+    if not node.entries:
+        raise Refused("found an empty mapping", _STARTS)
+    partition_of, offset_of = units.whole(most=2**31 - 1), units.whole()
+    for name, child in node.entries.items():
+        if not _TOPIC.fullmatch(name):
+            reading.mistakes.add(child.place, "a key that is no topic", _TOPIC_FORM)
+        found: dict[int, int] = {}
+        entries = as_table(child).entries if not isinstance(child, Scalar) else {}
+        if not entries:
+            reading.mistakes.add(child.place, f"found {described(child)}", "{partition: offset}")
+        for number, value in entries.items():
+            here = partition_of(number)
+            offset = offset_of(value.text) if isinstance(value, Scalar) else None
+            if here is None or offset is None:
+                what = f"found {shown(number)}: {described(value)}"
+                reading.mistakes.add(value.place, what, "whole numbers, 0 or more")
+            elif here in found:
+                reading.mistakes.add(value.place, "the partition is there twice", "once")
+            else:
+                found[here] = offset
+        yield name, found
+
+
+def route(node: Node, _: Reading) -> RouteSpec:
+    """What names the dataset of a record."""
+    word = text(node)
+    kind, colon, name = word.partition(":")
+    if word == "topic":
+        return RouteSpec()
+    if kind == "header" and name.strip():
+        return RouteSpec("header", name)
+    if kind == "field" and colon:
+        return RouteSpec("field", _path(name))
+    allowed = "topic | header:NAME | field:PATH"
+    if word == "schema":
+        raise Refused(f"routing by 'schema' is {LATER}", allowed)
+    raise Refused(f"found {shown(word)}", allowed, closest(word, ("topic",)))
+
+
+def _partition_key(node: Node, _: Reading) -> PartitionKey:
+    word = text(node)
+    if word in _PIECES:
+        return PartitionKey(_PIECES[word])
+    if word.startswith("field:"):
+        return PartitionKey("field", _path(word.removeprefix("field:")))
+    raise Refused(
+        f"found {shown(word)}", "day | hour | minute | field:PATH", closest(word, _PIECES)
+    )
+
+
+_partition_keys = listed(_partition_key, at_least=1)
+
+
+def partition(node: Node, reading: Reading) -> tuple[PartitionKey, ...]:
+    """The directory levels; pieces of the time go from coarse to fine and none is left out."""
+    keys = _partition_keys(node, reading)
+    pieces = [key.kind for key in keys if key.kind != "field"]
+    if isinstance(node, Sequence) and len(keys) < len(node.items):
+        return keys  # an item was refused, so their order says nothing
+    if pieces != list(_PIECES)[: len(pieces)]:
+        found = f"found the order {', '.join(pieces)}"
+        raise Refused(found, "day, then hour, then minute, without a hole; fields anywhere")
+    return keys
+
+
+def schema(node: Node, reading: Reading) -> SchemaFile:
+    """The content of a schema file, which must be JSON."""
+    name = text(node)
+    path = reading.folder_of(node) / name
+    kind = _SCHEMA_KINDS.get(path.suffix)
+    if kind is None:
+        raise Refused(f"found {shown(name)}", "a file .avsc (Avro) or .json (JSON Schema)")
+    content = _file_text(path)
+    try:
+        value = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Refused(f"{shown(name)} is not JSON: {shown(str(error))}", "a JSON object") from error
+    if not isinstance(value, dict):
+        raise Refused(f"{shown(name)} holds no JSON object", "a JSON object")
+    return SchemaFile(kind, content)
+
+
+def _file_text(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise Refused(f"there is no file {shown(str(path))}", "a file, named from this one on")
+        with path.open("rb") as file:
+            raw = file.read(MOST_SCHEMA_BYTES + 1)
+        if len(raw) > MOST_SCHEMA_BYTES:
+            raise Refused("the file is too large", f"at most {MOST_SCHEMA_BYTES} bytes")
+        return raw.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise Refused(f"{shown(str(path))} cannot be read as UTF-8", "a text file") from error

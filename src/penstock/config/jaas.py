@@ -1,0 +1,47 @@
+"""Kafka's `sasl.jaas.config`: one login module of Kafka's own, and its options.
+
+The text names a Java class that the client will load, so only known ones pass. The grammar here is
+narrower than Java's: no comments, no second module, no line break inside quotes. A text that it
+accepts is read by Kafka in the same way.
+"""
+
+import re
+
+from penstock.config.mistakes import Refused
+from penstock.config.secrets import has_reference
+
+_KAFKA = "org.apache.kafka.common.security"
+MODULES = (
+    f"{_KAFKA}.plain.PlainLoginModule",
+    f"{_KAFKA}.scram.ScramLoginModule",
+    f"{_KAFKA}.oauthbearer.OAuthBearerLoginModule",
+    "com.sun.security.auth.module.Krb5LoginModule",
+)
+
+_VALUE = r"""(?:"(?:[^"\\\r\n]|\\[^\r\n])*"|'(?:[^'\\\r\n]|\\[^\r\n])*'|[\w.$-]+)"""
+_ENTRY = re.compile(
+    rf"\s*(?P<module>[\w.$]+)\s+(?i:required|requisite|sufficient|optional)"
+    rf"(?:\s+[\w.$-]+\s*=\s*{_VALUE})*\s*;\s*",
+    re.ASCII,
+)
+# Looks at the text before references are replaced, and also at one that is not a JAAS entry.
+_SECRET_OPTION = re.compile(
+    r"(?:password|secret)[\w.$-]{0,40}\s*=\s*(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s;]+)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def jaas_complaint(text: str) -> Refused | None:
+    """Why a JAAS text may not reach the client; None for a good one."""
+    entry = _ENTRY.fullmatch(text)
+    if entry is None:
+        return Refused("not a JAAS entry", 'MODULE required name="value" ...;')
+    if entry["module"] not in MODULES:
+        short = ", ".join(module.rpartition(".")[2] for module in MODULES)
+        return Refused("a login module that is not Kafka's own", f"{short}, by their full names")
+    return None
+
+
+def jaas_has_literal_secret(text: str) -> bool:
+    """True when an option that must be secret is written out instead of referred to."""
+    return any(not has_reference(match["value"]) for match in _SECRET_OPTION.finditer(text))

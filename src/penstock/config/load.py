@@ -1,0 +1,103 @@
+"""The whole configuration: one call from file, environment and flags to a frozen spec."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.config.clients import kafka, spark
+from penstock.config.errors import ConfigInvalid
+from penstock.config.feed import FEED, feed
+from penstock.config.location import lake
+from penstock.config.mistakes import Mistakes, Place
+from penstock.config.overrides import with_environment, with_flags
+from penstock.config.shapes import (
+    Key,
+    Named,
+    Reading,
+    Section,
+    described,
+    known_keys,
+    nothing_yet,
+)
+from penstock.config.tree import Node, Scalar, Table, inherited_values, is_nothing, with_inheritance
+from penstock.config.yaml_file import parse, read_text
+from penstock.model.spec import LakeSpec
+
+VERSION = "1"
+MOST_INHERITED = 200_000
+_NO_FLAGS: Mapping[str, str] = {}
+
+
+def load(
+    path: Path, environ: Mapping[str, str], overrides: Mapping[str, str] = _NO_FLAGS
+) -> LakeSpec:
+    """Read a configuration; raises `ConfigInvalid` with every mistake in it.
+
+    `overrides` are flags: dotted paths such as `feeds.events.on_gap`, with their values. Reads the
+    file and the schema files it names, and nothing else: secrets stay references.
+    """
+    mistakes = Mistakes(str(path))
+    root = _root(parse(read_text(path, mistakes), mistakes, Place(line=1)), mistakes)
+    root = with_environment(root, environ, mistakes)
+    root = with_flags(root, overrides, mistakes)
+    _check_version(root, mistakes)
+    _check_inheritance(root, mistakes)
+    values = TOP(with_inheritance(root), Reading(mistakes, path.absolute().parent))
+    if mistakes.all():
+        raise ConfigInvalid(mistakes.source, mistakes.all())
+    return LakeSpec(**values)
+
+
+def all_keys() -> Iterator[str]:
+    """Every key path that a file may hold, with NAME where the user gives the name."""
+    return known_keys(TOP)
+
+
+def _root(node: Node | None, mistakes: Mistakes) -> Table:
+    if isinstance(node, Table):
+        return node
+    if not is_nothing(node) and node is not None:
+        mistakes.add(node.place, f"found {described(node)}", "keys such as `lake:` and `feeds:`")
+        raise ConfigInvalid(mistakes.source, mistakes.all())
+    return Table({}, Place(line=1))
+
+
+def _check_version(root: Table, mistakes: Mistakes) -> None:
+    """A file of another version is not judged by the rules of this one."""
+    node = root.entries.get("version")
+    if node is not None and not (isinstance(node, Scalar) and node.text == VERSION):
+        mistakes.add(node.place, f"found {described(node)}", VERSION)
+        raise ConfigInvalid(mistakes.source, mistakes.all())
+
+
+def _check_inheritance(root: Table, mistakes: Mistakes) -> None:
+    """A small file must not become a large one by being inherited often."""
+    if inherited_values(root) > MOST_INHERITED:
+        place = root.entries["defaults"].place
+        mistakes.add(place, "too many values for so many feeds", f"together {MOST_INHERITED}")
+        raise ConfigInvalid(mistakes.source, mistakes.all())
+
+
+def _defaults(node: Node, reading: Reading) -> None:
+    """Read the defaults like a feed, for their mistakes only: feeds have inherited the values."""
+    FEED(node, reading, name="defaults")
+
+
+def _version(_: Node, __: Reading) -> None:
+    """Checked before everything else."""
+
+
+FEEDS = Named(feed, FEED, needed="at least one feed, such as `events: {topics: [events]}`")
+TOP: Section[dict[str, Any]] = Section(
+    dict,
+    {
+        "version": Key(_version, field=None, required=True),
+        "lake": Key(lake, required=True),
+        "kafka": Key(kafka, required=True),
+        "registry": Key(nothing_yet, field=None),
+        "spark": Key(spark),
+        "defaults": Key(_defaults, field=None),
+        "feeds": Key(FEEDS, required=True),
+        "dispersals": Key(nothing_yet, field=None),
+    },
+)

@@ -1,0 +1,73 @@
+"""Where this machine keeps things: the cache, Java, the way out to the network.
+
+Each function reads the environment it is given, and the process's own when it is given none.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+Environment = Mapping[str, str]
+
+
+def cache_directory(environment: Environment = os.environ) -> Path:
+    """Return Penstock's cache: `penstock` below `$XDG_CACHE_HOME`, else below `~/.cache`.
+
+    The directory need not exist. A relative XDG_CACHE_HOME is ignored, as its standard asks.
+    """
+    given = Path(environment.get("XDG_CACHE_HOME", ""))
+    base = given if given.is_absolute() else _home(environment) / ".cache"
+    return base / "penstock"
+
+
+def jar_cache(environment: Environment = os.environ) -> Path:
+    """Return where fetched jars lie."""
+    return cache_directory(environment) / "jars"
+
+
+def java_home(environment: Environment = os.environ) -> Path | None:
+    """Return JAVA_HOME, or None when it is unset or empty."""
+    given = environment.get("JAVA_HOME", "").strip()
+    return Path(given) if given else None
+
+
+def java_network_options(environment: Environment = os.environ) -> tuple[str, ...]:
+    """Return the proxy settings of the environment as JVM options; Java does not read them itself.
+
+    `https_proxy` and `http_proxy` are understood in either case. A proxy that asks for a password
+    is not: Java wants it in an Ivy settings file.
+    """
+    options: list[str] = []
+    for scheme in ("https", "http"):
+        proxy = _proxy(environment, scheme)
+        if proxy is not None:
+            host, port = proxy
+            options += [f"-D{scheme}.proxyHost={host}", f"-D{scheme}.proxyPort={port}"]
+    direct = _either_case(environment, "no_proxy")
+    if options and direct:
+        options.append(f"-Dhttp.nonProxyHosts={_non_proxy_hosts(direct)}")
+    return tuple(options)
+
+
+def _home(environment: Environment) -> Path:
+    given = Path(environment.get("HOME", ""))
+    return given if given.is_absolute() else Path.home()
+
+
+def _proxy(environment: Environment, scheme: str) -> tuple[str, int] | None:
+    given = _either_case(environment, f"{scheme}_proxy")
+    if not given:
+        return None
+    parts = urlsplit(given if "//" in given else f"//{given}")
+    return (parts.hostname, parts.port or 80) if parts.hostname else None
+
+
+def _either_case(environment: Environment, name: str) -> str:
+    return environment.get(name) or environment.get(name.upper(), "")
+
+
+def _non_proxy_hosts(direct: str) -> str:
+    """Turn `.corp,localhost` into Java's `*.corp|localhost`."""
+    hosts = (host.strip() for host in direct.split(","))
+    return "|".join(f"*{host}" if host.startswith(".") else host for host in hosts if host)

@@ -1,0 +1,105 @@
+"""What can be missing before anything runs: Java, or the pinned jars.
+
+PenstockError
+`-- SetupIncomplete
+    |-- JavaMissing        there is no java
+    |-- JavaWrong          a java, but of a version that Spark does not run on
+    |-- JarsMissing        pinned jars are not in the cache
+    |-- JarsUnreachable    they could not be fetched
+    `-- JarChanged         a jar is not the one that was pinned
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.errors import PenstockError
+
+_INSTALL = (
+    "Install Java 17, on Debian and Ubuntu the package openjdk-17-jre-headless, "
+    "or let JAVA_HOME point to one"
+)
+
+
+class SetupIncomplete(PenstockError):
+    """Something that has to be on this machine before a feed can start. Nothing was started."""
+
+    exit_code = 2
+
+
+class JavaMissing(SetupIncomplete):
+    """No java was found, or what was found could not be run."""
+
+    code = "JAVA_MISSING"
+
+    def __init__(self, looked: str, why: str) -> None:
+        super().__init__(
+            f"Spark needs Java 17 or 21, and {looked} {why}.",
+            f"{_INSTALL}; then run again.",
+        )
+        self.looked = looked
+
+
+class JavaWrong(SetupIncomplete):
+    """A java that runs, of a version that Spark is not made for."""
+
+    code = "JAVA_WRONG"
+
+    def __init__(self, java: Path, version: int) -> None:
+        super().__init__(
+            f"Spark needs Java 17 or 21, and {java} is Java {version}.",
+            f"{_INSTALL}; then run again.",
+        )
+        self.java = java
+        self.version = version
+
+
+class JarsMissing(SetupIncomplete):
+    """Pinned jars are not in the cache, and nobody asked for them to be fetched."""
+
+    code = "JARS_MISSING"
+
+    def __init__(self, names: Sequence[str], cache: Path) -> None:
+        super().__init__(
+            f"{len(names)} pinned jars are not in {str(cache)!r}: {_some(names)}.",
+            "Fetch them once with `python -m penstock.engine.jars fetch`; "
+            "without a network, copy that directory from a machine that has them.",
+        )
+        self.names = tuple(names)
+        self.cache = cache
+
+
+class JarsUnreachable(SetupIncomplete):
+    """Ivy did not bring all the jars, so none was put into the cache."""
+
+    code = "JARS_UNREACHABLE"
+
+    def __init__(self, names: Sequence[str], why: str) -> None:
+        super().__init__(
+            f"{len(names)} pinned jars could not be fetched ({_some(names)}): {why}.",
+            "Nothing was put into the cache. "
+            "Check the network, or name your mirror in an Ivy settings file: "
+            "`python -m penstock.engine.jars fetch --settings FILE`.",
+        )
+        self.names = tuple(names)
+
+
+class JarChanged(SetupIncomplete):
+    """A jar whose bytes are not those that were pinned. It is never used."""
+
+    code = "JAR_CHANGED"
+
+    def __init__(self, name: str, wanted: str, found: str, place: str) -> None:
+        super().__init__(
+            f"The jar {name} {place} has the SHA-256 {found}, and {wanted} is pinned.",
+            "It was not used. If it lies in the cache, fetching again replaces it; if it came from "
+            "a mirror, that mirror serves another file under this name: do not trust it.",
+        )
+        self.name = name
+        self.wanted = wanted
+        self.sha256 = found
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    """Name the first few, and say how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,105 @@
+"""Kafka as the owner's source: looks through the admin client, stages through one Spark job."""
+
+from collections.abc import Callable, Mapping
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.engine.schemas import SchemaShelf
+from penstock.model.spec import FeedSpec
+from penstock.model.window import Available, StagedWindow, StageOrder
+from penstock.source.admin import KafkaAdmin
+from penstock.source.errors import ReadFailed
+from penstock.source.reader import read_ranges
+from penstock.store.protocol import Store
+from penstock.writer.plan import ShredPlan, TaskReport
+from penstock.writer.task import REPORT_SCHEMA, read_report, shredding
+
+QUIET_RECORDS = 20_000  # below this one task is quicker than starting several
+LEARNING_ROUNDS = 5
+
+
+class KafkaSource:
+    """The source of one feed. Driver only."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        options: Mapping[str, str],
+        feed: FeedSpec,
+        store: Store,
+        schemas: SchemaShelf,
+        now: Callable[[], float],
+    ) -> None:
+        self._spark = spark
+        self._options = options
+        self._feed = feed
+        self._store = store
+        self._schemas = schemas
+        self._now = now
+        self.admin = KafkaAdmin(spark._jvm, options)
+
+    def look(self) -> Available:
+        """What there is to read now."""
+        return self.admin.available(self._feed)
+
+    def stage(self, order: StageOrder) -> StagedWindow:
+        """Read and shred the ranges; learn new types and read again until none is new."""
+        for _ in range(LEARNING_ROUNDS):
+            reports = self._run(order)
+            samples = [each for report in reports for each in report.samples]
+            if not self._schemas.learn(samples):
+                return staged_window(reports)
+            self._discard(order)
+        raise ReadFailed(order.window, f"new types came in {LEARNING_ROUNDS} reads in a row")
+
+    def close(self) -> None:
+        """Let go of the admin client."""
+        self.admin.close()
+
+    def _run(self, order: StageOrder) -> list[TaskReport]:
+        """One job, one action; only what successful attempts return counts."""
+        plan = ShredPlan(
+            order=order, feed=self._feed, schemas=dict(self._schemas.known), now_s=self._now()
+        )
+        frame = read_ranges(
+            self._spark, self._options, order.ranges, with_headers=wants_headers(self._feed)
+        )
+        if sum(map(len, order.ranges)) <= QUIET_RECORDS:
+            frame = frame.coalesce(1)
+        work = shredding(plan, self._store)
+        try:
+            rows = frame.mapInArrow(work, REPORT_SCHEMA).collect()
+        except (Py4JJavaError, PySparkException) as error:
+            raise ReadFailed(order.window, first_line(error)) from error
+        return [read_report(bytes(row.report)) for row in rows]
+
+    def _discard(self, order: StageOrder) -> None:
+        for ref in self._store.list_staged(order.staging):
+            if ref.window == order.window:
+                self._store.discard(ref)
+
+
+def wants_headers(feed: FeedSpec) -> bool:
+    """Headers cost time, so they are read only for whom needs them."""
+    return feed.route.kind == "header" or "headers" in feed.include
+
+
+def staged_window(reports: list[TaskReport]) -> StagedWindow:
+    """The reports of all tasks as one staged window."""
+    files = tuple(file for report in reports for file in report.files)
+    return StagedWindow(
+        files=files,
+        evidence=tuple(report.evidence for report in reports),
+        quarantined=tuple(part for report in reports for part in report.quarantined),
+        last_records=tuple(r.last_record for r in reports if r.last_record is not None),
+        schemas={file.dataset: file.schema for file in files if file.schema},
+    )
+
+
+def first_line(error: Exception) -> str:
+    """The cause of a failed job in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by")]
+    return (causes or lines or ["no cause given"])[-1 if causes else 0][:400]

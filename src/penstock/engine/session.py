@@ -1,0 +1,36 @@
+"""The Spark session that everything runs in."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+BATCH_ROWS = "20000"
+BATCH_BYTES = str(64 * 1024 * 1024)
+
+
+def open_session(name: str, settings: Mapping[str, str], jars: list[Path]) -> SparkSession:
+    """Start Spark, or join the session that is there. The user's settings win over ours."""
+    builder = SparkSession.builder.appName(f"penstock {name}")
+    ours = {
+        "spark.master": "local[*]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": BATCH_ROWS,
+        "spark.sql.execution.arrow.maxBytesPerBatch": BATCH_BYTES,
+    }
+    is_local = settings.get("spark.master", "local").startswith("local")
+    if is_local:
+        ours["spark.driver.bindAddress"] = "127.0.0.1"
+        ours["spark.driver.host"] = "127.0.0.1"
+    if jars:
+        ours["spark.jars"] = ",".join(str(jar) for jar in jars)
+    for key, value in {**ours, **settings}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    if is_local:
+        # A local worker must be this very Python, or it will not find what is installed here.
+        session.sparkContext.pythonExec = sys.executable
+    return session

@@ -1,0 +1,165 @@
+"""A dataset's schema as a frozen value: which event field becomes which column of which type.
+
+A schema is pinned on the driver, lies in the lake, and travels to executors. It knows nothing of
+the library that writes columns. Integers are 64 bits wide and floating point numbers are doubles
+from the start, because readers cannot merge files whose columns differ in width.
+"""
+
+from collections.abc import Iterable, Set
+from typing import Literal
+
+from penstock.model.value import Value
+
+Kind = Literal[
+    "boolean",
+    "int64",
+    "double",
+    "string",
+    "date",
+    "timestamp_us",
+    "decimal",
+    "list",
+    "map",
+    "struct",
+]
+
+MAX_FIELDS = 1_000  # nested ones count
+MAX_NESTING = 32
+MAX_PRECISION = 38
+RESERVED_COLUMNS = frozenset({"day", "hour", "minute"})  # directory keys of the lake
+REST = "_rest"  # JSON text of whatever a schema has no column for
+
+
+class Field(Value, frozen=True, omit_defaults=True):
+    """One event field: its name as it is written in events, and the column that holds it."""
+
+    name: str
+    column: str
+    type: "FieldType"
+    nullable: bool = True
+
+
+class FieldType(Value, frozen=True, omit_defaults=True):
+    """A closed, recursive description of a column's type.
+
+    `item` belongs to lists and to maps (whose keys are strings), `fields` to structs, `precision`
+    and `scale` to decimals. A `date` is written in events as days since 1970, a `timestamp_us` as
+    a count of `unit_us` microseconds.
+    """
+
+    kind: Kind
+    item: "FieldType | None" = None
+    item_nullable: bool = True
+    fields: tuple[Field, ...] = ()
+    precision: int = 0
+    scale: int = 0
+    unit_us: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what no column can be."""
+        if (self.kind in {"list", "map"}) != (self.item is not None):
+            raise ValueError(f"a {self.kind} and its item type do not go together")
+        if (self.kind == "struct") != bool(self.fields):
+            raise ValueError(f"a {self.kind} and its fields do not go together")
+        if self.kind == "decimal" and not 0 <= self.scale <= self.precision <= MAX_PRECISION:
+            raise ValueError(f"decimal({self.precision}, {self.scale}) is not a decimal type")
+        if self.kind == "decimal" and self.precision < 1:
+            raise ValueError("a decimal has at least one digit")
+        if self.unit_us < 1:
+            raise ValueError("a timestamp counts at least one microsecond at a time")
+
+
+BOOLEAN = FieldType("boolean")
+INT64 = FieldType("int64")
+DOUBLE = FieldType("double")
+STRING = FieldType("string")
+DATE = FieldType("date")
+TIMESTAMP_US = FieldType("timestamp_us")
+TIMESTAMP_MS = FieldType("timestamp_us", unit_us=1_000)
+
+
+def list_of(item: FieldType, item_nullable: bool = True) -> FieldType:
+    """The type of a list."""
+    return FieldType("list", item=item, item_nullable=item_nullable)
+
+
+def map_of(item: FieldType, item_nullable: bool = True) -> FieldType:
+    """The type of an object whose keys are data."""
+    return FieldType("map", item=item, item_nullable=item_nullable)
+
+
+def struct_of(fields: Iterable[Field]) -> FieldType:
+    """The type of an object whose keys are known."""
+    return FieldType("struct", fields=tuple(fields))
+
+
+def decimal_of(precision: int, scale: int) -> FieldType:
+    """The type of exact numbers with `scale` digits behind the point."""
+    return FieldType("decimal", precision=precision, scale=scale)
+
+
+class DatasetSchema(Value, frozen=True):
+    """One numbered version of a dataset's schema.
+
+    `declared`: a user wrote it, and a record that does not fit is bad. Otherwise it was inferred,
+    and what does not fit goes to the `_rest` column.
+    """
+
+    dataset: str
+    version: int
+    declared: bool
+    fields: tuple[Field, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse two fields that readers could not tell apart, and columns that are ours."""
+        columns = [field.column.casefold() for field in self.fields]
+        if len(set(columns)) != len(columns):
+            raise ValueError("two columns differ at most by case")
+        for column in columns:
+            if not column or column.startswith("_") or column in RESERVED_COLUMNS:
+                raise ValueError(f"{column!r} cannot be a column")
+
+    def renamed(self) -> tuple[Field, ...]:
+        """The top-level fields whose column has another name than they have."""
+        return tuple(field for field in self.fields if field.name != field.column)
+
+
+def column_for(name: str, taken: Set[str], *, top: bool) -> str:
+    """The column of a field, given the case-folded columns that are `taken`.
+
+    At the top level a leading `_` moves to the end and the directory keys get one: `_id` and
+    `day` become `id_` and `day_`. Everywhere a name that is taken gets a number: `userid__2`.
+    """
+    column = name or "field_"
+    if top and column.startswith("_"):
+        column = f"{column.lstrip('_') or 'field'}_"
+    if top and column.casefold() in RESERVED_COLUMNS:
+        column = f"{column}_"
+    plain, number = column, 2
+    while column.casefold() in taken:
+        column, number = f"{plain}__{number}", number + 1
+    return column
+
+
+def with_columns(
+    entries: Iterable[tuple[str, FieldType, bool]], kept: tuple[Field, ...] = (), *, top: bool
+) -> tuple[Field, ...]:
+    """`kept` as they are, then one field per (name, type, nullable), each with its own column."""
+    fields = list(kept)
+    taken = {field.column.casefold() for field in kept}
+    for name, kind, nullable in entries:
+        column = column_for(name, taken, top=top)
+        taken.add(column.casefold())
+        fields.append(Field(name, column, kind, nullable))
+    return tuple(fields)
+
+
+def count_fields(fields: Iterable[Field]) -> int:
+    """How many fields there are, nested ones included."""
+    return sum(1 + count_nested(field.type) for field in fields)
+
+
+def count_nested(kind: FieldType) -> int:
+    """How many fields lie inside a type."""
+    inside = 0 if kind.item is None else count_nested(kind.item)
+    return inside + count_fields(kind.fields)

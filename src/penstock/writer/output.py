@@ -1,0 +1,155 @@
+"""Output files: buffered as Arrow, written as row groups, staged through the store."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.model.manifest import ManifestFile
+from penstock.model.ranges import OffsetRange
+from penstock.store.protocol import StagedWriter, Store
+from penstock.writer.plan import ShredPlan
+from penstock.writer.tally import Offsets, Tally
+
+ROW_GROUP_ROWS = 200_000
+
+
+class Output:
+    """One file to be: rows of one dataset, one directory, one Kafka partition."""
+
+    def __init__(self, dataset: str, schema_version: int, final: str, covered: OffsetRange) -> None:
+        self.dataset = dataset
+        self.final = final
+        self.covered = covered
+        self.buffered_bytes = 0
+        self._schema_version = schema_version
+        self._tally = Tally(covered.topic, covered.partition)
+        self._batches: list[Any] = []
+        self._staged: StagedWriter | None = None
+        self._parquet: Any = None
+
+    def add(self, batch: Any, offsets: Offsets) -> int:
+        """Buffer rows; returns how many bytes they hold."""
+        size = int(batch.nbytes)
+        self._batches.append(batch)
+        self._tally.add(offsets)
+        self.buffered_bytes += size
+        return size
+
+    def flush(self, sink: "Sink") -> int:
+        """Write what is buffered as row groups; returns how many bytes were freed."""
+        freed, self.buffered_bytes = self.buffered_bytes, 0
+        if self._batches:
+            table = pa.Table.from_batches(self._batches).combine_chunks()
+            self._batches = []
+            if self._parquet is None:
+                self._staged, self._parquet = sink.open(self, table.schema)
+            self._parquet.write_table(table, row_group_size=ROW_GROUP_ROWS)
+        return freed
+
+    def finish(self, sink: "Sink") -> ManifestFile:
+        """Close the file, make it durable, and describe it."""
+        self.flush(sink)
+        self._parquet.close()
+        if self._staged is None:
+            raise ValueError(f"{self.final} has no rows")
+        handle = self._staged.finish()
+        total = self._tally.total()
+        return ManifestFile(self.dataset, handle, total, (self.covered,), self._schema_version)
+
+    def abandon(self) -> None:
+        """Remove what was written of it."""
+        if self._staged is not None:
+            self._staged.abandon()
+
+
+class Sink:
+    """The open files of a task, within one budget of bytes whatever their number."""
+
+    def __init__(self, store: Store, plan: ShredPlan, attempt: str) -> None:
+        self._store = store
+        self._plan = plan
+        self._attempt = attempt
+        self._outputs: dict[tuple[str, str, OffsetRange], Output] = {}
+        self._buffered_bytes = 0
+        self._opened = 0
+
+    def output(
+        self, dataset: str, version: int, directory: str, covered: OffsetRange, name: str
+    ) -> Output:
+        """The output for these rows; made when first asked for."""
+        key = (dataset, directory, covered)
+        found = self._outputs.get(key)
+        if found is None:
+            found = Output(dataset, version, f"{directory}/{name}", covered)
+            self._outputs[key] = found
+        return found
+
+    def add(self, output: Output, batch: Any, offsets: Offsets) -> None:
+        """Buffer rows, and write the largest buffers when all together are too large."""
+        self._buffered_bytes += output.add(batch, offsets)
+        if self._buffered_bytes > self._plan.buffer_bytes:
+            self._make_room()
+
+    def finish_range(self, covered: OffsetRange) -> list[ManifestFile]:
+        """Close the files of one range."""
+        done = [key for key in self._outputs if key[2] == covered]
+        files = []
+        for key in sorted(done):
+            output = self._outputs.pop(key)
+            self._buffered_bytes -= output.buffered_bytes
+            files.append(output.finish(self))
+        return files
+
+    def abandon(self) -> None:
+        """Remove everything that was begun."""
+        for output in self._outputs.values():
+            output.abandon()
+        self._outputs.clear()
+
+    def open(self, output: Output, schema: Any) -> tuple[StagedWriter, Any]:
+        """Begin a staged Parquet file."""
+        self._opened += 1
+        spot = self._plan.order.spot(f"{self._attempt}-{self._opened}")
+        staged = self._store.open_staged(output.final, spot)
+        compression = self._plan.feed.compression
+        parquet = pq.ParquetWriter(
+            pa.PythonFile(staged, mode="w"),
+            schema.with_metadata(self._footer(output)),
+            compression=None if compression == "none" else compression,
+            store_schema=False,
+        )
+        return staged, parquet
+
+    def _footer(self, output: Output) -> dict[str, str]:
+        covered = output.covered
+        return {
+            "penstock.feed": self._plan.order.feed,
+            "penstock.window": self._plan.order.window,
+            "penstock.generation": str(self._plan.order.generation),
+            "penstock.ranges": f"{covered.topic}/{covered.partition}:{covered.start}-{covered.end}",
+        }
+
+    def _make_room(self) -> None:
+        """Write the largest buffers until half of the budget is free."""
+        for output in sorted(self._outputs.values(), key=_by_size):
+            if self._buffered_bytes <= self._plan.buffer_bytes // 2:
+                return
+            self._buffered_bytes -= output.flush(self)
+
+
+def _by_size(output: Output) -> int:
+    return -output.buffered_bytes
+
+
+def split_by_code(codes: Any, count: int) -> Iterator[tuple[int, Any]]:
+    """Row numbers by code, in order; codes below zero are nobody's."""
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    bounds = np.searchsorted(ordered, np.arange(count + 1))
+    for code in range(count):
+        rows = order[bounds[code] : bounds[code + 1]]
+        if len(rows):
+            yield code, rows

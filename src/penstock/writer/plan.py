@@ -1,0 +1,45 @@
+"""What travels to a task, and what it brings back."""
+
+from penstock.model.entries import LastRecord
+from penstock.model.evidence import RangeEvidence
+from penstock.model.manifest import ManifestFile, RecordSet
+from penstock.model.schema import DatasetSchema
+from penstock.model.spec import FeedSpec
+from penstock.model.value import Value
+from penstock.model.window import StageOrder
+
+BUFFER_BYTES = 192 * 1024 * 1024
+
+
+class ShredPlan(Value, frozen=True, kw_only=True):
+    """Everything a task needs to know. Small, because it travels in the closure.
+
+    `now_s` is the time of the window and not of the task, so that a retry judges alike.
+    """
+
+    order: StageOrder
+    feed: FeedSpec
+    schemas: dict[str, DatasetSchema]
+    now_s: float
+    buffer_bytes: int = BUFFER_BYTES
+
+
+class Samples(Value, frozen=True):
+    """Payloads from which the driver learns a schema: a new dataset's, or new fields'."""
+
+    dataset: str
+    is_new: bool
+    payloads: tuple[bytes, ...]
+
+
+class TaskReport(Value, frozen=True):
+    """What one task found in one range. Only reports of successful attempts count.
+
+    With `samples` of a new dataset nothing was written: the driver learns and asks again.
+    """
+
+    evidence: RangeEvidence
+    files: tuple[ManifestFile, ...] = ()
+    quarantined: tuple[RecordSet, ...] = ()
+    last_record: LastRecord | None = None
+    samples: tuple[Samples, ...] = ()

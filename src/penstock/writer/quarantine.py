@@ -1,0 +1,130 @@
+"""Broken records: raw bytes, reason and position, so that each has a way back."""
+
+import hashlib
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.model.evidence import Evidence
+from penstock.model.manifest import QUARANTINE, RecordSet
+from penstock.model.names import FileName, encode_component
+from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.rows import BadRecord
+from penstock.model.spec import DatasetSpec
+from penstock.writer.columns import TIMESTAMP
+from penstock.writer.output import Sink
+from penstock.writer.plan import ShredPlan
+from penstock.writer.tally import positions
+
+NOBODY = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
+_VALUES = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
+
+SCHEMA = pa.schema(
+    [
+        ("_topic", pa.string()),
+        ("_partition", pa.int32()),
+        ("_offset", pa.int64()),
+        ("_timestamp", TIMESTAMP),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.string()),
+        ("reason", pa.string()),
+        ("detail", pa.string()),
+        ("fingerprint", pa.string()),
+        ("dataset", pa.string()),
+        ("owner", pa.string()),
+    ]
+)
+
+
+def fingerprint(reason: str, detail: str, format_name: str) -> str:
+    """The same for records that are broken in the same way, whatever their values."""
+    shape = _VALUES.sub("?", detail)
+    return hashlib.sha256(f"{reason}\0{shape}\0{format_name}".encode()).hexdigest()[:12]
+
+
+class QuarantineRows:
+    """The broken records of one range, by the dataset they were meant for."""
+
+    def __init__(self, covered: OffsetRange, declared: dict[str, DatasetSpec]) -> None:
+        self._covered = covered
+        self._declared = declared
+        self._batches: dict[str, list[Any]] = {}
+        self._offsets: dict[str, list[Any]] = {}
+
+    def add(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> None:
+        """Take records of a batch; `bad` numbers them within `rows`."""
+        if not bad:
+            return
+        chosen = np.asarray(rows)[[record.index for record in bad]]
+        order = np.argsort(chosen, kind="stable")
+        taken = batch.take(pa.array(chosen[order]))
+        reasons = [bad[int(i)] for i in order]
+        self._batches.setdefault(dataset, []).append(self._rows(taken, reasons, dataset))
+        self._offsets.setdefault(dataset, []).append(taken["offset"].to_numpy())
+
+    def evidence(self) -> Evidence:
+        """The positions of all of them."""
+        place = self._covered
+        return Evidence.total(
+            positions(place.topic, place.partition, part)
+            for parts in self._offsets.values()
+            for part in parts
+        )
+
+    def record_sets(self) -> tuple[RecordSet, ...]:
+        """The records by name, as the journal holds them."""
+        place = self._covered
+        return tuple(
+            RecordSet(
+                place.topic,
+                place.topic_id,
+                place.partition,
+                dataset,
+                OffsetSet.of(np.concatenate(parts).tolist()),
+            )
+            for dataset, parts in sorted(self._offsets.items())
+        )
+
+    def flush(self, sink: Sink, plan: ShredPlan) -> None:
+        """Hand everything to the sink, a file per dataset."""
+        covered, order = self._covered, plan.order
+        name = FileName(
+            order.generation, encode_component(covered.topic), covered.partition, covered.start,
+            covered.end, order.window, "zstd.parquet",
+        )  # fmt: skip
+        for dataset, batches in sorted(self._batches.items()):
+            owner = self._owner(dataset)
+            owned = encode_component(owner) if owner else NOBODY
+            directory = (
+                f"_penstock/{order.feed}/quarantine/owner={owned}/dataset={dataset or NOBODY}"
+            )
+            output = sink.output(QUARANTINE, 0, directory, covered, str(name))
+            for batch, offsets in zip(batches, self._offsets[dataset], strict=True):
+                sink.add(output, batch, offsets)
+
+    def _owner(self, dataset: str) -> str:
+        declared = self._declared.get(dataset)
+        return declared.owner if declared is not None else ""
+
+    def _rows(self, taken: Any, bad: list[BadRecord], dataset: str) -> Any:
+        count = len(bad)
+        owner = self._owner(dataset)
+        columns = {
+            "_topic": taken["topic"],
+            "_partition": taken["partition"],
+            "_offset": taken["offset"],
+            "_timestamp": taken["timestamp"].cast(TIMESTAMP),
+            "key": taken["key"],
+            "value": taken["value"],
+            "headers": taken["headers"],
+            "reason": pa.array([record.reason for record in bad]),
+            "detail": pa.array([record.detail for record in bad]),
+            "fingerprint": pa.array([fingerprint(b.reason, b.detail, "json") for b in bad]),
+            "dataset": pa.array([dataset or None] * count, pa.string()),
+            "owner": pa.array([owner or None] * count, pa.string()),
+        }
+        arrays = [columns[field.name].cast(field.type) for field in SCHEMA]
+        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

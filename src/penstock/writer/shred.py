@@ -1,0 +1,257 @@
+"""The shredder: one pass over the batches of a range, from bytes to staged files.
+
+Per batch: count and hash what was read; peek at the few fields that decide where a record goes;
+group rows by dataset; decode each group as columns; split by partition directory; buffer. What
+fails on the way goes to the quarantine with its raw bytes, alone. A dataset that the plan does
+not know is sampled and not written: the driver learns it and asks again.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.codec.json_codec import JsonCodec
+from penstock.model.entries import LastRecord
+from penstock.model.evidence import RangeEvidence
+from penstock.model.names import FileName, encode_component
+from penstock.model.ranges import OffsetRange
+from penstock.model.rows import BadRecord
+from penstock.model.schema import DatasetSchema
+from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
+from penstock.shape.partition import partition_directories
+from penstock.shape.route import Router, header_values
+from penstock.shape.time import event_times
+from penstock.writer.columns import meta_columns
+from penstock.writer.output import Sink, split_by_code
+from penstock.writer.plan import Samples, ShredPlan, TaskReport
+from penstock.writer.quarantine import QuarantineRows
+from penstock.writer.tally import Tally, runs_of, sum_mod64
+
+SAMPLE_ROWS = 1_000
+SAMPLE_BYTES = 1_000_000
+
+
+class RangeShredder:
+    """One range of one Kafka partition, batch by batch. Used by one thread of one attempt."""
+
+    def __init__(self, plan: ShredPlan, covered: OffsetRange, sink: Sink, router: Router) -> None:
+        self._plan = plan
+        self._feed = plan.feed
+        self._covered = covered
+        self._sink = sink
+        self._router = router
+        self._codec = JsonCodec()
+        self._paths = peek_paths(plan.feed)
+        self._declared = {encode_component(d.route): d for d in plan.feed.datasets}
+        self._quarantine = QuarantineRows(covered, self._declared)
+        self._read = Tally(covered.topic, covered.partition)
+        self._filtered = Tally(covered.topic, covered.partition)
+        self._offsets: list[Any] = []
+        self._content_sum = 0
+        self._last: LastRecord | None = None
+        self._samples: dict[tuple[str, bool], list[bytes]] = {}
+
+    def take(self, batch: Any) -> None:
+        """Take the next batch of records of this range, in offset order."""
+        offsets = batch["offset"].to_numpy()
+        hashes = batch["hash"].to_numpy()
+        self._offsets.append(offsets)
+        self._read.add(offsets)
+        self._content_sum = (self._content_sum + sum_mod64(hashes)) % 2**64
+        last_hash = int(np.uint64(hashes[-1].astype(np.uint64)))
+        place = self._covered
+        self._last = LastRecord(place.topic_id, place.partition, int(offsets[-1]), last_hash)
+        self._shred(batch, self._with_value(batch))
+
+    def report(self) -> TaskReport:
+        """Close the files of the range and tell what happened."""
+        offsets = np.concatenate(self._offsets) if self._offsets else np.empty(0, np.int64)
+        self._quarantine.flush(self._sink, self._plan)
+        evidence = RangeEvidence(
+            range=self._covered,
+            offsets=runs_of(offsets),
+            read=self._read.total(),
+            content_sum=self._content_sum,
+            filtered=self._filtered.total(),
+            quarantined=self._quarantine.evidence(),
+        )
+        if self.is_learning:
+            self._sink.abandon()
+            return TaskReport(evidence, samples=self._all_samples())
+        return TaskReport(
+            evidence,
+            files=tuple(self._sink.finish_range(self._covered)),
+            quarantined=self._quarantine.record_sets(),
+            last_record=self._last,
+            samples=self._all_samples(),
+        )
+
+    @property
+    def is_learning(self) -> bool:
+        """True when a dataset was met that the plan does not know."""
+        return any(is_new for _, is_new in self._samples)
+
+    def _with_value(self, batch: Any) -> Any:
+        """The rows that have a value; tombstones meet their fate here."""
+        nulls = batch["value"].is_null().to_numpy(zero_copy_only=False)
+        rows = np.arange(batch.num_rows)
+        if nulls.any():
+            gone = rows[nulls]
+            if self._feed.tombstones == "filter":
+                self._filtered.add(batch["offset"].to_numpy()[gone])
+            else:
+                bad = [BadRecord(i, "TOMBSTONE", "no value") for i in range(len(gone))]
+                self._quarantine.add(batch, gone, bad, "")
+            rows = rows[~nulls]
+        return rows
+
+    def _shred(self, batch: Any, rows: Any) -> None:
+        if len(rows) == 0:
+            return
+        peeked = self._codec.peek(_take(batch["value"], rows), self._paths)
+        good = self._refuse(batch, rows, peeked.bad, "")
+        fields = dict(zip(self._paths, peeked.fields, strict=True))
+        routed = self._router.assign(self._route_values(batch, rows, fields))
+        self._refuse(batch, rows, [b for b in routed.bad if good[b.index]], "")
+        dropped = np.asarray(routed.filtered, dtype=np.int64)
+        dropped = dropped[good[dropped]]
+        self._filtered.add(batch["offset"].to_numpy()[rows[dropped]])
+        codes = np.where(good, routed.codes, -1)
+        for code, members in split_by_code(codes, len(routed.datasets)):
+            mine = {path: [column[m] for m in members] for path, column in fields.items()}
+            self._shred_dataset(batch, rows[members], routed.datasets[code], mine)
+
+    def _refuse(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> Any:
+        """Quarantine the bad ones; a mask of those that are left."""
+        good = np.ones(len(rows), dtype=bool)
+        if bad:
+            self._quarantine.add(batch, rows, bad, dataset)
+            good[[record.index for record in bad]] = False
+        return good
+
+    def _route_values(self, batch: Any, rows: Any, fields: dict[str, list[Any]]) -> list[Any]:
+        route = self._feed.route
+        if route.kind == "field":
+            return fields[route.name]
+        if route.kind == "header":
+            return list(header_values(_take(batch["headers"], rows), route.name))
+        return [self._covered.topic] * len(rows)
+
+    def _shred_dataset(
+        self, batch: Any, rows: Any, dataset: str, fields: dict[str, list[Any]]
+    ) -> None:
+        schema = self._plan.schemas.get(dataset)
+        values = _take(batch["value"], rows)
+        if schema is None:
+            self._sample(dataset, True, values)
+            return
+        times = event_times(
+            fields[self._feed.time.field] if self._feed.time.field else None,
+            batch["timestamp"].to_numpy()[rows],
+            self._feed.time,
+            self._plan.now_s,
+        )
+        decoded = self._codec.decode(values, schema)
+        late = {bad.index for bad in decoded.bad}
+        self._refuse(batch, rows, decoded.bad, dataset)
+        self._refuse(batch, rows, [b for b in times.bad if b.index not in late], dataset)
+        fits = np.ones(len(rows), dtype=bool)
+        fits[[bad.index for bad in times.bad]] = False
+        if decoded.unknown:
+            self._sample(dataset, False, values)
+        kept = fits[decoded.good]
+        good = np.asarray(decoded.good)[kept]
+        if len(good) and not self.is_learning:
+            columns = decoded.batch if kept.all() else decoded.batch.filter(pa.array(kept))
+            chosen = {path: [column[g] for g in good] for path, column in fields.items()}
+            self._put(batch, rows[good], columns, schema, times.micros[good], chosen)
+
+    def _put(
+        self,
+        batch: Any,
+        rows: Any,
+        columns: Any,
+        schema: DatasetSchema,
+        micros: Any,
+        fields: dict[str, list[Any]],
+    ) -> None:
+        """Add our columns, split by directory, and buffer."""
+        keys = partition_keys(self._feed, self._declared.get(schema.dataset))
+        found = partition_directories(micros, keys, self._feed.time.zone, fields)
+        whole = meta_columns(self._feed, self._plan.order, batch, rows, columns)
+        offsets = batch["offset"].to_numpy()[rows]
+        base = f"{self._plan.order.feed}/{schema.dataset}"
+        name = self._file_name()
+        for code, members in split_by_code(found.codes, len(found.paths)):
+            directory = f"{base}/{found.paths[code]}" if found.paths[code] else base
+            output = self._sink.output(
+                schema.dataset, schema.version, directory, self._covered, name
+            )
+            part = whole if len(members) == len(rows) else whole.take(pa.array(members))
+            self._sink.add(output, part, offsets[members])
+
+    def _file_name(self) -> str:
+        order, covered = self._plan.order, self._covered
+        compression = self._feed.compression
+        suffix = "parquet" if compression == "none" else f"{compression}.parquet"
+        topic = encode_component(covered.topic)
+        name = FileName(
+            order.generation, topic, covered.partition, covered.start, covered.end, order.window,
+            suffix,
+        )  # fmt: skip
+        return str(name)
+
+    def _sample(self, dataset: str, is_new: bool, values: Any) -> None:
+        kept = self._samples.setdefault((dataset, is_new), [])
+        size = sum(map(len, kept))
+        for value in values[: max(SAMPLE_ROWS - len(kept), 0)].to_pylist():
+            size += len(value)
+            if size > SAMPLE_BYTES and kept:
+                return
+            kept.append(value)
+
+    def _all_samples(self) -> tuple[Samples, ...]:
+        return tuple(
+            Samples(dataset, is_new, tuple(payloads))
+            for (dataset, is_new), payloads in sorted(self._samples.items())
+        )
+
+
+def _take(column: Any, rows: Any) -> Any:
+    return column if len(rows) == len(column) else column.take(pa.array(rows))
+
+
+def peek_paths(feed: FeedSpec) -> tuple[str, ...]:
+    """The fields that decide where a record goes, each once."""
+    paths = [feed.route.name] if feed.route.kind == "field" else []
+    paths += [feed.time.field] if feed.time.field else []
+    every = (*feed.partition, *(k for d in feed.datasets for k in d.partition or ()))
+    paths += [key.path for key in every if key.kind == "field"]
+    return tuple(dict.fromkeys(paths))
+
+
+def partition_keys(feed: FeedSpec, declared: DatasetSpec | None) -> tuple[PartitionKey, ...]:
+    """A dataset's own partitioning, or the feed's."""
+    if declared is not None and declared.partition is not None:
+        return declared.partition
+    return feed.partition
+
+
+def split_by_place(batch: Any) -> Iterator[tuple[str, int, Any]]:
+    """The parts of a batch that are of one topic and partition each, in order."""
+    partitions = batch["partition"].to_numpy()
+    topics = batch["topic"]
+    changes = np.flatnonzero(np.diff(partitions)) + 1
+    bounds = [0, *changes.tolist(), batch.num_rows]
+    for start, end in pairwise(bounds):
+        piece = batch.slice(start, end - start)
+        names = topics.slice(start, end - start).unique().to_pylist()
+        if len(names) == 1:
+            yield names[0], int(partitions[start]), piece
+            continue
+        for name in names:  # two topics, same partition number, side by side in one batch
+            mask = pa.compute.equal(piece["topic"], name)
+            yield name, int(partitions[start]), piece.filter(mask)

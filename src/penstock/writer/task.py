@@ -1,0 +1,67 @@
+"""The one function that runs inside Spark's tasks."""
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from penstock.model.ranges import OffsetRange
+from penstock.shape.route import Router
+from penstock.store.protocol import Store
+from penstock.writer.output import Sink
+from penstock.writer.plan import ShredPlan, TaskReport
+from penstock.writer.shred import RangeShredder, split_by_place
+
+REPORT_SCHEMA = "report binary"
+_ARROW = pa.schema([("report", pa.binary())])
+
+
+def new_attempt() -> str:
+    """A word for one attempt of one task; made where the attempt runs."""
+    return secrets.token_hex(16)
+
+
+def shredding(
+    plan: ShredPlan, store: Store, attempt: Callable[[], str] = new_attempt
+) -> Callable[[Iterable[Any]], Iterable[Any]]:
+    """A function for `mapInArrow`: batches in, one encoded `TaskReport` per range out.
+
+    Runs on executors, once per attempt of a task; `attempt` gives a word that no other attempt
+    ever uses. Everything it closes over pickles by value.
+    """
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        reports = list(shred_batches(plan, store, attempt(), batches))
+        encoded = [msgspec.msgpack.encode(report) for report in reports]
+        yield pa.RecordBatch.from_arrays([pa.array(encoded, pa.binary())], schema=_ARROW)
+
+    return run
+
+
+def shred_batches(
+    plan: ShredPlan, store: Store, attempt: str, batches: Iterable[Any]
+) -> Iterator[TaskReport]:
+    """Shred what a task reads; a report per range it met."""
+    sink = Sink(store, plan, attempt)
+    router = Router(plan.feed, frozenset(plan.schemas))
+    ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
+    shredders: dict[OffsetRange, RangeShredder] = {}
+    try:
+        for batch in batches:
+            for topic, partition, piece in split_by_place(batch):
+                covered = ranges[topic, partition]
+                if covered not in shredders:
+                    shredders[covered] = RangeShredder(plan, covered, sink, router)
+                shredders[covered].take(piece)
+        for shredder in shredders.values():
+            yield shredder.report()
+    except BaseException:
+        sink.abandon()
+        raise
+
+
+def read_report(encoded: bytes) -> TaskReport:
+    """A task's report as the driver reads it."""
+    return msgspec.msgpack.decode(encoded, type=TaskReport)

@@ -1,0 +1,55 @@
+"""One real Kafka for all of these tests.
+
+A session fixture lives once per process, and pytest-xdist has several. So every module here says
+`pytestmark = pytest.mark.xdist_group("kafka")`, which sends all of them to one process.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.config import places
+from penstock.engine.jars import BROKER, CONNECTOR, fetch, jar_paths
+from penstock.engine.java import Java, find_java
+from penstock.engine.session import open_session
+from penstock.testing.broker import EmbeddedKafka
+from penstock.testing.kafka_client import KafkaClient
+
+
+@pytest.fixture(scope="session")
+def java() -> Java:
+    return find_java(places.java_home())
+
+
+@pytest.fixture(scope="session")
+def broker_jars() -> list[Path]:
+    """`make setup` has fetched them; a cache that was emptied since is filled again."""
+    cache = places.jar_cache()
+    options = places.java_network_options()
+    fetch([BROKER], cache, java_home=places.java_home(), java_options=options)
+    return jar_paths(BROKER, cache)
+
+
+@pytest.fixture(scope="session")
+def kafka(
+    tmp_path_factory: pytest.TempPathFactory, broker_jars: list[Path], java: Java
+) -> Iterator[EmbeddedKafka]:
+    """A broker for the whole run. Give every test topics of its own."""
+    with EmbeddedKafka(tmp_path_factory.mktemp("kafka"), broker_jars, java.path) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def client(kafka: EmbeddedKafka) -> KafkaClient:
+    return KafkaClient(kafka.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One session for the whole run."""
+    jars = jar_paths(CONNECTOR, places.jar_cache())
+    session = open_session("tests", {"spark.master": "local[2]"}, jars)
+    yield session
+    session.stop()

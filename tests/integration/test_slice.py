@@ -1,0 +1,90 @@
+"""The slice on real parts: a broker, Spark, a directory; and an independent consumer as oracle."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
+from penstock.testing.broker import EmbeddedKafka
+from penstock.testing.kafka_client import KafkaClient
+from tests.integration.lakes import an_event, deep_fold, positions_in, run_once
+
+pytestmark = pytest.mark.xdist_group("kafka")
+
+
+def a_feed(topic: str, **changes: object) -> FeedSpec:
+    """Mixed events by their type and day, in small windows."""
+    settings: dict[str, object] = {
+        "name": "events",
+        "topics": (topic,),
+        "route": RouteSpec("field", "type"),
+        "time": TimeSpec(field="event_time", unit="ms"),
+        "window": WindowSpec(max_records=500),
+        "quarantine": QuarantineSpec(min_records=10_000),
+    }
+    return FeedSpec(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+def test_s1_a_mixed_topic_lands_once_by_type_and_day_with_the_broken_ones_kept(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    client.create_topic("slice-basic", partitions=2)
+    for partition in (0, 1):
+        client.produce("slice-basic", partition, [an_event(n) for n in range(700)])
+    code, told = run_once(spark, kafka, tmp_path / "lake", a_feed("slice-basic"))
+    assert code == 0, told
+    fold = deep_fold(tmp_path / "lake")
+    assert fold.state.undone == {}
+    data, refused = positions_in(tmp_path / "lake", fold)
+    wanted = {(r.partition, r.offset): r.value for r in client.read_all("slice-basic")}
+    broken = {place for place, value in wanted.items() if value and not value.endswith(b"}")}
+    assert data == Counter(set(wanted) - broken)
+    assert refused == Counter(broken)
+    assert {path.name for path in (tmp_path / "lake/events").iterdir()} == {
+        "_tail", "click", "order", "view"
+    }  # fmt: skip
+
+
+def test_s3_what_comes_later_is_added_and_nothing_is_delivered_again(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    client.create_topic("slice-later", partitions=1)
+    feed = a_feed("slice-later")
+    for round_number in range(2):
+        client.produce("slice-later", 0, [an_event(n) for n in range(100)])
+        assert run_once(spark, kafka, tmp_path / "lake", feed)[0] == 0
+        data, refused = positions_in(tmp_path / "lake", deep_fold(tmp_path / "lake"))
+        assert data + refused == Counter((0, o) for o in range(100 * (round_number + 1)))
+
+
+def test_s30_too_many_broken_records_stop_the_window_with_nothing_visible(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    client.create_topic("slice-broken", partitions=1)
+    client.produce("slice-broken", 0, [b"broken"] * 30 + [an_event(n) for n in range(30)])
+    feed = a_feed("slice-broken", quarantine=QuarantineSpec(max_ratio=0.05, min_records=10))
+    code, told = run_once(spark, kafka, tmp_path / "lake", feed)
+    assert code == 5
+    assert "QUARANTINE_RATIO" in told[-1]
+    assert list((tmp_path / "lake").rglob("*.parquet")) == []
+    assert list((tmp_path / "lake").rglob("*.staged")) == []
+
+
+def test_a_recreated_topic_stops_the_feed_and_moves_nothing(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    """K7: recreated, and refilled past our watermark."""
+    client.create_topic("slice-again", partitions=1)
+    client.produce("slice-again", 0, [an_event(n) for n in range(20)])
+    feed = a_feed("slice-again")
+    assert run_once(spark, kafka, tmp_path / "lake", feed)[0] == 0
+    client.delete_topic("slice-again")
+    client.create_topic("slice-again", partitions=1)
+    client.produce("slice-again", 0, [an_event(n) for n in range(60)])
+    code, told = run_once(spark, kafka, tmp_path / "lake", feed)
+    assert code == 5
+    assert "TOPIC_REPLACED" in told[-1]
+    data, refused = positions_in(tmp_path / "lake", deep_fold(tmp_path / "lake"))
+    assert data + refused == Counter((0, o) for o in range(20))

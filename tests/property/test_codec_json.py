@@ -1,0 +1,341 @@
+"""The fast way and the reference agree on every record, and no record affects another.
+
+Method: schemas and events are generated, written in many spellings, and some are broken: cut,
+prolonged, flipped, or given values of other types. A third judge, the standard library's parser,
+says what is JSON at all.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.codec.decoding import Decoded
+from penstock.codec.json_codec import NOT_SCALAR, JsonCodec, arrow_schema
+from penstock.codec.peek import look
+from penstock.model.schema import (
+    BOOLEAN,
+    DOUBLE,
+    INT64,
+    STRING,
+    TIMESTAMP_MS,
+    DatasetSchema,
+    Field,
+    FieldType,
+    list_of,
+    map_of,
+    struct_of,
+    with_columns,
+)
+
+FAST = JsonCodec()
+REFERENCE = JsonCodec(exact_only=True)
+
+NAMES = st.sampled_from(
+    ["a", "A", "b", "user", "userId", "userid", "day", "_id", "", "é", 'q"', "t\t", "x.y", "f0"]
+)
+TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
+NUMBER_TEXTS = st.sampled_from(
+    ["-0", "1.0", "1e2", "1e400", "9223372036854775808", "9007199254740993", "-1E-5", "0e1", "3.10"]
+)
+
+
+def _structs(types: st.SearchStrategy[FieldType]) -> st.SearchStrategy[FieldType]:
+    return _fields(types, top=False, least=1).map(struct_of)
+
+
+def _fields(
+    types: st.SearchStrategy[FieldType], *, top: bool, least: int = 0
+) -> st.SearchStrategy[tuple[Field, ...]]:
+    entries = st.lists(
+        st.tuples(NAMES, types, st.booleans()), min_size=least, max_size=4, unique_by=lambda e: e[0]
+    )
+    return entries.map(lambda found: with_columns(found, top=top))
+
+
+SCALARS = st.sampled_from([BOOLEAN, INT64, DOUBLE, STRING, TIMESTAMP_MS])
+TYPES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.builds(list_of, inner, st.booleans()),
+        st.builds(map_of, inner, st.booleans()),
+        _structs(inner),
+    ),
+    max_leaves=4,
+)
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> DatasetSchema:
+    """Declared schemas with required fields, or inferred ones without."""
+    declared = draw(st.booleans())
+    fields = draw(_fields(TYPES, top=True))
+    if not declared:
+        fields = tuple(_all_nullable(field) for field in fields)
+    return DatasetSchema("d", 1, declared, fields)
+
+
+def _all_nullable(field: Field) -> Field:
+    return Field(field.name, field.column, _nullable_inside(field.type))
+
+
+def _nullable_inside(kind: FieldType) -> FieldType:
+    if kind.fields:
+        return struct_of(_all_nullable(field) for field in kind.fields)
+    if kind.item is not None:
+        make = list_of if kind.kind == "list" else map_of
+        return make(_nullable_inside(kind.item))
+    return kind
+
+
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+DOUBLES = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**53), 2**53).map(float)
+)
+
+
+def values_of(kind: FieldType, nullable: bool = False) -> st.SearchStrategy[Any]:
+    """Values that fit a type."""
+    plain: dict[str, st.SearchStrategy[Any]] = {
+        "boolean": st.booleans(),
+        "int64": INTEGERS,
+        "double": DOUBLES,
+        "string": TEXT,
+        "timestamp_us": st.integers(-(10**12), 10**12),
+    }
+    found: st.SearchStrategy[Any]
+    if kind.kind == "struct":
+        found = events_of(kind.fields)
+    elif kind.item is not None:
+        items = values_of(kind.item, kind.item_nullable)
+        many = st.lists(items, max_size=3)
+        found = many if kind.kind == "list" else st.dictionaries(TEXT, items, max_size=3)
+    else:
+        found = plain[kind.kind]
+    return st.none() | found if nullable else found
+
+
+def events_of(fields: tuple[Field, ...]) -> st.SearchStrategy[dict[str, Any]]:
+    """Events that fit; fields that may be null may be missing too."""
+    required = {f.name: values_of(f.type) for f in fields if not f.nullable}
+    optional = {f.name: values_of(f.type, True) for f in fields if f.nullable}
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+@st.composite
+def spellings(draw: st.DrawFn, event: Any) -> bytes:
+    """One of the many ways to write an event."""
+    ascii_only, indent = draw(st.booleans()), draw(st.sampled_from([None, 0, 1]))
+    around = draw(st.sampled_from(["", " ", "\n"]))
+    text = json.dumps(event, ensure_ascii=ascii_only, indent=indent, allow_nan=False)
+    return f"{around}{text}{around}".encode()
+
+
+OTHER_VALUES = st.recursive(
+    st.none() | st.booleans() | INTEGERS | st.integers() | DOUBLES | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@st.composite
+def broken(draw: st.DrawFn, payload: bytes) -> bytes:
+    """The payload after an accident."""
+    at = draw(st.integers(0, max(len(payload) - 1, 0)))
+    accident: Callable[[], bytes] = draw(
+        st.sampled_from(
+            [
+                lambda: payload[:at],
+                lambda: payload + draw(st.binary(min_size=1, max_size=4)),
+                lambda: payload + payload,
+                lambda: payload[:at] + bytes([payload[at] ^ (1 << draw(st.integers(0, 7)))])
+                + payload[at + 1 :],
+                lambda: payload[:at] + draw(st.binary(max_size=3)) + payload[at:],
+                lambda: draw(st.binary(max_size=12)),
+                lambda: draw(st.sampled_from([b"", b"[]", b"null", b"\xef\xbb\xbf{}", b"{}"])),
+                lambda: b'{"deep":' + b"[" * 200 + b"]" * 200 + b"}",
+            ]
+        )
+    )  # fmt: skip
+    return accident()
+
+
+@st.composite
+def odd_events(draw: st.DrawFn, fields: tuple[Field, ...]) -> bytes:
+    """An event with unknown fields, values of other types, and numbers spelled oddly."""
+    event = draw(events_of(fields))
+    names = st.sampled_from([field.name for field in fields] or ["a"]) | NAMES
+    event |= draw(st.dictionaries(names, OTHER_VALUES, min_size=1, max_size=2))
+    text = json.dumps(event)
+    if draw(st.booleans()):
+        text = f"{text[:-1]}{',' if event else ''}{json.dumps(draw(names))}:{draw(NUMBER_TEXTS)}}}"
+    return text.encode()
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[DatasetSchema, list[bytes]]:
+    """A schema, and good, odd and broken payloads in any order."""
+    schema = draw(schemas())
+    sound = events_of(schema.fields).flatmap(spellings)
+    any_payload = st.one_of(sound, odd_events(schema.fields), sound.flatmap(broken))
+    return schema, draw(st.lists(any_payload, max_size=12))
+
+
+def _same(one: Decoded, other: Decoded) -> bool:
+    return (
+        one.batch.equals(other.batch)
+        and repr(one.batch.to_pylist()) == repr(other.batch.to_pylist())  # tells -0.0 from 0.0
+        and np.array_equal(one.good, other.good)
+        and (one.bad, one.unknown, one.unknown_at) == (other.bad, other.unknown, other.unknown_at)
+    )
+
+
+@given(batches())
+def test_the_fast_way_gives_what_the_reference_gives(
+    drawn: tuple[DatasetSchema, list[bytes]],
+) -> None:
+    schema, payloads = drawn
+    values = pa.array(payloads, pa.binary())
+    wanted = REFERENCE.decode(values, schema)
+    wanted.batch.validate(full=True)
+    assert wanted.batch.schema == arrow_schema(schema)
+    assert _same(FAST.decode(values, schema), wanted)
+    many = pa.concat_arrays([values] * 20)
+    FAST.decode(many, schema)  # now unknown fields have been met often, and are read along
+    assert _same(FAST.decode(values, schema), wanted)
+
+
+@given(batches())
+def test_a_record_means_the_same_in_any_company(drawn: tuple[DatasetSchema, list[bytes]]) -> None:
+    schema, payloads = drawn
+    together = FAST.decode(pa.array(payloads, pa.binary()), schema)
+    rows = dict(zip(together.good.tolist(), together.batch.to_pylist(), strict=True))
+    bad = {each.index: (each.reason, each.detail) for each in together.bad}
+    assert sorted([*rows, *bad]) == list(range(len(payloads)))
+    for index, payload in enumerate(payloads):
+        alone = FAST.decode(pa.array([payload], pa.binary()), schema)
+        if index in rows:
+            assert repr(alone.batch.to_pylist()) == repr([rows[index]])
+        else:
+            assert [(each.reason, each.detail) for each in alone.bad] == [bad[index]]
+
+
+def _expected(fields: tuple[Field, ...], event: dict[str, Any]) -> dict[str, Any]:
+    return {field.column: _as_read(field.type, event.get(field.name)) for field in fields}
+
+
+def _as_read(kind: FieldType, value: Any) -> Any:
+    """What Arrow gives back for a value that was written."""
+    if value is None:
+        return None
+    if kind.kind == "struct":
+        return _expected(kind.fields, value)
+    if kind.kind == "list" and kind.item:
+        return [_as_read(kind.item, each) for each in value]
+    if kind.kind == "map" and kind.item:
+        return [(key, _as_read(kind.item, each)) for key, each in value.items()]
+    if kind.kind == "timestamp_us":
+        return pa.scalar(value * 1_000, pa.timestamp("us", tz="UTC")).as_py()
+    return value
+
+
+@given(st.data(), schemas())
+def test_what_was_written_is_read(data: st.DataObject, schema: DatasetSchema) -> None:
+    events = data.draw(st.lists(events_of(schema.fields), max_size=6))
+    payloads = [data.draw(spellings(event)) for event in events]
+    for codec in (FAST, REFERENCE):
+        decoded = codec.decode(pa.array(payloads, pa.binary()), schema)
+        assert decoded.bad == []
+        rows = [_expected(schema.fields, event) | {"_rest": None} for event in events]
+        assert repr(decoded.batch.to_pylist()) == repr(rows)
+
+
+def _constant(word: str) -> float:
+    raise ValueError(word)
+
+
+def _is_json_object(payload: bytes) -> bool:
+    """The third judge: the standard library, without its leniencies."""
+    try:
+        found = json.loads(payload.decode(), parse_constant=_constant)
+        json.dumps(found, ensure_ascii=False).encode()  # fails for half a surrogate pair
+    except ValueError:
+        return False
+    return isinstance(found, dict)
+
+
+@given(batches())
+def test_only_json_objects_are_read_and_all_of_them(
+    drawn: tuple[DatasetSchema, list[bytes]],
+) -> None:
+    schema, payloads = drawn
+    values = pa.array(payloads, pa.binary())
+    shallow = [b"[" * 65 not in payload for payload in payloads]
+    wanted = [
+        index
+        for index, payload in enumerate(payloads)
+        if not (shallow[index] and _is_json_object(payload))
+    ]
+    assert [bad.index for bad in FAST.peek(values, ("a", "user.b")).bad] == wanted
+    inferred = DatasetSchema("d", 1, False, tuple(map(_all_nullable, schema.fields)))
+    assert [bad.index for bad in FAST.decode(values, inferred).bad] == wanted
+
+
+@given(batches(), st.lists(st.sampled_from(["a", "user", "user.b", "x.y", "é", 'q"']), unique=True))
+def test_a_look_gives_what_the_record_holds(
+    drawn: tuple[DatasetSchema, list[bytes]], paths: list[str]
+) -> None:
+    payloads = drawn[1]
+    peeked = FAST.peek(pa.array(payloads, pa.binary()), tuple(paths))
+    bad = {each.index for each in peeked.bad}
+    for path, column in zip(paths, peeked.fields, strict=True):
+        assert len(column) == len(payloads)
+        for index, payload in enumerate(payloads):
+            found = None if index in bad else look(payload, path)
+            assert repr(column[index]) == repr(found)
+            if index not in bad and found is not NOT_SCALAR:
+                assert found == _walk(json.loads(payload), path)
+
+
+def _walk(event: Any, path: str) -> Any:
+    for name in path.split("."):
+        event = event.get(name) if isinstance(event, dict) else None
+    return event
+
+
+@given(batches())
+def test_what_has_no_column_is_all_in_the_rest(drawn: tuple[DatasetSchema, list[bytes]]) -> None:
+    """Goal: an inferred schema loses nothing but nulls. Method: columns and rest, put together."""
+    schema, payloads = drawn
+    inferred = DatasetSchema("d", 1, False, tuple(map(_all_nullable, schema.fields)))
+    decoded = FAST.decode(pa.array(payloads, pa.binary()), inferred)
+    for index, row in zip(decoded.good.tolist(), decoded.batch.to_pylist(), strict=True):
+        event = json.loads(payloads[index])
+        rest = json.loads(row["_rest"] or "{}")
+        for name, value in event.items():
+            known = next((field for field in inferred.fields if field.name == name), None)
+            if known is None or row[known.column] is None:
+                assert rest.get(name) == value
+            elif name not in rest:
+                assert repr(row[known.column]) == repr(
+                    _as_read(known.type, _doubles(known.type, value))
+                )
+
+
+def _doubles(kind: FieldType, value: Any) -> Any:
+    """The value with integers as doubles where the column holds doubles."""
+    if value is None:
+        return None
+    if kind.kind == "double":
+        return float(value)
+    if kind.kind == "list" and kind.item:
+        return [_doubles(kind.item, each) for each in value]
+    if kind.kind == "map" and kind.item:
+        return {key: _doubles(kind.item, each) for key, each in value.items()}
+    if kind.kind == "struct":
+        return {f.name: _doubles(f.type, value.get(f.name)) for f in kind.fields}
+    return value

@@ -1,0 +1,406 @@
+"""What may stand below a feed: each rule with values that pass and values that do not."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from penstock.config.errors import ConfigInvalid
+from penstock.config.load import load
+from penstock.config.mistakes import Mistake
+from penstock.model.spec import (
+    FeedSpec,
+    LakeSpec,
+    PartitionKey,
+    PartitionKind,
+    RouteSpec,
+    StartSpec,
+    WindowSpec,
+)
+
+HEAD = "version: 1\nlake: ./lake\nkafka: {bootstrap.servers: 'localhost:9092'}\n"
+HOUR_MS = 3_600_000
+PIECES: tuple[PartitionKind, ...] = ("day", "hour", "minute")
+
+
+def spec_of(folder: Path, content: str) -> LakeSpec:
+    """Load a whole text; what comes out survives its own strict JSON form."""
+    (folder / "penstock.yaml").write_text(content)
+    spec = load(folder / "penstock.yaml", {})
+    assert msgspec.json.decode(msgspec.json.encode(spec), type=LakeSpec) == spec
+    return spec
+
+
+def feed_of(folder: Path, keys: str, topics: str = "topics: [events]") -> FeedSpec:
+    """Load one feed from keys on one line."""
+    (feed,) = spec_of(folder, f"{HEAD}feeds:\n  events:\n    {topics}\n    {keys}\n").feeds
+    return feed
+
+
+def mistake_of(folder: Path, keys: str, topics: str = "topics: [events]") -> Mistake:
+    """The only mistake of a feed whose keys stand on line 7."""
+    with pytest.raises(ConfigInvalid) as caught:
+        feed_of(folder, keys, topics)
+    (mistake,) = caught.value.mistakes
+    return mistake
+
+
+def test_a_feed_that_says_little_gets_the_defaults_of_the_spec(tmp_path: Path) -> None:
+    assert feed_of(tmp_path, "") == FeedSpec(name="events", topics=("events",))
+
+
+@pytest.mark.parametrize("name", ["e", "0", "web-events_2", "a" * 100])
+def test_a_feed_name_of_small_letters_and_digits_passes(tmp_path: Path, name: str) -> None:
+    (feed,) = spec_of(tmp_path, f"{HEAD}feeds: {{'{name}': {{topics: [a]}}}}\n").feeds
+    assert feed.name == name
+
+
+@pytest.mark.parametrize("name", ["Events", "_a", "-a", "a.b", "a/b", "é", "a b", "a" * 101])
+def test_any_other_feed_name_is_a_mistake(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigInvalid, match="feed name") as caught:
+        spec_of(tmp_path, f"{HEAD}feeds:\n  '{name}': {{topics: [a]}}\n")
+    assert caught.value.mistakes[0].line == 5
+
+
+@pytest.mark.parametrize("feeds", ["feeds:", "feeds: {}"])
+def test_a_file_without_feeds_is_a_mistake(tmp_path: Path, feeds: str) -> None:
+    with pytest.raises(ConfigInvalid, match="at least one feed"):
+        spec_of(tmp_path, f"{HEAD}{feeds}\n")
+
+
+def test_topics_come_from_a_list_or_a_pattern(tmp_path: Path) -> None:
+    feed = feed_of(tmp_path, "exclude: [logs.debug]", topics=r'pattern: "logs\\..*"')
+    assert (feed.topics, feed.pattern, feed.exclude) == ((), r"logs\..*", ("logs.debug",))
+
+
+@pytest.mark.parametrize(
+    ("topics", "keys", "line", "path", "words"),
+    [
+        ("topics: [a]", "pattern: b", 7, "pattern", "both `topics` and `pattern`"),
+        ("on_gap: stop", "", 5, "", "no topics"),
+        ("topics: [a]", "exclude: [b]", 7, "exclude", "`exclude` without `pattern`"),
+        ("topics: a", "", 6, "topics", "found 'a'"),
+        ("topics: []", "", 6, "topics", "found an empty list"),
+        ("topics: [a, a]", "", 6, "topics[1]", "'a' is there twice"),
+        ("topics: ['a b']", "", 6, "topics[0]", "found 'a b'"),
+        ("topics: ['..']", "", 6, "topics[0]", "found '..'"),
+        ("topics: [[a]]", "", 6, "topics[0]", "found a list"),
+        ("pattern: '(a'", "", 6, "pattern", "found '(a'"),
+        ("pattern: ''", "", 6, "pattern", "found nothing"),
+    ],
+)
+def test_what_no_topics_can_be_is_a_mistake_with_its_line(
+    tmp_path: Path, topics: str, keys: str, line: int, path: str, words: str
+) -> None:
+    mistake = mistake_of(tmp_path, keys, topics)
+    full = f"feeds.events.{path}".rstrip(".")
+    assert (mistake.line, mistake.path, mistake.found) == (line, full, words)
+
+
+@pytest.mark.parametrize(
+    ("keys", "start"),
+    [
+        ("start: earliest", StartSpec()),
+        ("start: latest", StartSpec(kind="latest")),
+        ("start: 1970-01-01T02:00:00Z", StartSpec(kind="time", time_ms=2 * HOUR_MS)),
+        ("start: 1970-01-01T02:00:00.5+01:00", StartSpec(kind="time", time_ms=HOUR_MS + 500)),
+        (
+            "start: {events: {0: 1200, 1: 800}}",
+            StartSpec(kind="offsets", offsets={"events": {0: 1200, 1: 800}}),
+        ),
+    ],
+)
+def test_a_feed_starts_in_four_ways(tmp_path: Path, keys: str, start: StartSpec) -> None:
+    assert feed_of(tmp_path, keys).start == start
+
+
+@pytest.mark.parametrize(
+    ("keys", "path", "words"),
+    [
+        ("start: yesterday", "start", "found 'yesterday'"),
+        ("start: 2026-11-01", "start", "found '2026-11-01'"),
+        ("start: 2026-11-01T00:00:00", "start", "found '2026-11-01T00:00:00'"),
+        ("start: 1969-01-01T00:00:00Z", "start", "found '1969-01-01T00:00:00Z'"),
+        ("start: {}", "start", "found an empty mapping"),
+        ("start: {events: 5}", "start.events", "found '5'"),
+        ("start: {events: {}}", "start.events", "found a mapping"),
+        ("start: {events: {0: -1}}", "start.events.0", "found '0': '-1'"),
+        ("start: {events: {a: 1}}", "start.events.a", "found 'a': '1'"),
+        ("start: {events: {0: [1]}}", "start.events.0", "found '0': a list"),
+        ("start: {events: {0: 1, 00: 2}}", "start.events.00", "the partition is there twice"),
+        ("start: {event: {0: 1}}", "start.event", "a topic that the feed does not read"),
+    ],
+)
+def test_any_other_start_is_a_mistake(tmp_path: Path, keys: str, path: str, words: str) -> None:
+    mistake = mistake_of(tmp_path, keys)
+    assert (mistake.line, mistake.path, mistake.found) == (7, f"feeds.events.{path}", words)
+
+
+def test_a_word_that_is_almost_right_gets_a_guess(tmp_path: Path) -> None:
+    assert mistake_of(tmp_path, "start: earlist").meant == "earliest"
+    assert mistake_of(tmp_path, "start: {event: {0: 1}}").meant == "events"
+    assert mistake_of(tmp_path, "on_gap: stopp").meant == "stop"
+    assert mistake_of(tmp_path, "partition: [days]").meant == "day"
+
+
+@pytest.mark.parametrize(
+    ("by", "route"),
+    [
+        ("topic", RouteSpec()),
+        ("header:event-type", RouteSpec("header", "event-type")),
+        ("field:meta.type", RouteSpec("field", "meta.type")),
+    ],
+)
+def test_a_record_is_routed_in_three_ways(tmp_path: Path, by: str, route: RouteSpec) -> None:
+    assert feed_of(tmp_path, f"route: {{by: '{by}'}}").route == route
+
+
+@pytest.mark.parametrize("by", ["schema", "topics", "header:", "field:", "field:a..b", "x:y"])
+def test_any_other_route_is_a_mistake(tmp_path: Path, by: str) -> None:
+    mistake = mistake_of(tmp_path, f"route: {{by: '{by}'}}")
+    assert (mistake.line, mistake.path) == (7, "feeds.events.route.by")
+
+
+@pytest.mark.parametrize(
+    ("keys", "available"),
+    [
+        ("route: {by: schema}", "topic | header:NAME | field:PATH"),
+        ("decode: {format: avro}", "json"),
+        ("decode: {format: protobuf}", "json"),
+        ("format: iceberg", "parquet"),
+        ("convert: [{drop: a}]", "leave it out, or empty"),
+    ],
+)
+def test_what_does_not_exist_yet_says_so_and_names_what_does(
+    tmp_path: Path, keys: str, available: str
+) -> None:
+    mistake = mistake_of(tmp_path, keys)
+    assert "not available in this version" in mistake.found
+    assert mistake.allowed == available
+
+
+@pytest.mark.parametrize("key", ["registry", "dispersals"])
+def test_empty_sections_of_later_versions_are_no_mistake(tmp_path: Path, key: str) -> None:
+    for nothing in ("", " {}", " ~"):
+        spec_of(tmp_path, f"{HEAD}{key}:{nothing}\nfeeds: {{a: {{topics: [a]}}}}\n")
+
+
+@pytest.mark.parametrize(
+    ("keys", "partition"),
+    [
+        ("[day]", (PartitionKey("day"),)),
+        ("[day, hour, minute]", tuple(PartitionKey(piece) for piece in PIECES)),
+        ("['field:user.country', day]", (PartitionKey("field", "user.country"), PartitionKey())),
+        ("['field:a', 'field:b']", (PartitionKey("field", "a"), PartitionKey("field", "b"))),
+    ],
+)
+def test_partitions_are_pieces_of_the_time_and_fields(
+    tmp_path: Path, keys: str, partition: tuple[PartitionKey, ...]
+) -> None:
+    assert feed_of(tmp_path, f"partition: {keys}").partition == partition
+
+
+@pytest.mark.parametrize(
+    ("keys", "path"),
+    [
+        ("[]", "partition"),
+        ("day", "partition"),
+        ("[hour]", "partition"),
+        ("[hour, day]", "partition"),
+        ("[day, minute]", "partition"),
+        ("[day, day]", "partition[1]"),
+        ("[day, month]", "partition[1]"),
+        ("['field:']", "partition[0]"),
+    ],
+)
+def test_any_other_partition_is_one_mistake(tmp_path: Path, keys: str, path: str) -> None:
+    mistake = mistake_of(tmp_path, f"partition: {keys}")
+    assert (mistake.line, mistake.path) == (7, f"feeds.events.{path}")
+
+
+def test_a_declared_dataset_brings_the_text_of_its_schema(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "a.avsc").write_text('{"type": "record", "name": "a", "fields": []}')
+    (tmp_path / "b.json").write_text('{"type": "object"}')
+    keys = (
+        "datasets: {a: {schema: schemas/a.avsc, owner: web, partition: [day, hour]}, "
+        "B.2: {schema: b.json}, c: }"
+    )
+    first, second, third = feed_of(tmp_path, keys).datasets
+    assert (first.route, first.schema_kind, first.owner) == ("a", "avsc", "web")
+    assert first.schema_text == '{"type": "record", "name": "a", "fields": []}'
+    assert first.partition == (PartitionKey("day"), PartitionKey("hour"))
+    assert (second.route, second.schema_kind) == ("B.2", "jsonschema")
+    assert (third.route, third.schema_kind, third.partition) == ("c", None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.avsc", None, "there is no file"),
+        ("a.proto", b"{}", "found 'a.proto'"),
+        ("a.avsc", b"{", "is not JSON"),
+        ("a.avsc", b"", "is not JSON"),
+        ("a.json", b"[1]", "holds no JSON object"),
+        ("a.json", b"\xff", "cannot be read as UTF-8"),
+        ("a.json", b"[" * 100_000, "is not JSON"),
+        ("a.json", b" " * 1_000_001, "too large"),
+    ],
+)
+def test_a_schema_that_is_no_json_object_is_a_mistake(
+    tmp_path: Path, name: str, content: bytes | None, words: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    mistake = mistake_of(tmp_path, f"datasets: {{a: {{schema: {name}}}}}")
+    assert (mistake.line, mistake.path) == (7, "feeds.events.datasets.a.schema")
+    assert words in mistake.found
+
+
+@pytest.mark.parametrize(
+    ("keys", "field", "value"),
+    [
+        ("unknown: quarantine", "unknown", "quarantine"),
+        ("unknown: filter", "unknown", "filter"),
+        ("include: [key, headers, window]", "include", ("key", "headers", "window")),
+        ("include: []", "include", ()),
+        ("tombstones: keep", "tombstones", "keep"),
+        ("convert: []", "name", "events"),
+        ("format: parquet", "format", "parquet"),
+        ("compression: none", "compression", "none"),
+        ("on_gap: accept", "on_gap", "accept"),
+        ("generation: 3", "generation", 3),
+        ("decode: {format: json}", "name", "events"),
+        ("window: {every: 5m}", "window", WindowSpec(every_s=300)),
+        ("window: {every: 500ms}", "window", WindowSpec(every_s=0.5)),
+        ("window: {max_records: 5_000}", "window", WindowSpec(max_records=5000)),
+        ("window: {max_bytes: 64MB}", "window", WindowSpec(max_bytes=64_000_000)),
+        ("window: {max_bytes: 1.5KiB}", "window", WindowSpec(max_bytes=1536)),
+        ("window:", "window", WindowSpec()),
+    ],
+)
+def test_each_key_of_a_feed_arrives_in_the_spec(
+    tmp_path: Path, keys: str, field: str, value: object
+) -> None:
+    assert getattr(feed_of(tmp_path, keys), field) == value
+
+
+def test_the_keys_of_time_and_quarantine_arrive_in_the_spec(tmp_path: Path) -> None:
+    feed = feed_of(
+        tmp_path,
+        "time: {field: a.at, unit: '%d.%m.%Y', missing: 1970-01-01, not_before: 2020-02-29, "
+        "not_after: 1h, zone: Europe/Berlin}",
+    )
+    assert msgspec.structs.astuple(feed.time) == (
+        "a.at", "%d.%m.%Y", "1970-01-01", "2020-02-29", 3600.0, "Europe/Berlin",
+    )  # fmt: skip
+    feed = feed_of(tmp_path, "quarantine: {max_ratio: 0.25, min_records: 0}")
+    assert msgspec.structs.astuple(feed.quarantine) == (0.25, 0)
+
+
+@pytest.mark.parametrize(
+    ("keys", "path"),
+    [
+        ("unknown: maybe", "unknown"),
+        ("unknown:", "unknown"),
+        ("unknown: [create]", "unknown"),
+        ("include: [value]", "include[0]"),
+        ("include: key", "include"),
+        ("include: [key, key]", "include[1]"),
+        ("tombstones: drop", "tombstones"),
+        ("format: csv", "format"),
+        ("compression: brotli", "compression"),
+        ("on_gap: ignore", "on_gap"),
+        ("generation: -1", "generation"),
+        ("generation: 1.5", "generation"),
+        ("generation: 0x10", "generation"),
+        ("decode: json", "decode"),
+        ("decode: {format: xml}", "decode.format"),
+        ("window: 60s", "window"),
+        ("window: {every: 60}", "window.every"),
+        ("window: {every: 0s}", "window.every"),
+        ("window: {every: 1 minute}", "window.every"),
+        ("window: {max_records: 0}", "window.max_records"),
+        ("window: {max_records: 99999999999999999999}", "window.max_records"),
+        ("window: {max_bytes: 5}", "window.max_bytes"),
+        ("window: {max_bytes: 0MB}", "window.max_bytes"),
+        ("window: {max_bytes: 5XB}", "window.max_bytes"),
+        ("quarantine: {max_ratio: 1.5}", "quarantine.max_ratio"),
+        ("quarantine: {max_ratio: 5%}", "quarantine.max_ratio"),
+        ("quarantine: {max_ratio: .nan}", "quarantine.max_ratio"),
+        ("quarantine: {min_records: many}", "quarantine.min_records"),
+        ("time: {field: ''}", "time.field"),
+        ("time: {field: a..b}", "time.field"),
+        ("time: {unit: minutes}", "time.unit"),
+        ("time: {unit: '%Q'}", "time.unit"),
+        ("time: {unit: '%Y %Y'}", "time.unit"),
+        ("time: {missing: today}", "time.missing"),
+        ("time: {not_before: 2015-02-30}", "time.not_before"),
+        ("time: {not_before: 2015}", "time.not_before"),
+        ("time: {not_after: 2}", "time.not_after"),
+        ("time: {zone: Mars/Base}", "time.zone"),
+        ("time: {zone: Europe}", "time.zone"),
+        ("time: {zone: ../UTC}", "time.zone"),
+        ("route: {}", "route.by"),
+        ("datasets: [a]", "datasets"),
+        ("datasets: {a: b}", "datasets.a"),
+        ("datasets: {a: {owner: }}", "datasets.a.owner"),
+        ('datasets: {a: {owner: "a\\nb"}}', "datasets.a.owner"),
+        ("datasets: {a: {partition: [hour]}}", "datasets.a.partition"),
+        ("nonsense: 1", "nonsense"),
+    ],
+)
+def test_each_value_out_of_bounds_is_one_mistake_with_its_line(
+    tmp_path: Path, keys: str, path: str
+) -> None:
+    mistake = mistake_of(tmp_path, keys)
+    assert (mistake.line, mistake.path) == (7, f"feeds.events.{path}")
+    assert mistake.allowed or mistake.found == "missing, and required"
+
+
+def test_a_feed_inherits_defaults_and_its_own_key_wins(tmp_path: Path) -> None:
+    spec = spec_of(
+        tmp_path,
+        HEAD + "defaults:\n  on_gap: accept\n  window: {every: 5m, max_records: 7}\n"
+        "  partition: [day, hour]\n"
+        "feeds:\n"
+        "  a: {topics: [a], window: {every: 10s}, partition: [day]}\n"
+        "  b: {topics: [b], on_gap: stop, window: }\n",
+    )
+    first, second = spec.feeds
+    assert first.on_gap == "accept"
+    assert first.window == WindowSpec(every_s=10, max_records=7)
+    assert first.partition == (PartitionKey(),)
+    assert second.on_gap == "stop"
+    assert second.window == WindowSpec(every_s=300, max_records=7)
+
+
+def test_a_mistake_in_the_defaults_is_told_once_and_where_it_stands(tmp_path: Path) -> None:
+    content = (
+        HEAD + "defaults:\n  on_gap: never\n  colour: red\n"
+        "feeds:\n  a: {topics: [a]}\n  b: {topics: [b]}\n  c: {topics: [c], on_gap: stop}\n"
+    )
+    with pytest.raises(ConfigInvalid) as caught:
+        spec_of(tmp_path, content)
+    assert [(one.line, one.path) for one in caught.value.mistakes] == [
+        (5, "defaults.on_gap"),
+        (6, "defaults.colour"),
+    ]
+
+
+def test_own_topics_displace_an_inherited_pattern_and_the_other_way_round(tmp_path: Path) -> None:
+    first, second = spec_of(
+        tmp_path,
+        HEAD + "defaults: {pattern: 'a.*', exclude: [ab]}\nfeeds: {x: {topics: [t]}, y: }\n",
+    ).feeds
+    assert (first.topics, first.pattern, first.exclude) == (("t",), "", ())
+    assert (second.topics, second.pattern, second.exclude) == ((), "a.*", ("ab",))
+    (third,) = spec_of(
+        tmp_path, HEAD + "defaults: {topics: [t]}\nfeeds: {x: {pattern: 'a.*'}}\n"
+    ).feeds
+    assert (third.topics, third.pattern) == ((), "a.*")
+
+
+def test_feeds_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, HEAD + "feeds: {z: {topics: [z]}, a: {topics: [a]}}\n")
+    assert [feed.name for feed in spec.feeds] == ["z", "a"]

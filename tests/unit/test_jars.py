@@ -1,0 +1,282 @@
+"""The pinned jars: read, verified, fetched once, and never used when they differ.
+
+Where Ivy runs, its settings file points to a directory or to a dead port: nothing here leaves the
+machine.
+"""
+
+import hashlib
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from penstock.config import places
+from penstock.engine.ivy import Coordinates, Progress, Report
+from penstock.engine.jar_errors import (
+    JarChanged,
+    JarsMissing,
+    JarsUnreachable,
+    JavaMissing,
+    JavaWrong,
+)
+from penstock.engine.jars import (
+    Lock,
+    PinnedJar,
+    Teller,
+    fetch,
+    jar_paths,
+    main,
+    parse_lock,
+    read_lock,
+)
+from penstock.engine.java import find_java, parse_version
+
+NO_JAVA = Path("/nonexistent")
+FILES = {
+    Coordinates("org.example", "one", "1.0"): b"the first jar",
+    Coordinates("org.example", "one", "2.0"): b"another version of it",
+    Coordinates("org.example", "two", "1.0", "linux"): b"a jar with a classifier",
+}
+
+
+def test_the_lock_of_the_package_names_both_groups_and_no_jar_twice() -> None:
+    lock = read_lock()
+    assert set(lock) == {"connector", "broker"}
+    assert len(lock["connector"]) == 4
+    for jars in lock.values():
+        places_of_jars = [jar.coordinates.file for jar in jars]
+        assert len(places_of_jars) == len(set(places_of_jars))
+
+
+def test_a_line_of_the_lock_becomes_coordinates_and_a_checksum() -> None:
+    text = f"# why\n\n[broker]\norg.example:thing_2.13:1.0-rc1:linux {'a' * 64}\n"
+    [jar] = parse_lock(text)["broker"]
+    assert jar == PinnedJar(Coordinates("org.example", "thing_2.13", "1.0-rc1", "linux"), "a" * 64)
+    assert str(jar.coordinates) == "org.example:thing_2.13:1.0-rc1:linux"
+    assert jar.path(Path("c")) == Path("c/org.example/thing_2.13-1.0-rc1-linux.jar")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"org.example:one {'a' * 64}",
+        f"org.example:one:1.0 {'A' * 64}",
+        "org.example:one:1.0",
+        f"org.example:../one:1.0/x {'a' * 64}",
+        f'org.example:one:"1.0" {"a" * 64}',
+    ],
+)
+def test_a_line_that_is_no_pinned_jar_is_refused_with_its_number(line: str) -> None:
+    with pytest.raises(ValueError, match="line 2"):
+        parse_lock(f"[broker]\n{line}\n")
+
+
+def test_a_jar_before_the_first_group_is_refused() -> None:
+    with pytest.raises(ValueError, match="line 1"):
+        parse_lock(f"org.example:one:1.0 {'a' * 64}\n")
+
+
+def test_missing_jars_are_named_with_the_command_that_brings_them(tmp_path: Path) -> None:
+    with pytest.raises(JarsMissing, match=r"org\.example:one:1\.0.*jars fetch"):
+        jar_paths("example", tmp_path, lock_of(FILES))
+
+
+def test_a_jar_that_changed_in_the_cache_is_never_handed_out(tmp_path: Path) -> None:
+    cache = filled(tmp_path / "cache")
+    (cache / "org.example/one-1.0.jar").write_bytes(b"something else")
+    with pytest.raises(JarChanged, match=r"org\.example:one:1\.0") as caught:
+        jar_paths("example", cache, lock_of(FILES))
+    assert caught.value.exit_code == 2
+
+
+def test_jars_in_the_cache_need_neither_java_nor_ivy(tmp_path: Path) -> None:
+    cache = filled(tmp_path / "cache")
+    assert fetch(["example"], cache, java_home=NO_JAVA, lock=lock_of(FILES)) == []
+    assert len(jar_paths("example", cache, lock_of(FILES))) == len(FILES)
+
+
+def test_without_java_the_sentence_names_the_package_to_install(tmp_path: Path) -> None:
+    with pytest.raises(JavaMissing, match="openjdk-17-jre-headless"):
+        fetch(["example"], tmp_path, java_home=NO_JAVA, lock=lock_of(FILES))
+
+
+def test_only_what_is_missing_or_damaged_is_fetched(tmp_path: Path) -> None:
+    cache = filled(tmp_path / "cache")
+    (cache / "org.example/one-1.0.jar").write_bytes(b"damaged")
+    (cache / "org.example/two-1.0-linux.jar").unlink()
+    seen: list[Progress] = []
+
+    brought = fetch_from(repository(tmp_path, FILES), cache, seen.append)
+
+    assert [str(jar.coordinates) for jar in brought] == [
+        "org.example:one:1.0",
+        "org.example:two:1.0:linux",
+    ]
+    assert [path.read_bytes() for path in jar_paths("example", cache, lock_of(FILES))] == list(
+        FILES.values()
+    )
+    assert [step.done for step in seen if step.phase == "fetched"] == [1, 2]
+    assert sorted(child.name for child in cache.iterdir()) == ["org.example"]
+
+
+def test_a_repository_that_serves_another_file_is_not_trusted(tmp_path: Path) -> None:
+    first, *_ = FILES
+    settings = repository(tmp_path, FILES | {first: b"served instead"})
+    with pytest.raises(JarChanged, match="just fetched"):
+        fetch_from(settings, tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_repository_that_cannot_be_reached_is_named_with_the_way_out(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.xml"
+    resolver = '<ibiblio name="dead" m2compatible="true" root="http://me:secret@127.0.0.1:9/"/>'
+    settings.write_text(ivy_settings("dead", resolver))
+    with pytest.raises(JarsUnreachable, match=r"Connection refused.*--settings") as caught:
+        fetch_from(settings, tmp_path / "cache")
+    assert caught.value.exit_code == 2
+    assert "secret" not in str(caught.value)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_settings_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(JarsUnreachable, match=r"absent\.xml"):
+        fetch_from(tmp_path / "absent.xml", tmp_path / "cache")
+
+
+def test_several_may_fetch_at_once_into_one_cache(tmp_path: Path) -> None:
+    settings, cache = repository(tmp_path, FILES), tmp_path / "cache"
+    with ThreadPoolExecutor(3) as pool:
+        for running in [pool.submit(fetch_from, settings, cache) for _ in range(3)]:
+            running.result()
+    assert len(jar_paths("example", cache, lock_of(FILES))) == len(FILES)
+    assert sorted(child.name for child in cache.iterdir()) == ["org.example"]
+
+
+def test_the_command_lists_every_jar_with_its_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["list", "--group", "connector", "--cache", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith("connector\tabsent\t") for line in lines)
+
+
+def test_help_shows_an_example() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "penstock.engine.jars", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "jars fetch --group connector" in ran.stdout
+
+
+def test_progress_is_plain_lines_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    teller = Teller(sys.stdout)
+    for done in range(1, 13):
+        teller(Progress("fetched", done, 12, "x"))
+    teller.close()
+    assert capsys.readouterr().out == "jars fetched: 10 of 12\njars fetched: 12 of 12\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('Picked up JAVA_TOOL_OPTIONS: -Dx=1\nopenjdk version "21" 2023-09-19', 21),
+        ('java version "1.8.0_402"', 8),
+        ("command not found", None),
+    ],
+)
+def test_the_version_of_java_is_read_from_what_it_prints(text: str, version: int | None) -> None:
+    assert parse_version(text) == version
+
+
+def test_a_java_of_another_version_is_refused_by_its_number(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.chmod(0o755)
+    with pytest.raises(JavaWrong, match=r"is Java 11\..*openjdk-17-jre-headless"):
+        find_java(tmp_path)
+
+
+def test_no_java_on_the_path_is_said_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(JavaMissing) as caught:
+        find_java(None, search=str(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "cache"),
+    [
+        ({"XDG_CACHE_HOME": "/c", "HOME": "/h"}, "/c/penstock/jars"),
+        ({"HOME": "/h"}, "/h/.cache/penstock/jars"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "/h"}, "/h/.cache/penstock/jars"),
+    ],
+)
+def test_the_cache_lies_where_the_desktop_standard_says(
+    environment: dict[str, str], cache: str
+) -> None:
+    assert places.jar_cache(environment) == Path(cache)
+
+
+def test_an_empty_java_home_counts_as_none() -> None:
+    assert places.java_home({"JAVA_HOME": " "}) is None
+    assert places.java_home({"JAVA_HOME": "/j"}) == Path("/j")
+
+
+def test_java_is_told_about_the_proxies_of_the_environment() -> None:
+    environment = {"HTTPS_PROXY": "http://proxy:3128", "no_proxy": "localhost,.corp"}
+    assert places.java_network_options(environment) == (
+        "-Dhttps.proxyHost=proxy",
+        "-Dhttps.proxyPort=3128",
+        "-Dhttp.nonProxyHosts=localhost|*.corp",
+    )
+    assert places.java_network_options({"no_proxy": "localhost"}) == ()
+
+
+def lock_of(files: dict[Coordinates, bytes]) -> Lock:
+    """Pin these files, under the group `example`."""
+    pinned = (PinnedJar(jar, hashlib.sha256(data).hexdigest()) for jar, data in files.items())
+    return {"example": tuple(pinned)}
+
+
+def filled(cache: Path) -> Path:
+    """A cache that holds every file."""
+    for jar, data in FILES.items():
+        (cache / jar.file).parent.mkdir(parents=True, exist_ok=True)
+        (cache / jar.file).write_bytes(data)
+    return cache
+
+
+def repository(directory: Path, files: dict[Coordinates, bytes]) -> Path:
+    """Lay `files` out as a repository; return a settings file that leads there and nowhere else."""
+    for jar, data in files.items():
+        (directory / "repository" / jar.file).parent.mkdir(parents=True, exist_ok=True)
+        (directory / "repository" / jar.file).write_bytes(data)
+    pattern = "[organisation]/[artifact]-[revision](-[classifier]).[ext]"
+    resolver = (
+        '<filesystem name="here">'
+        f'<artifact pattern="{directory}/repository/{pattern}"/></filesystem>'
+    )
+    settings = directory / "settings.xml"
+    settings.write_text(ivy_settings("here", resolver))
+    return settings
+
+
+def ivy_settings(name: str, resolver: str) -> str:
+    return (
+        f'<ivysettings><settings defaultResolver="{name}"/>'
+        f"<resolvers>{resolver}</resolvers></ivysettings>"
+    )
+
+
+def fetch_from(settings: Path, cache: Path, report: Report = lambda _: None) -> list[PinnedJar]:
+    """Fetch all of FILES by the settings, with the Java of this machine."""
+    home = places.java_home()
+    return fetch(["example"], cache, settings, java_home=home, report=report, lock=lock_of(FILES))
