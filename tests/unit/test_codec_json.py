@@ -415,10 +415,24 @@ def test_decimals_are_never_rounded(text: str, reason: str) -> None:
 
 
 @BOTH
-def test_times_that_would_overflow_do_not_fit(codec: JsonCodec) -> None:
-    schema = _schema(True, ms=TIMESTAMP_MS, d=DATE)
-    assert _fault(codec, b'{"ms":9223372036854776}', schema)[0] == "OUT_OF_RANGE"
-    assert _fault(codec, b'{"d":2147483648}', schema)[0] == "OUT_OF_RANGE"
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [
+        ("d", -719_162, 2_932_896),
+        ("ms", -62_135_596_800_000, 253_402_300_799_999),
+        ("us", -62_135_596_800_000_000, 253_402_300_799_999_999),
+    ],
+)
+def test_dates_and_times_fit_from_year_1_to_9999(
+    codec: JsonCodec, name: str, first: int, last: int
+) -> None:
+    schema = _schema(True, a=INT64, ms=TIMESTAMP_MS, us=TIMESTAMP_US, d=DATE)
+    for inside, year in ((first, 1), (last, 9999)):
+        row = _row(codec, b'{"%s":%d}' % (name.encode(), inside), schema)
+        assert row[name].year == year
+    for outside in (first - 1, last + 1):
+        fault = _fault(codec, b'{"%s":%d}' % (name.encode(), outside), schema)
+        assert fault[0] == "OUT_OF_RANGE"
 
 
 @BOTH

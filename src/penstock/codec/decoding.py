@@ -17,7 +17,7 @@ from penstock.codec.shapes import Plan
 from penstock.model.rows import BadRecord
 
 # Small enough that parsed objects stay in the processor's cache until they are columns.
-_CHUNK = 1_024
+_CHUNK = 2_048
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ which takes that one record apart value by value and decides its fate.
     an integer for double                         kept if a double equals it, else OUT_OF_RANGE
     a fraction for double                         the nearest double; 1e-400 is 0.0
     1e400 for double                              does not fit: OUT_OF_RANGE
+    a date or time outside the years 1 to 9999    does not fit: OUT_OF_RANGE
     any other kind than the column's              does not fit: WRONG_TYPE
     a field without a column                      its text goes to `_rest`, unless it is null
 

@@ -67,7 +67,7 @@ class Outside:
             for index, raw in zip(numbers, map(attrgetter(attribute), objects), strict=True):
                 text = "null" if raw is None else str(raw, "utf-8")
                 if text != "null":
-                    self._fitter.remember(name, index, raw)
+                    self._fitter.remember(plan.root.path_of(name), index, raw)
                     before = found.get(index)
                     found[index] = f"{label}{text}" if before is None else f"{before},{label}{text}"
         for index, members in found.items():

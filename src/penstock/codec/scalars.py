@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from penstock.codec.shapes import INT64_MAX, INT64_MIN, Shape
+from penstock.codec.shapes import Shape, bounds_of
 from penstock.codec.texts import is_integer, is_number, kind_of
-from penstock.model.schema import FieldType
 
 WRONG_TYPE = "WRONG_TYPE"
 OUT_OF_RANGE = "OUT_OF_RANGE"
@@ -49,22 +48,13 @@ def scalar(shape: Shape, text: bytes) -> Any:
     return _double(shape, text) if kind == "double" else _integer(shape, text)
 
 
-def _bounds(kind: FieldType) -> tuple[int, int]:
-    """The least and the greatest integer that a type holds."""
-    if kind.kind == "date":
-        return -(2**31), 2**31 - 1
-    if kind.kind == "timestamp_us":
-        return -(INT64_MAX // kind.unit_us), INT64_MAX // kind.unit_us
-    return INT64_MIN, INT64_MAX
-
-
 def _integer(shape: Shape, text: bytes) -> int:
     """An integer, written as one, within what the type can hold."""
     if not is_integer(text):
         raise Misfit(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found a fraction")
-    low, high = _bounds(shape.type)
+    low, high = bounds_of(shape.type)
     if len(text) > _LONGEST_INT64 or not low <= int(text) <= high:
-        raise Misfit(OUT_OF_RANGE, shape.path, f"too great for {shape.type.kind}")
+        raise Misfit(OUT_OF_RANGE, shape.path, f"out of range for {shape.type.kind}")
     return int(text)
 
 
@@ -79,7 +69,7 @@ def _double(shape: Shape, text: bytes) -> float:
         if abs(number) != float("inf") and int(number) != int(text):
             raise Misfit(OUT_OF_RANGE, shape.path, "an integer that no double equals")
     if abs(number) == float("inf"):
-        raise Misfit(OUT_OF_RANGE, shape.path, "too great for double")
+        raise Misfit(OUT_OF_RANGE, shape.path, "out of range for double")
     return number
 
 

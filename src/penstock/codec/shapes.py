@@ -16,16 +16,17 @@ import pyarrow as pa
 from penstock.model.schema import REST, DatasetSchema, Field, FieldType
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+# The years 1 to 9999, as days since 1970: what every reader of the columns can show.
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+_DAY_US = 86_400_000_000
 # Up to here every integer is a double; beyond, the reference way looks at the digits.
 EXACT = float(2**53 - 1)
 
 _REFUSED_IN_NAMES = frozenset({'"', "\\"} | {chr(code) for code in range(32)})
 _PARSED: dict[str, Any] = {
     "boolean": bool,
-    "int64": Annotated[int, msgspec.Meta(ge=INT64_MIN, le=INT64_MAX)],
     "double": Annotated[float, msgspec.Meta(ge=-EXACT, le=EXACT)],
     "string": str,
-    "date": Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)],
 }
 _ARROW: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -143,6 +144,16 @@ def widened(plan: Plan, names: tuple[str, ...]) -> Plan:
     )
 
 
+def bounds_of(kind: FieldType) -> tuple[int, int]:
+    """The least and the greatest integer that may be written for a type."""
+    if kind.kind == "date":
+        return FIRST_DAY, LAST_DAY
+    if kind.kind == "timestamp_us":
+        first, last = FIRST_DAY * _DAY_US, (LAST_DAY + 1) * _DAY_US - 1
+        return -(-first // kind.unit_us), last // kind.unit_us
+    return INT64_MIN, INT64_MAX
+
+
 def _shape(kind: FieldType, path: str) -> Shape:
     """Compile one type."""
     if kind.kind == "struct":
@@ -153,10 +164,10 @@ def _shape(kind: FieldType, path: str) -> Shape:
         return _collection(kind, kind.item, path)
     if kind.kind == "decimal":
         return Shape(kind, path, pa.decimal128(kind.precision, kind.scale), None)
-    if kind.kind == "timestamp_us":
-        bounds = msgspec.Meta(ge=-(INT64_MAX // kind.unit_us), le=INT64_MAX // kind.unit_us)
-        return Shape(kind, path, _ARROW[kind.kind], Annotated[int, bounds])
-    return Shape(kind, path, _ARROW[kind.kind], _PARSED[kind.kind])
+    if kind.kind in _PARSED:
+        return Shape(kind, path, _ARROW[kind.kind], _PARSED[kind.kind])
+    low, high = bounds_of(kind)
+    return Shape(kind, path, _ARROW[kind.kind], Annotated[int, msgspec.Meta(ge=low, le=high)])
 
 
 def _collection(kind: FieldType, item_type: FieldType, path: str) -> Shape:
