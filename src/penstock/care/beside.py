@@ -9,6 +9,7 @@ from penstock.model.entries import AnyBody, Deciding, SealedEntry
 from penstock.model.names import window_id
 from penstock.model.surroundings import Surroundings
 from penstock.publish.groups import leave_tail_mark
+from penstock.store.windows import discard_windows
 
 TRIES = 5
 
@@ -48,6 +49,4 @@ def decide_beside(journal: Journal, around: Surroundings, build: Build) -> Seale
 def discard(journal: Journal, window: str, body: AnyBody) -> None:
     """Remove what a command staged; its entry is known not to have landed."""
     journal.forget(body)
-    for ref in journal.store.list_staged(journal.layout.staging):
-        if ref.window == window:
-            journal.store.discard(ref)
+    discard_windows(journal.store, journal.layout.staging, {window})

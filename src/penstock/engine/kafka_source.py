@@ -13,6 +13,7 @@ from penstock.source.admin import KafkaAdmin
 from penstock.source.errors import ReadFailed
 from penstock.source.reader import read_ranges
 from penstock.store.protocol import Store
+from penstock.store.windows import discard_windows
 from penstock.writer.plan import ShredPlan, TaskReport
 from penstock.writer.task import REPORT_SCHEMA, read_report, shredding
 
@@ -51,7 +52,7 @@ class KafkaSource:
             samples = [each for report in reports for each in report.samples]
             if not self._schemas.learn(samples):
                 return staged_window(reports)
-            self._discard(order)
+            discard_windows(self._store, order.staging, {order.window})
         raise ReadFailed(order.window, f"new types came in {LEARNING_ROUNDS} reads in a row")
 
     def close(self) -> None:
@@ -74,11 +75,6 @@ class KafkaSource:
         except (Py4JJavaError, PySparkException) as error:
             raise ReadFailed(order.window, first_line(error)) from error
         return [read_report(bytes(row.report)) for row in rows]
-
-    def _discard(self, order: StageOrder) -> None:
-        for ref in self._store.list_staged(order.staging):
-            if ref.window == order.window:
-                self._store.discard(ref)
 
 
 def wants_headers(feed: FeedSpec) -> bool:

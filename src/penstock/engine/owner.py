@@ -35,6 +35,7 @@ from penstock.source.plan import (
     new_starts,
     plan_ranges,
 )
+from penstock.store.windows import discard_windows
 
 
 class Source(Protocol):
@@ -221,10 +222,7 @@ class Owner:
         self._discard_staged_of({order.window})
 
     def _discard_staged_of(self, windows: set[str]) -> None:
-        store = self._journal.store
-        for ref in store.list_staged(self._journal.layout.staging):
-            if ref.window in windows:
-                store.discard(ref)
+        discard_windows(self._journal.store, self._journal.layout.staging, windows)
 
     def _keep_tidy(self) -> None:
         """Now and then: a checkpoint, and away with what failed attempts left behind.

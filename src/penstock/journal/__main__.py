@@ -9,9 +9,9 @@ from typing import NoReturn
 
 import msgspec
 
-from penstock.errors import EntryDamaged, PenstockError
+from penstock.errors import PenstockError
 from penstock.journal.journal import Journal
-from penstock.journal.lake import LAKE_KEY, LakeIdentity
+from penstock.journal.lake import LAKE_KEY, known_identity
 from penstock.journal.layout import Layout
 from penstock.journal.state import JournalState, Undone
 from penstock.model.surroundings import Surroundings
@@ -48,10 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.exit(2, f"There is no lake at {asked.lake!r}. Check the path.\n")
     try:
         store = LocalStore(asked.lake)
-        identity = store.read(LAKE_KEY)
+        identity = known_identity(store)
         if identity is None:
             parser.exit(2, f"{asked.lake!r} is no lake: {LAKE_KEY!r} is absent. Check the path.\n")
-        journal = Journal(store, Layout(asked.feed), lake_id(identity), _nothing_around())
+        journal = Journal(store, Layout(asked.feed), identity, _nothing_around())
         state = journal.open(deep=asked.deep).state
     except PenstockError as error:
         sys.stderr.write(f"{error}\n")
@@ -88,14 +88,6 @@ def as_table(report: Report) -> str:
         *(f"notice     {notice}" for notice in report.notices),
     ]
     return "\n".join(lines)
-
-
-def lake_id(identity: bytes) -> str:
-    """The id in a lake's identity; unlike an owner, a reader never makes one."""
-    try:
-        return msgspec.json.decode(identity, type=LakeIdentity).id
-    except msgspec.MsgspecError as error:
-        raise EntryDamaged(LAKE_KEY, f"it is no lake identity: {error}") from error
 
 
 def _nothing_around() -> Surroundings:

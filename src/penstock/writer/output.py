@@ -1,9 +1,7 @@
 """Output files: buffered as Arrow, written as row groups, staged through the store."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -142,14 +140,3 @@ class Sink:
 
 def _by_size(output: Output) -> int:
     return -output.buffered_bytes
-
-
-def split_by_code(codes: Any, count: int) -> Iterator[tuple[int, Any]]:
-    """Row numbers by code, in order; codes below zero are nobody's."""
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    bounds = np.searchsorted(ordered, np.arange(count + 1))
-    for code in range(count):
-        rows = order[bounds[code] : bounds[code + 1]]
-        if len(rows):
-            yield code, rows

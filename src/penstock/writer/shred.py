@@ -22,10 +22,10 @@ from penstock.model.rows import BadRecord
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
 from penstock.shape.partition import partition_directories
-from penstock.shape.route import Router, header_values
+from penstock.shape.route import Router, group, header_values
 from penstock.shape.time import event_times
 from penstock.writer.columns import meta_columns
-from penstock.writer.output import Sink, split_by_code
+from penstock.writer.output import Sink
 from penstock.writer.plan import Samples, ShredPlan, TaskReport
 from penstock.writer.quarantine import QuarantineRows
 from penstock.writer.tally import Tally, runs_of, sum_mod64
@@ -120,9 +120,9 @@ class RangeShredder:
         dropped = dropped[good[dropped]]
         self._filtered.add(batch["offset"].to_numpy()[rows[dropped]])
         codes = np.where(good, routed.codes, -1)
-        for code, members in split_by_code(codes, len(routed.datasets)):
+        for dataset, members in _groups(codes, routed.datasets):
             mine = {path: [column[m] for m in members] for path, column in fields.items()}
-            self._shred_dataset(batch, rows[members], routed.datasets[code], mine)
+            self._shred_dataset(batch, rows[members], dataset, mine)
 
     def _refuse(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> Any:
         """Quarantine the bad ones; a mask of those that are left."""
@@ -185,8 +185,8 @@ class RangeShredder:
         offsets = batch["offset"].to_numpy()[rows]
         base = f"{self._plan.order.feed}/{schema.dataset}"
         name = self._file_name()
-        for code, members in split_by_code(found.codes, len(found.paths)):
-            directory = f"{base}/{found.paths[code]}" if found.paths[code] else base
+        for path, members in _groups(found.codes, found.paths):
+            directory = f"{base}/{path}" if path else base
             output = self._sink.output(
                 schema.dataset, schema.version, directory, self._covered, name
             )
@@ -218,6 +218,13 @@ class RangeShredder:
             Samples(dataset, is_new, tuple(payloads))
             for (dataset, is_new), payloads in sorted(self._samples.items())
         )
+
+
+def _groups(codes: Any, names: list[str]) -> Iterator[tuple[str, Any]]:
+    """The rows of each name that has any."""
+    for name, members in zip(names, group(codes, len(names)), strict=True):
+        if len(members):
+            yield name, members
 
 
 def _take(column: Any, rows: Any) -> Any:
