@@ -143,10 +143,11 @@ mutations: setup ## Break the protocol on purpose; the simulator must notice eac
 bench-journal: setup ## Measure the journal
 	$(PY) bench/journal.py
 
-certify: setup ## The long proof: every small world, every mutation, 20000 random schedules
+certify: setup ## The long proof: every small world, every mutation, 20000 random schedules, a Spark cluster
 	$(MAKE) simulate-all
 	$(MAKE) mutations
 	$(MAKE) simulate N=20000
+	$(PY) -m pytest -m certify tests/certify
 
 clean: ## Remove .venv, build output and caches
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.crashing import a_feed
 from tests.integration.lakes import an_event, deep_fold, positions_in, run_once
+from tests.integration.processes import is_stopped, wait_for, workers_of
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
@@ -38,14 +38,6 @@ feeds:
     time: {{field: event_time, unit: ms}}
     window: {{every: 500ms}}
 """
-
-
-def wait_for(what: Callable[[], bool], why: str, within_s: float = 120.0) -> None:
-    """Until something is so."""
-    deadline = time.monotonic() + within_s
-    while not what():
-        assert time.monotonic() < deadline, f"waited {within_s:.0f} s for {why}"
-        time.sleep(0.1)
 
 
 class Instance:
@@ -198,10 +190,6 @@ def test_e1_an_owner_paused_at_the_worst_moment_changes_nothing_when_it_goes_on(
     assert {path: path.stat().st_ino for path in lake.rglob("*.parquet")} == before
 
 
-def is_stopped(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-
-
 def test_e1_a_python_worker_that_is_killed_costs_a_task_and_nothing_else(
     spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
 ) -> None:
@@ -231,24 +219,3 @@ def kill_a_worker(lake: Path, killed: list[int]) -> None:
                 killed.append(pid)
                 return
         time.sleep(0.001)
-
-
-def workers_of(pid: int) -> list[int]:
-    """The processes that Spark's daemon has forked to run our function."""
-    parents: dict[int, tuple[int, str]] = {}
-    for entry in Path("/proc").iterdir():
-        if re.fullmatch(r"\d+", entry.name):
-            try:
-                stat = (entry / "stat").read_text()
-                command = (entry / "cmdline").read_text()
-            except OSError:
-                continue
-            parents[int(entry.name)] = (int(stat.rpartition(")")[2].split()[1]), command)
-
-    def is_below(child: int) -> bool:
-        while child in parents and child != pid:
-            child = parents[child][0]
-        return child == pid
-
-    daemons = {p for p, (_, command) in parents.items() if "pyspark.daemon" in command}
-    return [p for p in daemons if parents[p][0] in daemons and is_below(p)]

@@ -1,6 +1,8 @@
 """The Spark session that everything runs in."""
 
+import atexit
 import re
+import shutil
 import sys
 import tempfile
 import threading
@@ -44,9 +46,11 @@ def open_session(name: str, settings: Mapping[str, str], jars: list[Path]) -> Sp
         # A local worker must be this very Python, or it will not find what is installed here.
         session.sparkContext.pythonExec = sys.executable
     else:
-        with tempfile.TemporaryDirectory(prefix="penstock-") as scratch:
-            # Spark copies it; what we depend on must be installed where the executors run.
-            session.sparkContext.addPyFile(str(package_zip(Path(scratch))))
+        # Executors fetch it from here whenever they come, so it stays until this process ends.
+        # What we depend on must be installed where they run.
+        scratch = tempfile.mkdtemp(prefix="penstock-")
+        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+        session.sparkContext.addPyFile(str(package_zip(Path(scratch))))
     return session
 
 
