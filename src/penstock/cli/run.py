@@ -13,6 +13,7 @@ from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.places import jar_cache
 from penstock.config.secrets import Secret
 from penstock.engine.feed import FeedTools
+from penstock.engine.gateway import kafka_java_options
 from penstock.engine.jars import CONNECTOR, jar_paths
 from penstock.engine.run import Runner
 from penstock.engine.session import open_session
@@ -42,7 +43,7 @@ def run(chosen: argparse.Namespace) -> int:
     is_stopping = stop_on_signals()
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
     settings = revealed(reveal_spark(spec.spark, os.environ))
-    spark = open_session("run", settings, connector_jars(spec))
+    spark = open_session("run", settings, connector_jars(spec), kafka_java_options(kafka))
     try:
         tools = FeedTools(spark, kafka, local_store(spec), surroundings())
         return Runner(feeds, tools, teller(), is_stopping, once=chosen.once).run()

@@ -1,17 +1,27 @@
 """The Spark session that everything runs in."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+from penstock.engine.gateway import with_java_options
 
 BATCH_ROWS = "20000"
 BATCH_BYTES = str(64 * 1024 * 1024)
 
 
-def open_session(name: str, settings: Mapping[str, str], jars: list[Path]) -> SparkSession:
-    """Start Spark, or join the session that is there. The user's settings win over ours."""
+JVM_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+
+
+def open_session(
+    name: str, settings: Mapping[str, str], jars: list[Path], java_options: Sequence[str] = ()
+) -> SparkSession:
+    """Start Spark, or join the session that is there. The user's settings win over ours.
+
+    `java_options` are added to those of the user, for the driver and for the tasks.
+    """
     builder = SparkSession.builder.appName(f"penstock {name}")
     ours = {
         "spark.master": "local[*]",
@@ -27,7 +37,12 @@ def open_session(name: str, settings: Mapping[str, str], jars: list[Path]) -> Sp
         ours["spark.driver.host"] = "127.0.0.1"
     if jars:
         ours["spark.jars"] = ",".join(str(jar) for jar in jars)
-    for key, value in {**ours, **settings}.items():
+    added = {
+        key: with_java_options(settings.get(key, ""), java_options)
+        for key in JVM_OPTIONS
+        if java_options
+    }
+    for key, value in {**ours, **settings, **added}.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     if is_local:
