@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -106,6 +107,15 @@ def _check_kafka(spec: LakeSpec, tell: Callable[[Finding], None]) -> None:
     except PenstockError as error:
         kafka.fail(error)
         tell(kafka)
+        for feed in spec.feeds:
+            tell(_try(f"feed {feed.name}", partial(_from_journal, spec, feed)))
+
+
+def _from_journal(spec: LakeSpec, feed: FeedSpec) -> str:
+    """What can be said of a feed while Kafka does not answer; a damaged journal shows here too."""
+    state = _state(spec, feed)
+    told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
+    return f"{told}; what comes next is not known without Kafka"
 
 
 def _try(what: str, look: Callable[[], str]) -> Finding:

@@ -128,6 +128,7 @@ def _add_rebind(verbs: Any) -> None:
     to = verb.add_mutually_exclusive_group()
     to.add_argument("--to-earliest", dest="latest", action="store_false", help="the default")
     to.add_argument("--to-latest", dest="latest", action="store_true")
+    verb.set_defaults(latest=False)  # else argparse takes the default of the first flag: true
     _with_word(verb)
 
 
