@@ -8,8 +8,10 @@ takes some seconds more. Driver only.
 
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -30,6 +32,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway as launch_by_spark
 
 from penstock.engine.gateway_errors import GatewayFailed
+from penstock.source.errors import Interrupted
 
 ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
@@ -59,7 +62,7 @@ def kafka_jvm(spec: JvmSpec) -> Iterator[Any]:
 
     The JVM also ends by itself when this process is killed. What it logs is thrown away.
     """
-    with tempfile.TemporaryFile() as log:
+    with _own_interrupts(), tempfile.TemporaryFile() as log:
         gateway, process = _started(spec, log)
         try:
             _check_client(gateway.jvm)
@@ -95,9 +98,9 @@ def class_path(spec: JvmSpec) -> list[str] | None:
 
 
 def _local(name: str) -> str | None:
-    """The path of a jar on this machine; None for one elsewhere."""
+    """The path of a jar on this machine; None for one elsewhere, or for a pattern."""
     parts = urlsplit(name)
-    if parts.scheme in {"", "file", "local"}:
+    if parts.scheme in {"", "file", "local"} and not set("*?[{") & set(parts.path):
         return parts.path or None
     return None
 
@@ -139,6 +142,25 @@ def _started_by_spark(
     quiet = {"stdout": subprocess.DEVNULL, "stderr": log}
     gateway = launch_by_spark(conf, quiet)  # type: ignore[no-untyped-call]
     return gateway, gateway.proc
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Let Ctrl-C through py4j; outside it is what it was. Only the main thread hears signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _check_client(jvm: Any) -> None:

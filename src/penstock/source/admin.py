@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
-from penstock.source.errors import KafkaUnavailable
+from penstock.source.errors import Interrupted, KafkaUnavailable
 
 Place = tuple[str, int]
 
@@ -79,7 +79,8 @@ class KafkaAdmin:
         described = self._describe(self._wanted(feed))
         places = frozenset((name, p) for name, (_, led) in described.items() for p in led)
         earliest = self._list_offsets(dict.fromkeys(places, EARLIEST))
-        latest = self._list_offsets(dict.fromkeys(places, LATEST))
+        # Who did not answer at first is not waited for a second time.
+        latest = self._list_offsets(dict.fromkeys(earliest, LATEST))
         topics = tuple(
             TopicOffsets(
                 name,
@@ -87,7 +88,7 @@ class KafkaAdmin:
                 {
                     p: PartitionOffsets(earliest[name, p], latest[name, p])
                     for p in led
-                    if (name, p) in earliest and (name, p) in latest
+                    if (name, p) in latest
                 },
             )
             for name, (topic_id, led) in sorted(described.items())
@@ -134,7 +135,7 @@ class KafkaAdmin:
             answer = asked.all().get()
         except Py4JJavaError as error:
             return self._one_by_one(asked, wanted, error)
-        except (Py4JError, OSError, KeyboardInterrupt) as error:
+        except (Py4JError, OSError, Interrupted) as error:
             raise self._unavailable(error) from error
         found = {
             (topic, int(partition)): int(offset)
@@ -157,7 +158,7 @@ class KafkaAdmin:
                 if name not in NOT_NOW:
                     raise self._unavailable(refusal) from refusal
                 self.skipped[place] = sentence
-            except (Py4JError, OSError, KeyboardInterrupt) as end:
+            except (Py4JError, OSError, Interrupted) as end:
                 raise self._unavailable(end) from end
         if not found and error is not None and cause_of(error)[0] not in NOT_THERE:
             raise self._unavailable(error) from error
@@ -205,7 +206,7 @@ class KafkaAdmin:
                 if cause_of(error)[0] in NOT_THERE:
                     continue  # deleted since it was listed
                 raise self._unavailable(error) from error
-            except (Py4JError, OSError, KeyboardInterrupt) as error:
+            except (Py4JError, OSError, Interrupted) as error:
                 raise self._unavailable(error) from error
             found[name] = str(topic.topicId().toString()), self._led(name, topic.partitions())
         return found
@@ -224,14 +225,14 @@ class KafkaAdmin:
     def _ask(self, call: Any) -> Any:
         try:
             return call()
-        except (Py4JError, OSError, KeyboardInterrupt) as error:
+        except (Py4JError, OSError, Interrupted) as error:
             raise self._unavailable(error) from error
 
     def _unavailable(self, error: BaseException) -> KafkaUnavailable:
         """The cause in one sentence; Java's traces are of no use to a reader."""
         if isinstance(error, Py4JJavaError):
             return KafkaUnavailable(self._servers, cause_of(error)[1])
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, Interrupted):
             return KafkaUnavailable(self._servers, "we were interrupted while waiting")
         return KafkaUnavailable(self._servers, "the JVM with Kafka's client has ended")
 
