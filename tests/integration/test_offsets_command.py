@@ -229,9 +229,11 @@ def test_a_recreated_topic_is_read_from_its_new_beginning_once_somebody_rebinds_
     new_id = client.create_topic("off-again", partitions=2)
     for partition in (0, 1):
         client.produce("off-again", partition, [an_event(n) for n in range(35)])
+    tree = sorted(desk.lake.rglob("*"))
     code, rows, _ = desk.types("check")
     assert code == 5
     assert "TOPIC_REPLACED" in str(rows[-1]["found"])
+    assert sorted(desk.lake.rglob("*")) == tree
     assert desk.types("offsets", "reset", "events", "--to-latest")[0] == 5
     shown = desk.types("offsets", "show", "events")[1]
     assert new_id in str(shown[0]["note"])

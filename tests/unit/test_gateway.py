@@ -11,7 +11,7 @@ from penstock.engine.gateway import (
     kafka_java_options,
     with_java_options,
 )
-from penstock.source.admin import within
+from penstock.source.admin import secrets_in, within
 
 JAVA = Path("java")
 PINNED = [Path("cache/kafka-clients.jar")]
@@ -61,3 +61,14 @@ def test_a_limit_is_set_unless_the_user_has_set_one() -> None:
     # Kafka refuses an api limit below that of a single request.
     assert within({request: "30000"}, 15_000) == {api: "30000", request: "30000"}
     assert within({request: "2000"}, 15_000) == {api: "15000", request: "2000"}
+
+
+def test_secrets_of_the_client_are_known_so_that_no_error_repeats_them() -> None:
+    options = {
+        "bootstrap.servers": "a:1",
+        "ssl.key.password": "hush-hush",
+        "sasl.jaas.config": 'org.X required username="ann" password="sesame";',
+        "ssl.truststore.location": "trust.jks",
+    }
+    found = secrets_in(options)
+    assert found == [options["sasl.jaas.config"], "hush-hush", "sesame"]

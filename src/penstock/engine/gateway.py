@@ -43,6 +43,9 @@ _JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
 # What Kafka's client needs of the jars that come with pyspark; the last three read OAuth tokens.
 _FROM_SPARK = ("slf4j-api-*.jar", "jackson-core-2*.jar", "jackson-databind-*.jar",
                "jackson-annotations-*.jar")  # fmt: skip
+# Spark's launcher gets its settings as arguments, which everybody on the machine can read; so it
+# gets those that find classes, and none that could hold a secret.
+_FOR_LAUNCHER = ("spark.jars", "spark.driver.extra")
 _STOP_TIMEOUT_S = 5.0
 
 
@@ -133,7 +136,8 @@ def _started_by_spark(
 ) -> tuple[JavaGateway, "subprocess.Popen[bytes]"]:
     conf = SparkConf(loadDefaults=False)
     for key, value in spec.settings.items():
-        conf.set(key, value)
+        if key.startswith(_FOR_LAUNCHER):
+            conf.set(key, value)
     options = with_java_options(spec.settings.get(DRIVER_OPTIONS, ""), spec.options)
     if options:
         conf.set(DRIVER_OPTIONS, options)

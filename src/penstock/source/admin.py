@@ -36,6 +36,7 @@ NOT_THERE = frozenset({"UnknownTopicOrPartitionException", "UnknownTopicIdExcept
 # Topics are made of letters, digits, '.', '_' and '-', so these texts can be taken apart.
 _OFFSET = re.compile(r"([\w.-]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+),", re.ASCII)
 _PARTITION = re.compile(r"\(partition=(\d+), leader=(none|null|:-1)?")
+_SECRET = re.compile(r"password|secret|token$|jaas|\.key$", re.IGNORECASE)
 
 
 class KafkaAdmin:
@@ -48,6 +49,7 @@ class KafkaAdmin:
     def __init__(self, jvm: Any, options: Mapping[str, str]) -> None:
         self._jvm = jvm
         self._servers = options.get("bootstrap.servers", "")
+        self._secrets = secrets_in(options)
         self.skipped: dict[Place, str] = {}
         # Looked up once: every dot of such a path is a call.
         self._kafka = jvm.org.apache.kafka
@@ -231,7 +233,10 @@ class KafkaAdmin:
     def _unavailable(self, error: BaseException) -> KafkaUnavailable:
         """The cause in one sentence; Java's traces are of no use to a reader."""
         if isinstance(error, Py4JJavaError):
-            return KafkaUnavailable(self._servers, cause_of(error)[1])
+            why = cause_of(error)[1]
+            for secret in self._secrets:
+                why = why.replace(secret, "[hidden]")
+            return KafkaUnavailable(self._servers, why)
         if isinstance(error, Interrupted):
             return KafkaUnavailable(self._servers, "we were interrupted while waiting")
         return KafkaUnavailable(self._servers, "the JVM with Kafka's client has ended")
@@ -255,6 +260,13 @@ def within(options: Mapping[str, str], limit_ms: int) -> dict[str, str]:
     if request_ms.isdigit() and int(request_ms) > limit_ms:
         return {**limited, API_TIMEOUT: request_ms}  # Kafka wants it at least as long
     return {REQUEST_TIMEOUT: str(limit_ms), **limited, API_TIMEOUT: str(limit_ms)}
+
+
+def secrets_in(options: Mapping[str, str]) -> list[str]:
+    """What must not be repeated from an answer: values of secret options, and parts of logins."""
+    found = [value for name, value in options.items() if _SECRET.search(name)]
+    found += [part for value in found for part in re.findall(r'"([^"]+)"', value)]
+    return sorted((value for value in found if len(value) > 3), key=len, reverse=True)
 
 
 def cause_of(error: Py4JJavaError) -> tuple[str, str]:
