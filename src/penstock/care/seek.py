@@ -1,11 +1,34 @@
 """Moving a watermark by a person's word, over offsets that were never delivered."""
 
-from penstock.care.beside import decide_beside
-from penstock.errors import EntryRefused
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from penstock.care.beside import TRIES, decide_beside
+from penstock.errors import EntryRefused, Fenced
 from penstock.journal.journal import Fold, Journal
-from penstock.model.entries import AnyBody, Gap, SealedEntry, Seek, Unpark
+from penstock.journal.state import JournalState
+from penstock.model.entries import (
+    AnyBody,
+    Gap,
+    PartitionStart,
+    Rebind,
+    SealedEntry,
+    Seek,
+    Unpark,
+)
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.surroundings import Surroundings
+from penstock.model.value import Value
+from penstock.publish.groups import leave_tail_mark
+
+T = TypeVar("T")
+
+
+class Word(Value, frozen=True):
+    """Who decides, and why; both stand in the journal for ever."""
+
+    author: str
+    reason: str
 
 
 def seek(
@@ -23,20 +46,20 @@ def seek(
     """
 
     def build(fold: Fold, _window: str) -> AnyBody:
-        known = fold.state.partition(place)
-        if known is None:
-            raise EntryRefused("seek", f"partition {place.partition} has no start")
-        return Seek(
-            known.topic,
-            place.topic_id,
-            place.partition,
-            known.watermark,
-            to_offset,
-            author,
-            reason,
-        )
+        return _seek_body(fold.state, place, to_offset, Word(author, reason))
 
     return decide_beside(journal, around, build)
+
+
+def seek_all(
+    journal: Journal, targets: Mapping[TopicPartition, int], word: Word
+) -> list[SealedEntry]:
+    """Move many watermarks with one fold, an entry each. What landed before an error stays."""
+
+    def build(state: JournalState, target: tuple[TopicPartition, int]) -> AnyBody:
+        return _seek_body(state, *target, word)
+
+    return _decide_each(journal, targets.items(), build)
 
 
 def accept_gap(
@@ -46,6 +69,86 @@ def accept_gap(
     return decide_beside(journal, around, lambda _fold, _window: Gap(lost, author, reason))
 
 
+def accept_gaps(journal: Journal, lost: Iterable[OffsetRange], word: Word) -> list[SealedEntry]:
+    """Give up many ranges with one fold, an entry each. What landed before an error stays."""
+
+    def build(_state: JournalState, each: OffsetRange) -> AnyBody:
+        return Gap(each, word.author, word.reason)
+
+    return _decide_each(journal, lost, build)
+
+
+def rebind(
+    journal: Journal,
+    around: Surroundings,
+    topic: str,
+    starts: tuple[PartitionStart, ...],
+    word: Word,
+) -> SealedEntry:
+    """Decide that a topic was recreated on purpose, and where its new life begins.
+
+    `starts` name every partition of the new life; partitions added later start at the log's
+    beginning.
+    """
+
+    def build(fold: Fold, _window: str) -> AnyBody:
+        old_id = fold.state.topics.get(topic)
+        if old_id is None:
+            raise EntryRefused("rebind", f"topic {topic} was never read")
+        if not starts:
+            raise EntryRefused("rebind", f"topic {topic} has no partition to start at")
+        new_id = starts[0].topic_id
+        return Rebind(topic, old_id, new_id, starts, word.author, word.reason)
+
+    return decide_beside(journal, around, build)
+
+
 def unpark(journal: Journal, around: Surroundings, dataset: str, author: str) -> SealedEntry:
     """Let a parked dataset be tried again; the owner works off its queue."""
     return decide_beside(journal, around, lambda _fold, _window: Unpark(dataset, author))
+
+
+def _seek_body(state: JournalState, place: TopicPartition, to_offset: int, word: Word) -> Seek:
+    known = state.partition(place)
+    if known is None:
+        raise EntryRefused("seek", f"partition {place.partition} has no start")
+    return Seek(
+        known.topic,
+        place.topic_id,
+        place.partition,
+        known.watermark,
+        to_offset,
+        word.author,
+        word.reason,
+    )
+
+
+def _decide_each(
+    journal: Journal, wanted: Iterable[T], build: Callable[[JournalState, T], AnyBody]
+) -> list[SealedEntry]:
+    """Append entries that consume nothing, one after the other, beside a live owner."""
+    fold = journal.open()
+    landed: list[SealedEntry] = []
+    try:
+        for each in wanted:
+            landed.append(_decide(journal, fold, each, build))
+    finally:
+        if landed:
+            leave_tail_mark(journal, landed[-1].number, landed[-1].sha256)
+    return landed
+
+
+def _decide(
+    journal: Journal, fold: Fold, each: T, build: Callable[[JournalState, T], AnyBody]
+) -> SealedEntry:
+    """When an owner was faster, build again on what it decided; a real objection is final."""
+    for _ in range(TRIES):
+        body = build(fold.state, each)
+        try:
+            return journal.append(fold, body, fold.state.epoch)
+        except Fenced:
+            continue
+        except EntryRefused:
+            if build(fold.state, each) == body:
+                raise
+    raise EntryRefused("command", f"owners were faster {TRIES} times")

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from penstock import __version__
-from penstock.cli import files, init, run, status
+from penstock.cli import check, files, init, offsets, run, status
 from penstock.errors import PenstockError
 
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
@@ -22,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except BrokenPipeError:
         return 0  # whoever read our output has seen enough
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 1
     return code
 
 
@@ -35,6 +38,6 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"penstock {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (init, run, status, files):
+    for module in (init, check, run, status, files, offsets):
         module.add_to(commands)
     return top

@@ -14,6 +14,7 @@ from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.places import jar_cache
 from penstock.config.secrets import Secret
 from penstock.engine.feed import FeedTools
+from penstock.engine.gateway import kafka_java_options
 from penstock.engine.jars import CONNECTOR, jar_paths
 from penstock.engine.run import Runner, RunSpec
 from penstock.engine.session import StartingSession, open_session
@@ -53,8 +54,8 @@ def run(chosen: argparse.Namespace) -> int:
     feeds = chosen_feeds(spec, chosen.feeds)
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
     settings = revealed(reveal_spark(spec.spark, os.environ))
-    jars = connector_jars(spec)
-    session = StartingSession(lambda: open_session("run", settings, jars))
+    jars, java = connector_jars(spec), kafka_java_options(kafka)
+    session = StartingSession(lambda: open_session("run", settings, jars, java))
     is_stopping = stop_on_signals(session.cancel_jobs)
     around = surroundings()
     how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)

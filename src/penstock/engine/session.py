@@ -6,11 +6,12 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from penstock.engine.gateway import with_java_options
 from penstock.engine.package import package_zip
 
 BATCH_ROWS = "20000"
@@ -20,8 +21,16 @@ TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
 
 
-def open_session(name: str, settings: Mapping[str, str], jars: list[Path]) -> SparkSession:
-    """Start Spark, or join the session that is there. The user's settings win over ours."""
+JVM_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+
+
+def open_session(
+    name: str, settings: Mapping[str, str], jars: list[Path], java_options: Sequence[str] = ()
+) -> SparkSession:
+    """Start Spark, or join the session that is there. The user's settings win over ours.
+
+    `java_options` are added to those of the user, for the driver and for the tasks.
+    """
     builder = SparkSession.builder.appName(f"penstock {name}")
     ours = {
         "spark.master": "local[*]",
@@ -37,7 +46,12 @@ def open_session(name: str, settings: Mapping[str, str], jars: list[Path]) -> Sp
         ours["spark.driver.host"] = "127.0.0.1"
     if jars:
         ours["spark.jars"] = ",".join(str(jar) for jar in jars)
-    chosen = {**ours, **settings}
+    added = {
+        key: with_java_options(settings.get(key, ""), java_options)
+        for key in JVM_OPTIONS
+        if java_options
+    }
+    chosen = {**ours, **settings, **added}
     chosen["spark.master"] = with_tries(chosen["spark.master"])
     for key, value in chosen.items():
         builder = builder.config(key, value)

@@ -17,6 +17,13 @@ class KafkaUnavailable(PenstockError):
         self.servers = servers
 
 
+class Interrupted(BaseException):
+    """Ctrl-C while we wait for the JVM, under a name that py4j lets pass.
+
+    py4j catches `KeyboardInterrupt` itself, prints a trace and fails over it.
+    """
+
+
 class ReadFailed(PenstockError):
     """The reading job failed; whatever it staged is invisible and will be removed."""
 

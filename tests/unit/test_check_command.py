@@ -1,0 +1,83 @@
+"""`check` judges a feed as its owner would; every new command explains itself."""
+
+import pytest
+
+from penstock.cli.check import Finding, _judge
+from penstock.cli.main import main
+from penstock.errors import ClusterChanged, GapFound, TopicMissing, TopicReplaced
+from penstock.model.spec import FeedSpec
+from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
+from tests.unit.lake import BEGINNING, told
+
+FEED = FeedSpec(name="events", topics=(TOPIC,))
+STATE = told(*BEGINNING)
+
+
+def kafka(cluster: str = CLUSTER, topic_id: str = TOPIC_ID, earliest: int = 0) -> Available:
+    held = {p: PartitionOffsets(earliest, 50) for p in (0, 1)}
+    return Available(cluster, (TopicOffsets(TOPIC, topic_id, held),))
+
+
+@pytest.mark.parametrize(
+    ("available", "error"),
+    [
+        (kafka(cluster="other"), ClusterChanged),
+        (kafka(topic_id="new"), TopicReplaced),
+        (Available(CLUSTER, ()), TopicMissing),
+        (kafka(earliest=9), GapFound),
+    ],
+)
+def test_what_would_stop_the_owner_is_found(available: Available, error: type[Exception]) -> None:
+    with pytest.raises(error) as raised:
+        _judge(Finding("feed"), FEED, STATE, available)
+    finding = Finding("feed")
+    finding.fail(raised.value)  # type: ignore[arg-type]
+    assert (finding.state, finding.exit_code) == ("halted", 5)
+
+
+def test_a_gap_that_the_configuration_accepts_is_a_warning() -> None:
+    finding = Finding("feed")
+    feed = FeedSpec(name="events", topics=(TOPIC,), on_gap="accept")
+    _judge(finding, feed, STATE, kafka(earliest=9))
+    assert (finding.state, finding.exit_code) == ("warning", 0)
+    assert "on_gap is accept" in finding.found[0]
+
+
+def test_a_topic_that_the_feed_no_longer_asks_for_may_be_gone() -> None:
+    finding = Finding("feed")
+    _judge(finding, FeedSpec(name="events", topics=("else",)), STATE, Available(CLUSTER, ()))
+    assert finding.state == "ok"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check"],
+        ["offsets"],
+        *(["offsets", verb] for verb in ("show", "reset", "accept-gap", "rebind")),
+    ],
+)
+def test_help_ends_with_an_example(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--help"])
+    assert ended.value.code == 0
+    last = capsys.readouterr().out.rstrip().rpartition("\n\n")[2]
+    assert last.startswith(f"example: penstock {' '.join(words)}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["reset", "events"],
+        ["reset", "events", "--to-latest", "--to-earliest"],
+        ["reset", "events", "--to-offset", "-1"],
+        ["reset", "events", "--topic", "a:x", "--to-latest"],
+        ["rebind", "events"],
+        ["rebind", "events", "--topic", "a", "--to-latest", "--to-earliest"],
+    ],
+)
+def test_words_that_make_no_sense_are_bad_usage(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["offsets", *words])
+    assert ended.value.code == 2
