@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from penstock import __version__
-from penstock.cli import files, init, run, status
+from penstock.cli import audit, files, init, jars, quarantine, run, status
 from penstock.errors import PenstockError
 
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
@@ -35,6 +35,6 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"penstock {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (init, run, status, files):
+    for module in (init, run, status, audit, files, quarantine, jars):
         module.add_to(commands)
     return top
