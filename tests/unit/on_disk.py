@@ -67,16 +67,23 @@ class DiskLake:
 class ShreddedSource:
     """A source of payloads that stages with the real writer, and without Spark."""
 
-    def __init__(self, store: LocalStore, feed: FeedSpec, payloads: Iterable[Payload]) -> None:
+    def __init__(
+        self,
+        store: LocalStore,
+        feed: FeedSpec,
+        payloads: Iterable[Payload],
+        topic_id: str = TOPIC_ID,
+    ) -> None:
         self._store = store
         self._feed = feed
         self._schemas = SchemaShelf(store, LAYOUT, feed)
+        self._topic_id = topic_id
         self.payloads = list(payloads)
 
     def look(self) -> Available:
         """One partition, from the beginning."""
         offsets = {0: PartitionOffsets(0, len(self.payloads))}
-        return Available(CLUSTER, (TopicOffsets(TOPIC, TOPIC_ID, offsets),))
+        return Available(CLUSTER, (TopicOffsets(TOPIC, self._topic_id, offsets),))
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Shred; learn new types and shred again."""

@@ -6,23 +6,33 @@ import msgspec
 import pytest
 
 from penstock.audit.audit import audit
+from penstock.audit.ledger import open_ledger
 from penstock.audit.receipt import Receipt
 from penstock.care.replay import drop, live_records
 from penstock.care.seek import accept_gap, seek, unpark
 from penstock.errors import ChainBroken, EntryDamaged, EntryMissing, ManifestDamaged
+from penstock.journal.fold import apply
+from penstock.journal.inventory import Inventory
 from penstock.journal.layout import Layout
-from penstock.model.entries import Rebind
-from penstock.model.ranges import TopicPartition
+from penstock.journal.state import JournalState
+from penstock.model.entries import AnyBody, Rebind, SealedEntry, Window
+from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.manifest import QUARANTINE, Content, Input
+from penstock.model.ranges import OffsetSet, TopicPartition
 from tests.simulator.kafka import BAD, FILTERED, MARKER, TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import FEED, Room, compactor, replayer, retirer
 from tests.unit.lake import (
     WatchedStore,
+    a_compaction,
+    a_file,
     a_room,
+    a_window,
     an_owner,
     begins,
     covered,
     decided_only,
     delivered,
+    window_of,
 )
 
 PLACE = TopicPartition(TOPIC_ID, 0)
@@ -169,6 +179,68 @@ def test_files_that_a_compaction_replaced_are_neither_missing_nor_live() -> None
     back, content = next(iter(before.items()))
     store.create(back, content)
     assert found(room) == [("file_foreign", back)]
+
+
+def test_the_ledger_keeps_sizes_of_live_files_only() -> None:
+    room, _ = a_lake(["a"] * 5)
+    compactor("a")(room)
+    _, ledger = open_ledger(room.journal())
+    assert set(ledger.recorded) == set(ledger.files)
+
+
+def decide(room: Room, body: AnyBody) -> None:
+    """Append an entry that nobody proved."""
+    journal = room.journal()
+    fold = journal.open(deep=True)
+    journal.append(fold, body, fold.state.epoch)
+
+
+def test_a_window_whose_sums_are_wrong_is_a_difference_although_the_rules_let_it_pass() -> None:
+    room, _ = a_lake(["a"] * 2)
+    decide(room, a_window(covered(2, 4), window="1-9"))
+    receipt = audit(room.journal())
+    words = [each.found for each in receipt.differences]
+    assert "window 1-9 has no evidence for its ranges, or for others" in words
+    assert "4 offsets have 2 fates" in words
+
+
+def test_a_quarantined_record_that_is_not_named_is_a_difference() -> None:
+    room, _ = a_lake(["a"] * 2)
+    lost = covered(2, 3)
+    seen = Evidence.of_positions(TOPIC, 0, [2])
+    evidence = RangeEvidence(lost, OffsetSet.of([2]), seen, 0, quarantined=seen)
+    content = Content(files=(a_file(QUARANTINE, lost, [2]),), evidence=(evidence,))
+    decide(room, window_of(content, lost, window="1-9"))
+    words = [each.found for each in audit(room.journal()).differences]
+    assert "1 records are quarantined, and 0 are named" in words
+
+
+def test_a_compaction_that_lost_a_row_is_a_difference_even_if_the_inventory_let_it_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    room, store = a_lake(["a"] * 4)
+    monkeypatch.setattr(Inventory, "_balance_objection", lambda *_: None)
+    inputs = tuple(Input("a", final) for final in data_of(store))
+    content = Content(files=(a_file("a", covered(0, 4), [0, 1, 2]),), inputs=inputs)
+    decide(room, a_compaction(content))
+    [difference] = audit(room.journal()).differences
+    assert "4 rows were written and 0 removed, and the live files have 3" in difference.found
+
+
+def test_a_watermark_that_does_not_follow_from_the_entries_is_a_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: the fold is not believed either. Method: it moves the watermark one too far."""
+    room, _ = a_lake(["a"] * 2)
+
+    def generous(state: JournalState, sealed: SealedEntry) -> None:
+        apply(state, sealed)
+        if isinstance(sealed.body, Window):
+            state.partitions[TOPIC_ID][0].watermark += 1
+
+    monkeypatch.setattr("penstock.journal.journal.apply", generous)
+    [difference] = audit(room.journal()).differences
+    assert difference.found == f"the entries of {TOPIC}/0 end at 2, and the watermark is 3"
 
 
 def test_inputs_of_a_compaction_that_is_not_done_may_still_be_there() -> None:

@@ -93,9 +93,15 @@ OTHERS = (a_file("a", covered(0, 3), [0, 0]), content_of(WHOLE).files[1])
 OUTSIDE = msgspec.structs.replace(content_of(WHOLE).evidence[0], offsets=OffsetSet.of([0, 1, 7]))
 
 
+MISLAID = (a_file("a", covered(0, 3), [0, 1, 2]),)
+STRAY = (*content_of(WHOLE).files, a_file("a", covered(7, 8), [7]))
+
+
 @pytest.mark.parametrize(
     ("window", "words"),
     [
+        (changed(WHOLE, files=MISLAID), "written 3, quarantined 0"),
+        (changed(WHOLE, files=STRAY), "has 4 rows for 3 records"),
         (changed(WHOLE, evidence=()), "has no evidence for its ranges"),
         (changed(WHOLE, files=()), "read 3, written 0, quarantined 0"),
         (changed(WHOLE, files=OTHERS), "or not the same ones"),

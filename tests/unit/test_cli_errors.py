@@ -11,6 +11,7 @@ from penstock.care.replay import drop, live_records
 from penstock.cli.main import main
 from penstock.cli.printable import printable, printable_bytes
 from penstock.journal.accepted import is_accepted
+from penstock.model.entries import PartitionStart, Rebind
 from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec, TimeSpec
@@ -28,6 +29,7 @@ SPEC = FeedSpec(
 )
 GOOD = b'{"type": "click", "at": 1799990000}'
 UNTIMED = b'{"type": "click", "n": 1}'
+UNTIMED_TOO = b'{"type": "click", "n": 2}'
 PAYLOADS: tuple[Payload, ...] = (
     GOOD,
     b'{"type": "click"',
@@ -35,7 +37,7 @@ PAYLOADS: tuple[Payload, ...] = (
     UNTIMED,
     b"\x1b[2J\xff\x00 not json " + b"x" * 80,
     GOOD,
-    UNTIMED,
+    UNTIMED_TOO,
 )
 
 
@@ -138,6 +140,23 @@ def test_records_that_were_dropped_are_not_there_any_more(
     told = capsys.readouterr()
     assert told.out == ""
     assert "no record of feed feed is in the quarantine" in told.err
+
+
+def test_a_record_of_a_recreated_topic_is_not_taken_for_its_namesake(
+    lake: DiskLake, room: Room, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Goal: offset 3 of the old life was dropped, offset 3 of the new one is there."""
+    gone = RecordSet(TOPIC, TOPIC_ID, 0, "click", OffsetSet.of([3]))
+    drop(room.journal(), room.around, (gone,), "ann", "known")
+    journal = room.journal()
+    fold = journal.open()
+    starts = (PartitionStart(TOPIC, "topic-id-2", 0, 0),)
+    body = Rebind(TOPIC, TOPIC_ID, "topic-id-2", starts, "ann", "recreated")
+    journal.append(fold, body, fold.state.epoch)
+    anew = ShreddedSource(lake.store, SPEC, [GOOD, GOOD, GOOD, UNTIMED_TOO], "topic-id-2")
+    assert an_owner(room, anew, max_records=5).run_window()
+    records = shown(lake, capsys, "events/0/3")
+    assert [base64.b64decode(record["value_base64"]) for record in records] == [UNTIMED_TOO]
 
 
 def test_records_of_a_window_that_is_not_published_are_announced(

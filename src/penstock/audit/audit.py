@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from penstock.audit.files import (
     file_differences,
     foreign_files,
-    inputs_of_undone,
     pending_groups,
     visible_files,
 )
@@ -24,15 +23,13 @@ def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None)
     """
     listed = visible_files(journal.store, journal.layout)
     state, ledger = open_ledger(journal, progress)
-    suspects = [
-        *file_differences(journal, state, ledger, progress),
-        *foreign_files(journal, state, ledger, listed),
-    ]
+    suspects = list(file_differences(journal, state, ledger, progress))
     found = [
         *ledger.differences,
         *coverage_differences(state, ledger),
         *row_differences(ledger),
-        *(confirmed(journal, suspects) if suspects else ()),
+        *(still_live(journal, suspects) if suspects else ()),
+        *foreign_files(journal, state, ledger, listed),
     ]
     return receipt_of(journal, state, ledger, found)
 
@@ -73,23 +70,11 @@ def row_differences(ledger: Ledger) -> Iterator[Difference]:
         )
 
 
-def confirmed(journal: Journal, suspects: list[Difference]) -> Iterator[Difference]:
-    """What is still wrong on a second look: an owner or a compaction may be at work meanwhile.
-
-    A file that was missing is really missing if it is live after it was looked for. A file that
-    nobody named is foreign if nobody names it now, and it is still there after that.
-    """
-    state, ledger = open_ledger(journal)
-    leaving = inputs_of_undone(journal, state)
+def still_live(journal: Journal, suspects: list[Difference]) -> Iterator[Difference]:
+    """Those that are live even now: a compaction may have taken others while we looked."""
+    _, ledger = open_ledger(journal)
     for each in suspects:
-        is_named = each.file in ledger.files
-        if each.kind != "file_foreign":
-            is_still_so = is_named
-        elif is_named or each.file in leaving:
-            is_still_so = False
-        else:
-            is_still_so = journal.store.head(each.file) is not None
-        if is_still_so:
+        if each.file in ledger.files:
             yield each
 
 

@@ -9,7 +9,7 @@ from penstock.audit.receipt import Difference
 from penstock.model.entries import Counts, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile
-from penstock.model.ranges import OffsetRange
+from penstock.model.ranges import OffsetRange, TopicPartition
 
 
 def window_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:
@@ -18,13 +18,23 @@ def window_differences(number: int, window: Window, content: Content) -> Iterato
     if len(evidence) != len(content.evidence) or set(evidence) != set(window.ranges):
         words = f"window {window.window} has no evidence for its ranges, or for others"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
+    by_place = _by_place(content.files)
     for seen in content.evidence:
-        yield from _range_differences(number, seen, content.files)
+        yield from _range_differences(number, seen, by_place.get(seen.range.place, []))
     yield from _sum_differences(number, window, content)
 
 
+def _by_place(files: tuple[ManifestFile, ...]) -> dict[TopicPartition, list[ManifestFile]]:
+    """The files of each partition; a window's file is of one range."""
+    found: dict[TopicPartition, list[ManifestFile]] = {}
+    for file in files:
+        for place in {part.place for part in file.ranges}:
+            found.setdefault(place, []).append(file)
+    return found
+
+
 def _range_differences(
-    number: int, seen: RangeEvidence, files: tuple[ManifestFile, ...]
+    number: int, seen: RangeEvidence, files: list[ManifestFile]
 ) -> Iterator[Difference]:
     here = [file for file in files if any(_lies_in(part, seen.range) for part in file.ranges)]
     written = Evidence.total(file.evidence for file in here if file.dataset != QUARANTINE)
