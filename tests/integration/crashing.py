@@ -18,7 +18,7 @@ from typing import NamedTuple
 from penstock.config import places
 from penstock.engine.feed import FeedTools
 from penstock.engine.jars import CONNECTOR, jar_paths
-from penstock.engine.run import Runner
+from penstock.engine.run import Runner, RunSpec
 from penstock.engine.session import open_session
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.model.staged import StagedHandle
@@ -133,8 +133,8 @@ def main(lake: str, bootstrap: str, topic: str, point: str) -> int:
     spark = open_session("crashing", fast, jar_paths(CONNECTOR, places.jar_cache()))
     around = Surroundings(time.time, time.sleep, SystemRandom())
     store = DyingStore(lake, chosen)
-    tools = FeedTools(spark, {"bootstrap.servers": bootstrap}, store, around)
-    runner = Runner((a_feed(topic),), tools, lambda *_: None, lambda: False, once=True)
+    tools = FeedTools(lambda: spark, {"bootstrap.servers": bootstrap}, store, around)
+    runner = Runner((a_feed(topic),), tools, lambda _event: None, lambda: False, RunSpec(once=True))
     return runner.run()
 
 

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 
 from penstock.engine.feed import FeedTools
-from penstock.engine.run import Runner
+from penstock.engine.run import Runner, RunSpec
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.lake import lake_identity
 from penstock.journal.layout import Layout
@@ -38,8 +38,11 @@ def run_once(
 ) -> tuple[int, list[str]]:
     """`penstock run --once`, in this process."""
     told: list[str] = []
-    tools = FeedTools(spark, {"bootstrap.servers": kafka.bootstrap}, LocalStore(lake), AROUND)
-    runner = Runner((feed,), tools, lambda _feed, text: told.append(text), lambda: False, once=True)
+    tools = FeedTools(
+        lambda: spark, {"bootstrap.servers": kafka.bootstrap}, LocalStore(lake), AROUND
+    )
+    spec = RunSpec(once=True)
+    runner = Runner((feed,), tools, lambda e: told.append(e.sentence), lambda: False, spec)
     return runner.run(), told
 
 

@@ -79,6 +79,15 @@ def test_records_that_are_broken_alike_are_one_group(
 
 
 @pytest.mark.usefixtures("room")
+def test_what_the_writer_wrote_passes_the_audit(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(lake.words("audit", FEED, "--output", "json")) == 0, capsys.readouterr()
+    receipt = json.loads(capsys.readouterr().out)
+    assert (receipt["read"], receipt["written"], receipt["quarantined"]) == (7, 3, 4)
+
+
+@pytest.mark.usefixtures("room")
 def test_samples_are_short_and_cannot_drive_the_terminal(
     lake: DiskLake, capsys: pytest.CaptureFixture[str]
 ) -> None:

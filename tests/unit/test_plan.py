@@ -15,7 +15,6 @@ from penstock.errors import (
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
 from penstock.source.plan import (
-    WindowPolicy,
     check_identity,
     check_source,
     from_earliest,
@@ -43,7 +42,7 @@ def sizes(planned: tuple[OffsetRange, ...]) -> dict[int, int]:
 
 
 def plan(watermarks: tuple[int, ...], latest: tuple[int, ...], cap: int) -> dict[int, int]:
-    return sizes(plan_ranges(marks(*watermarks), available(*latest), WindowPolicy(cap)))
+    return sizes(plan_ranges(marks(*watermarks), available(*latest), cap))
 
 
 def latest_of(_topic: str, _partition: int, offsets: PartitionOffsets) -> int:
@@ -52,13 +51,13 @@ def latest_of(_topic: str, _partition: int, offsets: PartitionOffsets) -> int:
 
 
 def test_everything_is_taken_when_it_fits() -> None:
-    planned = plan_ranges(marks(0, 5), available(3, 9), WindowPolicy(7))
+    planned = plan_ranges(marks(0, 5), available(3, 9), 7)
     assert planned == (OffsetRange("t", "id-t", 0, 0, 3), OffsetRange("t", "id-t", 1, 5, 9))
 
 
 def test_nothing_new_gives_no_window() -> None:
-    assert plan_ranges(marks(3, 9), available(3, 9), WindowPolicy(7)) == ()
-    assert plan_ranges({}, available(3, 9), WindowPolicy(7)) == ()
+    assert plan_ranges(marks(3, 9), available(3, 9), 7) == ()
+    assert plan_ranges({}, available(3, 9), 7) == ()
 
 
 def test_a_partition_without_a_start_is_not_planned() -> None:
@@ -80,7 +79,7 @@ def test_a_plan_begins_at_the_watermarks_and_stays_within_its_cap(
 ) -> None:
     watermarks = [at for at, _ in partitions]
     latest = [at + waiting for at, waiting in partitions]
-    planned = plan_ranges(marks(*watermarks), available(*latest), WindowPolicy(cap), turn)
+    planned = plan_ranges(marks(*watermarks), available(*latest), cap, turn)
     waiting_in_all = sum(waiting for _, waiting in partitions)
     assert sum(len(found) for found in planned) == min(cap, waiting_in_all)
     assert list(planned) == sorted(planned)
@@ -112,7 +111,7 @@ def test_no_partition_starves_when_there_are_more_of_them_than_records_to_take(
     watermarks = [0] * partitions
     for turn in range(began, began + partitions):
         latest = [at + 1 if p == 0 else at + 1000 for p, at in enumerate(watermarks)]
-        for found in plan_ranges(marks(*watermarks), available(*latest), WindowPolicy(cap), turn):
+        for found in plan_ranges(marks(*watermarks), available(*latest), cap, turn):
             watermarks[found.partition] = found.end
     assert min(watermarks) > 0
 

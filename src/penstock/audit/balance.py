@@ -55,9 +55,10 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
     read = sum(seen.read.count for seen in content.evidence)
     quarantined = sum(seen.quarantined.count for seen in content.evidence)
     filtered = sum(seen.filtered.count for seen in content.evidence)
-    counted = Counts(read, read - quarantined - filtered, quarantined, filtered)
-    if window.counts != counted:
-        words = f"window {window.window} says {window.counts}, and its evidence {counted}"
+    counted = (read, read - quarantined - filtered, quarantined, filtered)
+    if counted != fates_of(window.counts):
+        said = f"window {window.window} says (read, written, quarantined, filtered)"
+        words = f"{said} are {fates_of(window.counts)}, and its evidence says {counted}"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
     rows = sum(file.evidence.count for file in content.files)
     if rows != read - filtered:
@@ -67,6 +68,11 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
     if named != quarantined:
         words = f"window {window.window} names {named} of {quarantined} quarantined records"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
+
+
+def fates_of(counts: Counts) -> tuple[int, int, int, int]:
+    """The counts that evidence can prove; how many bytes were read is not among them."""
+    return counts.read, counts.written, counts.quarantined, counts.filtered
 
 
 def _lies_in(part: OffsetRange, covered: OffsetRange) -> bool:

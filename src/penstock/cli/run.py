@@ -1,22 +1,25 @@
 """`penstock run`: the feeds of the configuration in one Spark application."""
 
 import argparse
-import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.cli.common import chosen_feeds, configured, local_store, surroundings, with_config
+from penstock.cli.telling import Ticker, teller
 from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.places import jar_cache
 from penstock.config.secrets import Secret
 from penstock.engine.feed import FeedTools
 from penstock.engine.jars import CONNECTOR, jar_paths
-from penstock.engine.run import Runner
-from penstock.engine.session import open_session
+from penstock.engine.run import Runner, RunSpec
+from penstock.engine.session import StartingSession, open_session
 from penstock.model.spec import LakeSpec
+
+GRACE_S = 10.0  # what the current window gets after a signal before its job is cancelled
 
 
 def add_to(commands: Any) -> None:
@@ -24,12 +27,21 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser(
         "run",
         help="deliver the feeds",
-        description="Run the feeds of the configuration, or those that are named.",
+        description="Run the feeds of the configuration, or those that are named. A feed that "
+        "another live instance owns is waited for. Ctrl-C and SIGTERM finish the current window, "
+        f"or abandon it after {GRACE_S:.0f} s, and end with 0.",
         epilog="example: penstock run events --once",
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
     command.add_argument(
         "--once", action="store_true", help="stop when what was there at the start is delivered"
+    )
+    held = command.add_mutually_exclusive_group()
+    held.add_argument(
+        "--no-wait", action="store_true", help="end with 75 when another instance owns a feed"
+    )
+    held.add_argument(
+        "--take-over", action="store_true", help="take feeds from whoever owns them; it will stop"
     )
     with_config(command)
     command.set_defaults(command=run)
@@ -39,15 +51,20 @@ def run(chosen: argparse.Namespace) -> int:
     """Deliver until stopped; a second signal ends at once, which is always safe."""
     spec = configured(chosen)
     feeds = chosen_feeds(spec, chosen.feeds)
-    is_stopping = stop_on_signals()
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
     settings = revealed(reveal_spark(spec.spark, os.environ))
-    spark = open_session("run", settings, connector_jars(spec))
+    jars = connector_jars(spec)
+    session = StartingSession(lambda: open_session("run", settings, jars))
+    is_stopping = stop_on_signals(session.cancel_jobs)
+    around = surroundings()
+    how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)
     try:
-        tools = FeedTools(spark, kafka, local_store(spec), surroundings())
-        return Runner(feeds, tools, teller(), is_stopping, once=chosen.once).run()
+        tools = FeedTools(session.get, kafka, local_store(spec), around)
+        runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)
+        with Ticker(runner, around.tick, sys.stderr):
+            return runner.run()
     finally:
-        spark.stop()
+        session.stop()
 
 
 def revealed(secrets: Mapping[str, Secret]) -> dict[str, str]:
@@ -62,22 +79,16 @@ def connector_jars(spec: LakeSpec) -> list[Any]:
     return list(jar_paths(CONNECTOR, jar_cache()))
 
 
-def teller() -> Callable[[str, str], None]:
-    """How progress is told: a line for people on a terminal, a JSON line otherwise."""
-    if sys.stderr.isatty():
-        return lambda feed, sentence: print(f"{feed}: {sentence}", file=sys.stderr, flush=True)
-    return lambda feed, sentence: print(
-        json.dumps({"feed": feed, "message": sentence}), file=sys.stderr, flush=True
-    )
-
-
-def stop_on_signals() -> Callable[[], bool]:
-    """Finish the current window on the first signal."""
+def stop_on_signals(abandon: Callable[[], None]) -> Callable[[], bool]:
+    """Ask for an end on the first signal; the window that runs then may finish, for a while."""
     asked: list[int] = []
 
     def note(number: int, _frame: object) -> None:
         asked.append(number)
         signal.signal(number, signal.SIG_DFL)
+        timer = threading.Timer(GRACE_S, abandon)
+        timer.daemon = True
+        timer.start()
 
     signal.signal(signal.SIGTERM, note)
     signal.signal(signal.SIGINT, note)

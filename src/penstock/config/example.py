@@ -60,6 +60,7 @@ feeds:
     format: parquet
     compression: zstd          # zstd | snappy | gzip | lz4 | none
     on_gap: stop               # records expired before they were read: stop | accept
+    export_offsets: group      # after each window, for lag tools: group penstock-events | none
     generation: 0              # raised when delivered ranges are delivered anew
 
 # Recognised, and not available in this version:

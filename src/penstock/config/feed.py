@@ -169,6 +169,7 @@ FEED = Section(
         "window": Key(WINDOW),
         "quarantine": Key(QUARANTINE),
         "on_gap": Key(choice("stop", "accept")),
+        "export_offsets": Key(choice("group", "none")),
         "generation": _numbers(units.whole(most=10**9), 0),
     },
 )

@@ -1,6 +1,9 @@
 """Errors of running feeds."""
 
-from penstock.errors import FeedHalted
+from collections.abc import Mapping
+
+from penstock.errors import FeedHalted, PenstockError
+from penstock.model.entries import Counts
 
 
 class QuarantineTooFull(FeedHalted):
@@ -8,12 +11,47 @@ class QuarantineTooFull(FeedHalted):
 
     code = "QUARANTINE_RATIO"
 
-    def __init__(self, feed: str, quarantined: int, read: int, max_ratio: float) -> None:
+    def __init__(
+        self, feed: str, counts: Counts, max_ratio: float, reasons: Mapping[str, int]
+    ) -> None:
+        most = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))[:3]
+        why = ", ".join(f"{reason} {count}" for reason, count in most)
         super().__init__(
-            f"{quarantined} of {read} records of the next window of feed {feed!r} are broken, "
-            f"more than max_ratio {max_ratio:g} allows.",
+            f"{counts.quarantined} of {counts.read} records of the next window of feed {feed!r} "
+            f"are broken{f' ({why})' if why else ''}, more than max_ratio {max_ratio:g} allows.",
             "Nothing of the window is visible and the watermark stands. Look at what changed in "
-            "the topic; fix the configuration, or raise `quarantine.max_ratio`, and run again.",
+            "the topic; fix the configuration and run again, or let this one window through with "
+            f"`penstock errors accept {feed}`.",
         )
-        self.quarantined = quarantined
-        self.read = read
+        self.quarantined = counts.quarantined
+        self.read = counts.read
+
+
+class LeaseHeld(PenstockError):
+    """Another live instance owns the feed, and we were told not to wait."""
+
+    code = "LEASE_HELD"
+    exit_code = 75
+
+    def __init__(self, feed: str, owner: str, at: str) -> None:
+        super().__init__(
+            f"Feed {feed!r} is owned by {owner}, which gave a sign of life at {at}.",
+            "Nothing was changed. Run without --no-wait to wait for it, or with --take-over to "
+            "take the feed from it; it will stop, and nothing is lost or doubled.",
+        )
+        self.owner = owner
+
+
+class DatasetsParked(FeedHalted):
+    """Everything is decided, and some of it could not be made visible."""
+
+    code = "DATASETS_PARKED"
+
+    def __init__(self, feed: str, parked: Mapping[str, str]) -> None:
+        which = "; ".join(f"{dataset}: {why}" for dataset, why in sorted(parked.items()))
+        super().__init__(
+            f"Feed {feed!r} has parked datasets. {which}",
+            "Their records are decided and safe, and not visible yet; all other datasets are "
+            "delivered. Mend the cause and run again: parked datasets are tried first.",
+        )
+        self.parked = dict(parked)

@@ -3,107 +3,183 @@
 import os
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
 from penstock.engine.errors import QuarantineTooFull
 from penstock.engine.kafka_source import KafkaSource
 from penstock.engine.owner import Owner, OwnerSpec, Source
+from penstock.engine.pace import Pace
+from penstock.engine.process import is_dead, this_process
 from penstock.engine.schemas import SchemaShelf
+from penstock.engine.up_to import UpTo
 from penstock.errors import GapFound
 from penstock.journal.journal import Journal
 from penstock.journal.lake import lake_identity
 from penstock.journal.layout import Layout
+from penstock.journal.lease import Beat, Contender, Lease, Note
+from penstock.journal.state import JournalState
 from penstock.model.entries import Counts, Gap
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.surroundings import Surroundings
-from penstock.model.window import (
-    Available,
-    PartitionOffsets,
-    StagedWindow,
-    StageOrder,
-    TopicOffsets,
-)
+from penstock.model.window import PartitionOffsets, StageOrder
 from penstock.source.admin import KafkaAdmin, wants
-from penstock.source.plan import FirstOffset, WindowPolicy, from_earliest
+from penstock.source.plan import FirstOffset, WindowPolicy, from_earliest, waiting_ranges
 from penstock.store.protocol import Store
 
-
-class UpTo:
-    """A source that ends where another ended at the start: what `--once` delivers."""
-
-    def __init__(self, inner: Source) -> None:
-        self._inner = inner
-        first = inner.look()
-        self._ends = {
-            (topic.topic_id, partition): offsets.latest
-            for topic in first.topics
-            for partition, offsets in topic.partitions.items()
-        }
-
-    def look(self) -> Available:
-        """What there is now, without what came since."""
-        now = self._inner.look()
-        return Available(now.cluster_id, tuple(self._cut(topic) for topic in now.topics))
-
-    def stage(self, order: StageOrder) -> StagedWindow:
-        """As the inner source."""
-        return self._inner.stage(order)
-
-    def _cut(self, topic: TopicOffsets) -> TopicOffsets:
-        kept = {
-            partition: PartitionOffsets(offsets.earliest, min(offsets.latest, end))
-            for partition, offsets in topic.partitions.items()
-            if (end := self._ends.get((topic.topic_id, partition))) is not None
-        }
-        return TopicOffsets(topic.topic, topic.topic_id, kept)
+STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
 
 
 @dataclass(frozen=True, slots=True)
 class FeedTools:
-    """What a running feed is given."""
+    """What a running feed is given. `session` waits until Spark is up."""
 
-    spark: SparkSession
+    session: Callable[[], SparkSession]
     kafka: Mapping[str, str]
     store: Store
     around: Surroundings
 
 
 class RunningFeed:
-    """A feed from take-over to its end. Driver only, one thread."""
+    """A feed from the opening of its journal to its end. Driver only.
+
+    One thread turns it; another one may call `beat`.
+    """
 
     def __init__(self, feed: FeedSpec, tools: FeedTools, *, once: bool) -> None:
         self.feed = feed
-        layout = Layout(feed.name)
+        self._tools = tools
+        self._once = once
+        self._layout = Layout(feed.name)
         lake = lake_identity(tools.store, tools.around)
-        self._journal = Journal(tools.store, layout, lake, tools.around)
-        schemas = SchemaShelf(tools.store, layout, feed)
-        self._kafka = KafkaSource(
-            tools.spark, tools.kafka, feed, tools.store, schemas, tools.around.now
-        )
-        source: Source = UpTo(self._kafka) if once else self._kafka
-        spec = owner_spec(feed, self._kafka.admin)
-        self.owner = Owner(self._journal, source, tools.around, spec)
+        self._journal = Journal(tools.store, self._layout, lake, tools.around)
+        name = f"{socket.gethostname()}:{os.getpid()}"
+        me = Contender(name, this_process(), is_dead)
+        self._lease = Lease(tools.store, self._layout, me, tools.around)
+        self._name = name
+        self._phase = ""
+        self._window = ""
+        self._records = 0
+        self._moved_at = tools.around.tick()
+        self._pace = Pace(feed.window.every_s, tools.around.tick, eager=once)
+        self._kafka = self._source()
+        self.owner = self._new_owner()
 
-    def take_over(self) -> None:
-        """Claim the feed."""
+    @property
+    def name(self) -> str:
+        """The feed's name."""
+        return self.feed.name
+
+    @property
+    def state(self) -> JournalState:
+        """What the journal says, as far as this owner has folded it."""
+        return self.owner.fold.state
+
+    def open(self) -> None:
+        """Fold the journal; needs neither Kafka nor Spark."""
+        self.owner.open()
+
+    def try_start(self, *, force: bool = False) -> Beat | None:
+        """Claim the feed if nobody alive holds it. None: it is ours; else who holds it."""
+        holder = None if self._lease.is_mine else self._lease.try_take(force=force)
+        if holder is None:
+            self._moved("claim", None)
+            self.owner.take_over()
+        return holder
+
+    def start_over(self) -> None:
+        """Own the feed anew after an outcome that is not known: a fresh fold tells what landed."""
+        self.owner = self._new_owner()
         self.owner.take_over()
 
     def run_window(self) -> bool:
-        """Deliver the next window; False when there is nothing to read."""
+        """Deliver the next window; False when there is nothing to read, or not enough yet."""
+        self._moved("plan", None)
         try:
-            return self.owner.run_window()
+            delivered = self.owner.run_window()
         except GapFound as gap:
             if self.feed.on_gap != "accept":
                 raise
             self._accept(gap)
             return True
+        if delivered:
+            self._pace.delivered()
+        self._moved("", None)
+        return delivered
+
+    def export_offsets(self) -> None:
+        """Tell Kafka's lag tools how far we are. Never read back."""
+        offsets = {
+            (known.topic, partition): known.watermark
+            for topic_id in self.state.topics.values()
+            for partition, known in self.state.partitions.get(topic_id, {}).items()
+        }
+        self._kafka.admin.commit_group(f"penstock-{self.name}", offsets)
+
+    def lag_records(self) -> int:
+        """How many offsets lie between what is delivered and what Kafka last had."""
+        seen = self._kafka.seen
+        if seen is None:
+            return 0
+        return sum(map(len, waiting_ranges(self.state.watermarks(), seen)))
+
+    def beat(self) -> None:
+        """Leave a sign of life, unless the loop has not moved for very long."""
+        if self._tools.around.tick() - self._moved_at < STUCK_S:
+            self._lease.beat(self._note())
 
     def close(self) -> None:
-        """Let go of Kafka."""
+        """Let go of the lease and of Kafka."""
+        self._lease.release(self._note())
         self._kafka.close()
+
+    def _source(self) -> KafkaSource:
+        tools = self._tools
+        shelf = SchemaShelf(tools.store, self._layout, self.feed)
+        return KafkaSource(
+            tools.session, tools.kafka, self.feed, tools.store, shelf, tools.around.now
+        )
+
+    def _new_owner(self) -> Owner:
+        source: Source = UpTo(self._kafka) if self._once else self._kafka
+        spec = replace(
+            owner_spec(self.feed, lambda: self._kafka.admin),
+            owner=self._name,
+            is_due=self._pace.is_due,
+            watch=self._moved,
+        )
+        return Owner(self._journal, source, self._tools.around, spec)
+
+    def doing(self, tick: float) -> str:
+        """What the feed is at, in a few words. Any thread."""
+        if not self._phase or self._phase == "plan":
+            return "up to date"
+        since_s = tick - self._moved_at
+        return f"{self._phase} {self._window}, {self._records:,} records, {since_s:.0f} s"
+
+    def _moved(self, phase: str, order: StageOrder | None) -> None:
+        self._moved_at = self._tools.around.tick()
+        self._phase = phase
+        if order is not None:
+            self._window, self._records = order.window, sum(map(len, order.ranges))
+
+    def _note(self) -> Note:
+        seen = self._kafka.seen
+        latest = {
+            topic.topic: {p: offsets.latest for p, offsets in topic.partitions.items()}
+            for topic in (seen.topics if seen is not None else ())
+        }
+        looked_at = datetime.fromtimestamp(self._kafka.seen_at_s, UTC)
+        return Note(
+            epoch=self.owner.epoch,
+            latest=latest,
+            looked_at=looked_at.isoformat(timespec="milliseconds") if latest else "",
+            phase=self._phase,
+            window=self._window,
+        )
 
     def _accept(self, gap: GapFound) -> None:
         """The configuration gives the word that a person would give, and the journal keeps it."""
@@ -113,11 +189,11 @@ class RunningFeed:
         self._journal.append(self.owner.fold, body, self.owner.epoch)
 
 
-def owner_spec(feed: FeedSpec, admin: KafkaAdmin) -> OwnerSpec:
+def owner_spec(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> OwnerSpec:
     """The feed's configuration as the owner understands it."""
     return OwnerSpec(
-        owner=f"{socket.gethostname()}:{os.getpid()}",
-        policy=WindowPolicy(feed.window.max_records),
+        owner="",
+        policy=WindowPolicy(feed.window.max_records, feed.window.max_bytes),
         first_offset=first_offset(feed, admin),
         generation=feed.generation,
         wants=lambda topic: wants(feed, topic),
@@ -125,7 +201,7 @@ def owner_spec(feed: FeedSpec, admin: KafkaAdmin) -> OwnerSpec:
     )
 
 
-def first_offset(feed: FeedSpec, admin: KafkaAdmin) -> FirstOffset:
+def first_offset(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> FirstOffset:
     """How `start` becomes an offset; asked once per partition, and then held."""
     start = feed.start
     if start.kind == "latest":
@@ -133,7 +209,7 @@ def first_offset(feed: FeedSpec, admin: KafkaAdmin) -> FirstOffset:
     if start.kind == "time":
 
         def at_time(topic: str, partition: int, _offsets: PartitionOffsets) -> int:
-            return admin.offsets({(topic, partition): start.time_ms})[topic, partition]
+            return admin().offsets({(topic, partition): start.time_ms})[topic, partition]
 
         return at_time
     if start.kind == "offsets":
@@ -146,14 +222,14 @@ def first_offset(feed: FeedSpec, admin: KafkaAdmin) -> FirstOffset:
     return from_earliest
 
 
-def judge(feed: FeedSpec) -> Callable[[Counts], None]:
+def judge(feed: FeedSpec) -> Callable[[Counts, Mapping[str, int]], None]:
     """Stop a window with too many broken records before anything of it is decided."""
 
-    def check(counts: Counts) -> None:
+    def check(counts: Counts, reasons: Mapping[str, int]) -> None:
         limit = feed.quarantine
         if counts.read < limit.min_records:
             return
         if counts.quarantined > limit.max_ratio * counts.read:
-            raise QuarantineTooFull(feed.name, counts.quarantined, counts.read, limit.max_ratio)
+            raise QuarantineTooFull(feed.name, counts, limit.max_ratio, reasons)
 
     return check

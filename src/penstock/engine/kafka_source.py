@@ -26,24 +26,35 @@ class KafkaSource:
 
     def __init__(
         self,
-        spark: SparkSession,
+        session: Callable[[], SparkSession],
         options: Mapping[str, str],
         feed: FeedSpec,
         store: Store,
         schemas: SchemaShelf,
         now: Callable[[], float],
     ) -> None:
-        self._spark = spark
+        self._session = session
         self._options = options
         self._feed = feed
         self._store = store
         self._schemas = schemas
         self._now = now
-        self.admin = KafkaAdmin(spark._jvm, options)
+        self._admin: KafkaAdmin | None = None
+        self.seen: Available | None = None
+        self.seen_at_s = 0.0
+
+    @property
+    def admin(self) -> KafkaAdmin:
+        """Kafka's admin client; the first to ask waits until the JVM is up."""
+        if self._admin is None:
+            self._admin = KafkaAdmin(self._session()._jvm, self._options)
+        return self._admin
 
     def look(self) -> Available:
         """What there is to read now."""
-        return self.admin.available(self._feed)
+        found = self.admin.available(self._feed)
+        self.seen, self.seen_at_s = found, self._now()
+        return found
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read and shred the ranges; learn new types and read again until none is new."""
@@ -57,7 +68,9 @@ class KafkaSource:
 
     def close(self) -> None:
         """Let go of the admin client."""
-        self.admin.close()
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
 
     def _run(self, order: StageOrder) -> list[TaskReport]:
         """One job, one action; only what successful attempts return counts."""
@@ -65,7 +78,7 @@ class KafkaSource:
             order=order, feed=self._feed, schemas=dict(self._schemas.known), now_s=self._now()
         )
         frame = read_ranges(
-            self._spark, self._options, order.ranges, with_headers=wants_headers(self._feed)
+            self._session(), self._options, order.ranges, with_headers=wants_headers(self._feed)
         )
         if sum(map(len, order.ranges)) <= QUIET_RECORDS:
             frame = frame.coalesce(1)
@@ -91,6 +104,7 @@ def staged_window(reports: list[TaskReport]) -> StagedWindow:
         quarantined=tuple(part for report in reports for part in report.quarantined),
         last_records=tuple(r.last_record for r in reports if r.last_record is not None),
         schemas={file.dataset: file.schema for file in files if file.schema},
+        read_bytes=sum(report.read_bytes for report in reports),
     )
 
 

@@ -11,7 +11,7 @@
 Dying anywhere is safe: the next owner begins at 1. No Spark in here; staging is handed in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from penstock.engine.prove import counts_of, prove
 from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.markers import write_checkpoint
-from penstock.model.entries import Counts, SealedEntry, Start, Window
+from penstock.model.entries import Counts, SealedEntry, Start, Unpark, Window
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.surroundings import Surroundings
@@ -34,6 +34,7 @@ from penstock.source.plan import (
     from_earliest,
     new_starts,
     plan_ranges,
+    waiting_ranges,
 )
 from penstock.store.windows import discard_windows
 
@@ -55,8 +56,17 @@ def every_topic(_name: str) -> bool:
     return True
 
 
-def accept_any_counts(_counts: Counts) -> None:
+def accept_any_counts(_counts: Counts, _reasons: Mapping[str, int]) -> None:
     """However many records were broken."""
+
+
+def at_once(_waiting: int, _cap: int) -> bool:
+    """Cut a window as soon as there is anything to read."""
+    return True
+
+
+def say_nothing(_phase: str, _order: StageOrder | None) -> None:
+    """Nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +77,12 @@ class OwnerSpec:
     policy: WindowPolicy = field(default_factory=WindowPolicy)
     first_offset: FirstOffset = from_earliest
     generation: int = 0
-    judge: Callable[[Counts], None] = accept_any_counts
+    judge: Callable[[Counts, Mapping[str, int]], None] = accept_any_counts
     park_after: int = 5
     wants: Callable[[str], bool] = every_topic
     checkpoint_every: int = 100
+    is_due: Callable[[int, int], bool] = at_once
+    watch: Callable[[str, StageOrder | None], None] = say_nothing
 
 
 class Owner:
@@ -85,17 +97,26 @@ class Owner:
         self._spec = spec
         self._sequence = 0
         self._windows: set[str] = set()
+        self._is_open = False
         self.epoch = 0
         self.fold = Fold.empty()
 
-    def take_over(self) -> None:
-        """Open the journal, bind it if this is the first start, and claim the next epoch."""
+    def open(self) -> None:
+        """Fold the journal. Decides nothing, and asks the source for nothing."""
         self.fold = self._journal.open()
+        self._is_open = True
+
+    def take_over(self) -> None:
+        """Bind the journal if this is the first start, and claim the next epoch."""
+        if not self._is_open:
+            self.open()
         if self.fold.state.is_new:
             self._journal.bind(self.fold, self._source.look().cluster_id)
         self._check_undone_readable()
         self.epoch = self._journal.claim(self.fold, self._spec.owner)
+        self._journal.see_done(self.fold.state)  # others may have finished since we folded
         leave_tail_mark(self._journal, self.fold.state.number, self.fold.state.sha256)
+        self._try_parked_again()
 
     def run_window(self) -> bool:
         """One turn of the loop. False when there was nothing to read."""
@@ -117,14 +138,16 @@ class Owner:
         self._finisher().finish_all()
 
     def plan(self) -> StageOrder | None:
-        """The next window, or None when the source has nothing new."""
+        """The next window, or None when the source has nothing new, or not enough for now."""
         available = self._source.look()
         self._check_source(available)
         state = self.fold.state
         self._hold_starts(available)
-        ranges = plan_ranges(state.watermarks(), available, self._spec.policy, turn=state.windows)
-        if not ranges:
+        cap = self._spec.policy.cap(state.record_bytes)
+        waiting = sum(map(len, waiting_ranges(state.watermarks(), available)))
+        if not self._spec.is_due(waiting, cap) or not waiting:
             return None
+        ranges = plan_ranges(state.watermarks(), available, cap, turn=state.windows)
         self._sequence += 1
         window = window_id(self.epoch, self._sequence)
         self._windows.add(window)
@@ -133,15 +156,17 @@ class Owner:
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Let the tasks write; a failure leaves orphans that nobody will ever see."""
+        self._spec.watch("stage", order)
         return self._source.stage(order)
 
     def prove(self, order: StageOrder, staged: StagedWindow) -> Content:
         """Check the evidence, and that the source is still the one that was planned from."""
+        self._spec.watch("prove", order)
         try:
             content = prove(order, staged)
             cluster_id = self.fold.state.cluster_id
             check_identity(cluster_id, self._wanted_topics(), self._source.look())
-            self._spec.judge(counts_of(content))
+            self._spec.judge(counts_of(content), staged.reasons)
         except (StagedSetWrong, FeedHalted):
             self._abandon(order)
             raise
@@ -151,13 +176,14 @@ class Owner:
         self, order: StageOrder, staged: StagedWindow, content: Content
     ) -> SealedEntry | None:
         """Append the window's entry. None: the plan was overtaken (a seek, a gap); plan again."""
+        self._spec.watch("decide", order)
         body = self._journal.with_content(
             Window(
                 window=order.window,
                 groups=groups_of(content, ("publish_files",)),
                 content=content,
                 ranges=order.ranges,
-                counts=counts_of(content),
+                counts=counts_of(content, staged.read_bytes),
                 last_records=staged.last_records,
                 schemas=staged.schemas,
                 generation=order.generation,
@@ -173,12 +199,18 @@ class Owner:
 
     def publish(self, sealed: SealedEntry, content: Content) -> None:
         """Make the window visible, and leave the done marker."""
+        self._spec.watch("publish", None)
         self._finisher().finish_fresh(sealed, content)
 
     def _check_undone_readable(self) -> None:
         """What has to be finished must be readable before we claim: else nothing is changed."""
         for number in self.fold.state.undone:
             load_content(self._journal, self.fold, self._journal.require(number))
+
+    def _try_parked_again(self) -> None:
+        """A new owner gives parked datasets another chance: somebody may have mended the store."""
+        for dataset in sorted(self.fold.state.parked):
+            self._journal.append(self.fold, Unpark(dataset, self._spec.owner), self.epoch)
 
     def notice_others(self) -> None:
         """While idle: take up what commands have decided, and stop if somebody else owns this."""

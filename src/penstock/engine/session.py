@@ -1,13 +1,18 @@
 """The Spark session that everything runs in."""
 
+import re
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 BATCH_ROWS = "20000"
 BATCH_BYTES = str(64 * 1024 * 1024)
+TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
+
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
 
 
 def open_session(name: str, settings: Mapping[str, str], jars: list[Path]) -> SparkSession:
@@ -27,10 +32,58 @@ def open_session(name: str, settings: Mapping[str, str], jars: list[Path]) -> Sp
         ours["spark.driver.host"] = "127.0.0.1"
     if jars:
         ours["spark.jars"] = ",".join(str(jar) for jar in jars)
-    for key, value in {**ours, **settings}.items():
+    chosen = {**ours, **settings}
+    chosen["spark.master"] = with_tries(chosen["spark.master"])
+    for key, value in chosen.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     if is_local:
         # A local worker must be this very Python, or it will not find what is installed here.
         session.sparkContext.pythonExec = sys.executable
     return session
+
+
+def with_tries(master: str) -> str:
+    """A local master whose tasks are tried again, so that a lost worker costs a task, not a job."""
+    found = _LOCAL.fullmatch(master)
+    return f"local[{found[1] or 1},{TASK_TRIES}]" if found else master
+
+
+class StartingSession:
+    """A session that starts on a thread of its own, while the journals are folded.
+
+    The thread also keeps Spark from putting its own Ctrl-C handler over ours.
+    """
+
+    def __init__(self, start: Callable[[], SparkSession]) -> None:
+        self._start = start
+        self._session: SparkSession | None = None
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="penstock-spark", daemon=True)
+        self._thread.start()
+
+    def get(self) -> SparkSession:
+        """The session; waits until it is up, and raises what kept it from starting."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        if self._session is None:
+            raise RuntimeError("the thread that starts Spark ended without a session")
+        return self._session
+
+    def cancel_jobs(self) -> None:
+        """End the jobs that run now; they fail as if their tasks had died. Any thread."""
+        if not self._thread.is_alive() and self._session is not None:
+            self._session.sparkContext.cancelAllJobs()
+
+    def stop(self) -> None:
+        """Stop Spark, if it ever came up."""
+        self._thread.join()
+        if self._session is not None:
+            self._session.stop()
+
+    def _run(self) -> None:
+        try:
+            self._session = self._start()
+        except Exception as error:  # noqa: BLE001  handed to whoever asks for the session
+            self._error = error

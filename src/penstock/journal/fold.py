@@ -29,7 +29,7 @@ def apply(state: JournalState, sealed: SealedEntry) -> None:
         case Start() as start:
             _start(state, start.partitions)
         case Window() as window:
-            _cover(state, window)
+            _cover(state, window, entry.at)
         case Gap() as gap:
             _partition(state, gap.range.topic_id, gap.range.partition).watermark = gap.range.end
         case Seek() as seek:
@@ -59,15 +59,21 @@ def _start(state: JournalState, starts: tuple[PartitionStart, ...]) -> None:
         known[start.partition] = PartitionState(start.topic, start.offset)
 
 
-def _cover(state: JournalState, window: Window) -> None:
+def _cover(state: JournalState, window: Window, at: str) -> None:
     for covered in window.ranges:
         known = _partition(state, covered.topic_id, covered.partition)
         known.watermark = known.floor = covered.end
     for last in window.last_records:
         known = _partition(state, last.topic_id, last.partition)
         known.last_offset, known.last_hash = last.offset, last.content_hash
+        known.last_timestamp_ms = last.timestamp_ms
     state.schemas.update(window.schemas)
     state.windows += 1
+    state.last_window, state.last_window_at, state.last_counts = window.window, at, window.counts
+    state.counts += window.counts
+    # Halving forgets: the size of records follows the topic, and one odd window weighs little.
+    state.recent_read = state.recent_read // 2 + window.counts.read
+    state.recent_bytes = state.recent_bytes // 2 + window.counts.read_bytes
 
 
 def _take_up_groups(state: JournalState, sealed: SealedEntry) -> None:

@@ -60,6 +60,11 @@ class Layout(Value, frozen=True):
         return self._home("staging")
 
     @property
+    def lease(self) -> str:
+        """The directory of the beats of whoever owns the feed."""
+        return self._home("lease")
+
+    @property
     def tails(self) -> str:
         """Tail marks lie with the data, so that a backup of one betrays a loss of the other."""
         suffix = "" if self.incarnation == 1 else f"-{self.incarnation}"

@@ -5,7 +5,7 @@ It holds no file list, so it stays small however old the journal is; `inventory`
 
 import msgspec
 
-from penstock.model.entries import GENESIS
+from penstock.model.entries import GENESIS, Counts
 from penstock.model.ranges import TopicPartition
 
 
@@ -21,6 +21,7 @@ class PartitionState(msgspec.Struct, forbid_unknown_fields=True):
     floor: int = 0
     last_offset: int = -1
     last_hash: int = 0
+    last_timestamp_ms: int = -1
 
 
 class Undone(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,6 +48,17 @@ class JournalState(msgspec.Struct, forbid_unknown_fields=True):
     parked: dict[str, str] = {}
     undone: dict[int, Undone] = {}
     windows: int = 0
+    counts: Counts = Counts()
+    last_window: str = ""
+    last_window_at: str = ""
+    last_counts: Counts = Counts()
+    recent_read: int = 0
+    recent_bytes: int = 0
+
+    @property
+    def record_bytes(self) -> float:
+        """The mean size of a record, of late; 0 when none was read yet."""
+        return max(self.recent_bytes / self.recent_read, 1.0) if self.recent_read else 0.0
 
     @property
     def is_new(self) -> bool:

@@ -74,15 +74,26 @@ class LastRecord(Value, frozen=True):
     partition: int
     offset: int
     content_hash: int
+    timestamp_ms: int = -1
 
 
 class Counts(Value, frozen=True):
-    """How many records were read, and their fates."""
+    """How many records were read, with how many bytes of keys and values, and their fates."""
 
     read: int = 0
     written: int = 0
     quarantined: int = 0
     filtered: int = 0
+    read_bytes: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.read + other.read,
+            self.written + other.written,
+            self.quarantined + other.quarantined,
+            self.filtered + other.filtered,
+            self.read_bytes + other.read_bytes,
+        )
 
 
 class Window(Deciding, frozen=True, kw_only=True, tag="window"):

@@ -103,6 +103,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     window: WindowSpec = WindowSpec()
     quarantine: QuarantineSpec = QuarantineSpec()
     on_gap: Literal["stop", "accept"] = "stop"
+    export_offsets: Literal["group", "none"] = "group"
     generation: int = 0
 
 

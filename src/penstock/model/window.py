@@ -52,3 +52,5 @@ class StagedWindow(Value, frozen=True):
     quarantined: tuple[RecordSet, ...] = ()
     last_records: tuple[LastRecord, ...] = ()
     schemas: dict[str, int] = {}
+    read_bytes: int = 0
+    reasons: dict[str, int] = {}

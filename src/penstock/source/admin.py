@@ -66,6 +66,15 @@ class KafkaAdmin:
             found |= self._list_offsets(dict.fromkeys(beyond, -1))
         return found
 
+    def commit_group(self, group: str, offsets: Mapping[Place, int]) -> None:
+        """Write the next offsets to read to a consumer group, for lag tools; never read back."""
+        kafka = self._jvm.org.apache.kafka
+        wanted = self._jvm.java.util.HashMap()
+        for (topic, partition), offset in offsets.items():
+            place = kafka.common.TopicPartition(topic, partition)
+            wanted.put(place, kafka.clients.consumer.OffsetAndMetadata(offset))
+        self._ask(lambda: self._client.alterConsumerGroupOffsets(group, wanted).all().get())
+
     def _list_offsets(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
         kafka = self._jvm.org.apache.kafka
         specs = self._jvm.java.util.HashMap()

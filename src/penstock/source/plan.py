@@ -8,6 +8,8 @@ from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
 
+FIRST_RECORDS = 100_000
+
 FirstOffset = Callable[[str, int, PartitionOffsets], int]
 
 
@@ -15,6 +17,17 @@ class WindowPolicy(Value, frozen=True):
     """How much one window may take."""
 
     max_records: int = 5_000_000
+    max_bytes: int = 1_000_000_000
+
+    def cap(self, record_bytes: float) -> int:
+        """How many records of this mean size one window may take; 0: the size is not known.
+
+        A first window is small: it tells the size of records, and shows new types before
+        millions of records have to be read again for them.
+        """
+        if record_bytes <= 0:
+            return min(self.max_records, FIRST_RECORDS)
+        return max(1, min(self.max_records, int(self.max_bytes / record_bytes)))
 
 
 def from_earliest(_topic: str, _partition: int, offsets: PartitionOffsets) -> int:
@@ -85,23 +98,20 @@ def new_starts(
 
 
 def plan_ranges(
-    watermarks: Mapping[TopicPartition, int],
-    available: Available,
-    policy: WindowPolicy,
-    turn: int = 0,
+    watermarks: Mapping[TopicPartition, int], available: Available, cap: int, turn: int = 0
 ) -> tuple[OffsetRange, ...]:
-    """The ranges of the next window: small partitions drained, the rest shares what is left.
+    """The next window of at most `cap` records: small partitions drained, the rest shares.
 
     `turn` grows with the journal; when there are more partitions than records to take, it says
     whose turn it is, so that none starves.
     """
-    waiting = _waiting(watermarks, available)
-    if policy.max_records < len(waiting):
-        first = turn * policy.max_records % len(waiting)
-        served = (waiting[first:] + waiting[:first])[: policy.max_records]
+    waiting = waiting_ranges(watermarks, available)
+    if cap < len(waiting):
+        first = turn * cap % len(waiting)
+        served = (waiting[first:] + waiting[:first])[:cap]
         return tuple(sorted(found.with_bounds(found.start, found.start + 1) for found in served))
     planned = []
-    left = policy.max_records
+    left = cap
     for index, found in enumerate(sorted(waiting, key=len)):
         share = min(len(found), left // (len(waiting) - index))
         left -= share
@@ -109,7 +119,9 @@ def plan_ranges(
     return tuple(sorted(planned))
 
 
-def _waiting(watermarks: Mapping[TopicPartition, int], available: Available) -> list[OffsetRange]:
+def waiting_ranges(
+    watermarks: Mapping[TopicPartition, int], available: Available
+) -> list[OffsetRange]:
     """What every partition holds beyond its watermark, in order."""
     found = []
     for topic in available.topics:

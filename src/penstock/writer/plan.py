@@ -43,3 +43,4 @@ class TaskReport(Value, frozen=True):
     quarantined: tuple[RecordSet, ...] = ()
     last_record: LastRecord | None = None
     samples: tuple[Samples, ...] = ()
+    read_bytes: int = 0

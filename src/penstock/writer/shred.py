@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.codec.json_codec import JsonCodec
 from penstock.model.entries import LastRecord
@@ -51,6 +52,7 @@ class RangeShredder:
         self._filtered = Tally(covered.topic, covered.partition)
         self._offsets: list[Any] = []
         self._content_sum = 0
+        self._read_bytes = 0
         self._last: LastRecord | None = None
         self._samples: dict[tuple[str, bool], list[bytes]] = {}
 
@@ -63,7 +65,14 @@ class RangeShredder:
         self._content_sum = (self._content_sum + sum_mod64(hashes)) % 2**64
         last_hash = int(np.uint64(hashes[-1].astype(np.uint64)))
         place = self._covered
-        self._last = LastRecord(place.topic_id, place.partition, int(offsets[-1]), last_hash)
+        self._last = LastRecord(
+            place.topic_id,
+            place.partition,
+            int(offsets[-1]),
+            last_hash,
+            batch["timestamp"][-1].as_py(),
+        )
+        self._read_bytes += _data_bytes(batch["key"]) + _data_bytes(batch["value"])
         self._shred(batch, self._with_value(batch))
 
     def report(self) -> TaskReport:
@@ -87,6 +96,7 @@ class RangeShredder:
             quarantined=self._quarantine.record_sets(),
             last_record=self._last,
             samples=self._all_samples(),
+            read_bytes=self._read_bytes,
         )
 
     @property
@@ -225,6 +235,11 @@ def _groups(codes: Any, names: list[str]) -> Iterator[tuple[str, Any]]:
     for name, members in zip(names, group(codes, len(names)), strict=True):
         if len(members):
             yield name, members
+
+
+def _data_bytes(column: Any) -> int:
+    """The bytes of a column's values alone."""
+    return int(pc.sum(pc.binary_length(column)).as_py() or 0)
 
 
 def _take(column: Any, rows: Any) -> Any:
