@@ -1,7 +1,8 @@
-"""A whole process that kills itself, and its process group, at one chosen point.
+"""A whole process that kills or stops itself, and its process group, at one chosen point.
 
 `python -m tests.integration.crashing LAKE BOOTSTRAP TOPIC POINT` runs a feed once on real Spark.
-The points are those of the fault catalogue.
+The points are those of the fault catalogue; at those that begin with Z it is only stopped
+(SIGSTOP), and goes on from there when somebody lets it.
 """
 
 import os
@@ -34,6 +35,7 @@ class Point(NamedTuple):
     key: str
     nth: int = 1
     after: bool = False
+    how: int = signal.SIGKILL
 
 
 ENTRY, MARKER = "_penstock/*/journal/*", "_penstock/*/done/*"
@@ -50,11 +52,15 @@ POINTS = {
     "C14": Point("create", MARKER),
     "C15": Point("create", MARKER, after=True),
 }
+PAUSES = {
+    "Z1": Point("create", ENTRY, 4, how=signal.SIGSTOP),
+    "Z3": Point("publish", "*", 2, how=signal.SIGSTOP),
+}
 
 
-def die() -> None:
-    """kill -9 of the whole process group: driver, JVM and workers."""
-    os.killpg(os.getpgrp(), signal.SIGKILL)
+def die(how: int = signal.SIGKILL) -> None:
+    """The whole process group: driver, JVM and workers."""
+    os.killpg(os.getpgrp(), how)
 
 
 class DyingDisk(Disk):
@@ -83,16 +89,16 @@ class DyingStore(LocalStore):
         """Perhaps for the last time."""
         is_due = self._is_due("create", key)
         if is_due and not self._point.after:
-            die()
+            die(self._point.how)
         created = super().create(key, data)
-        if is_due:
+        if is_due and self._point.after:
             die()
         return created
 
     def publish(self, handle: StagedHandle) -> None:
         """Perhaps for the last time."""
         if self._is_due("publish", handle.final):
-            die()
+            die(self._point.how)
         super().publish(handle)
 
     def _is_due(self, call: str, key: str) -> bool:
@@ -123,7 +129,7 @@ def a_feed(topic: str, max_records: int = 400) -> FeedSpec:
 
 def main(lake: str, bootstrap: str, topic: str, point: str) -> int:
     """Run until the point is reached; getting to the end means that it never was."""
-    chosen = POINTS[point]
+    chosen = {**POINTS, **PAUSES}[point]
     if chosen.call == "staged":
         threading.Thread(target=die_when_staged, args=(Path(lake),), daemon=True).start()
     fast = {

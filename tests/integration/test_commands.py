@@ -47,7 +47,9 @@ def test_a_user_goes_from_a_topic_to_files(
     assert ran.returncode == 0, ran.stderr[-2000:]
     status = penstock(tmp_path, "status", "--output", "json")
     row = json.loads(status.stdout)
-    assert (row["watermark"], row["undone"], row["parked"]) == (90, 0, "-")
+    assert (row["watermark"], row["undone"], row["parked"]) == ({"commands": {"0": 90}}, 0, {})
+    assert (row["lag_records"], row["owner_state"]) == (0, "stopped")
+    assert client.group_offsets("penstock-events", "commands") == {0: 90}
     files = penstock(tmp_path, "files", "events/click").stdout.splitlines()
     assert files
     assert all((tmp_path / "lake" / file).is_file() for file in files)

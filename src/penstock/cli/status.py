@@ -1,18 +1,25 @@
 """`penstock status`: how far each feed is. Reads the lake; needs no running instance and no JVM."""
 
 import argparse
-from collections.abc import Iterator
+import json
 from typing import Any
+
+import msgspec
 
 from penstock.cli.common import (
     chosen_feeds,
     configured,
     print_rows,
     reading_journal,
+    surroundings,
     with_config,
     with_output,
 )
-from penstock.journal.state import JournalState
+from penstock.journal.lease import last_beat
+from penstock.model.spec import LakeSpec
+from penstock.status.snapshot import FeedSnapshot, ends_of, snapshot
+
+FEW = 4  # more partitions than this are summed up in the table
 
 
 def add_to(commands: Any) -> None:
@@ -20,7 +27,8 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser(
         "status",
         help="show how far each feed is",
-        description="Watermarks, windows, undone steps and parked datasets of each feed.",
+        description="Per feed: watermark, lag, freshness, last window, undone windows, parked "
+        "datasets, quarantine. Lag is as of the owner's last look at Kafka.",
         epilog="example: penstock status events --output json",
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
@@ -30,28 +38,53 @@ def add_to(commands: Any) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print a row per partition."""
+    """Print a row per feed; a dataset that is parked gets a line of its own."""
     spec = configured(chosen)
-    rows = [
-        row
-        for feed in chosen_feeds(spec, chosen.feeds)
-        for row in rows_of(feed.name, reading_journal(spec, feed.name).open().state)
-    ]
-    print_rows(rows, chosen.output)
+    found = [snapshot_of(spec, feed.name) for feed in chosen_feeds(spec, chosen.feeds)]
+    if chosen.output == "json":
+        for each in found:
+            print(json.dumps(msgspec.to_builtins(each, str_keys=True)))
+        return 0
+    print_rows([row_of(each) for each in found], "text")
+    for each in found:
+        for dataset, why in sorted(each.parked.items()):
+            print(f"{each.feed}: {dataset} is parked: {why}")
     return 0
 
 
-def rows_of(feed: str, state: JournalState) -> Iterator[dict[str, object]]:
-    """What the journal says of a feed, partition by partition."""
-    for topic, topic_id in sorted(state.topics.items()):
-        for partition, known in sorted(state.partitions.get(topic_id, {}).items()):
-            yield {
-                "feed": feed,
-                "topic": topic,
-                "partition": partition,
-                "watermark": known.watermark,
-                "windows": state.windows,
-                "epoch": state.epoch,
-                "undone": len(state.undone),
-                "parked": ",".join(sorted(state.parked)) or "-",
-            }
+def snapshot_of(spec: LakeSpec, feed: str) -> FeedSnapshot:
+    """How far a feed is."""
+    journal = reading_journal(spec, feed)
+    beat = last_beat(journal.store, journal.layout)
+    now_s = surroundings().now()
+    return snapshot(feed, journal.open().state, beat, ends_of(beat), now_s)
+
+
+def row_of(found: FeedSnapshot) -> dict[str, object]:
+    """A feed in a row that fits a terminal."""
+    places = [f"{p.topic}/{p.partition}:{p.watermark}" for p in found.partitions]
+    if len(places) > FEW:
+        places = [f"{len(places)} partitions, {sum(p.watermark for p in found.partitions):,}"]
+    return {
+        "feed": found.feed,
+        "owner": found.owner_state,
+        "watermark": " ".join(places) or "-",
+        "lag": "?" if found.lag_records is None else f"{found.lag_records:,}",
+        "lag time": _duration(found.lag_seconds),
+        "newest row": _duration(found.freshness_seconds),
+        "windows": found.windows,
+        "last window": (found.last_window_at or "-")[:19],
+        "undone": found.undone,
+        "quarantined": found.counts.quarantined,
+        "parked": len(found.parked) or "-",
+    }
+
+
+def _duration(seconds: float | None) -> str:
+    """Two digits that matter."""
+    if seconds is None:
+        return "?"
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f}{unit}"
+    return f"{seconds:.0f}s"

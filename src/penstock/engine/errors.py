@@ -45,7 +45,7 @@ class LeaseHeld(PenstockError):
 class DatasetsParked(FeedHalted):
     """Everything is decided, and some of it could not be made visible."""
 
-    code = "DATASETS_PARKED"
+    code = "DATASET_PARKED"
 
     def __init__(self, feed: str, parked: Mapping[str, str]) -> None:
         which = "; ".join(f"{dataset}: {why}" for dataset, why in sorted(parked.items()))

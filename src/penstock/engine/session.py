@@ -2,11 +2,14 @@
 
 import re
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+from penstock.engine.package import package_zip
 
 BATCH_ROWS = "20000"
 BATCH_BYTES = str(64 * 1024 * 1024)
@@ -40,6 +43,10 @@ def open_session(name: str, settings: Mapping[str, str], jars: list[Path]) -> Sp
     if is_local:
         # A local worker must be this very Python, or it will not find what is installed here.
         session.sparkContext.pythonExec = sys.executable
+    else:
+        with tempfile.TemporaryDirectory(prefix="penstock-") as scratch:
+            # Spark copies it; what we depend on must be installed where the executors run.
+            session.sparkContext.addPyFile(str(package_zip(Path(scratch))))
     return session
 
 

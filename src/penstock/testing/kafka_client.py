@@ -14,6 +14,7 @@ from confluent_kafka import (
     OFFSET_BEGINNING,
     OFFSET_INVALID,
     Consumer,
+    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Message,
@@ -118,6 +119,12 @@ class KafkaClient:
         finally:
             consumer.close()
         return {partition: _known(ends) for partition, ends in found.items()}
+
+    def group_offsets(self, group: str, topic: str) -> dict[int, int]:
+        """The offsets that a consumer group holds for a topic; partitions without one left out."""
+        asked = ConsumerGroupTopicPartitions(group, self._places(topic))
+        found = self._admin.list_consumer_group_offsets([asked])[group].result(_TIMEOUT_S)
+        return {p.partition: p.offset for p in found.topic_partitions if p.offset >= 0}
 
     def produce(
         self, topic: str, partition: int, records: Iterable[Record | bytes], **config: str | int

@@ -1,0 +1,128 @@
+"""How far one feed is, from its journal and the last sign of life of its owner."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from penstock.journal.lease import STALE_S, Beat
+from penstock.journal.state import JournalState, PartitionState
+from penstock.model.entries import Counts
+from penstock.model.value import Value
+
+
+class Ends(Value, frozen=True):
+    """Where Kafka's logs ended when somebody looked, by topic and partition."""
+
+    latest: dict[str, dict[int, int]]
+    as_of: str
+
+
+class PartitionSnapshot(Value, frozen=True):
+    """One partition: the next offset to read, where the log ended, and what lies between."""
+
+    topic: str
+    partition: int
+    watermark: int
+    latest: int | None
+    lag_records: int | None
+    lag_seconds: float | None
+
+
+class FeedSnapshot(Value, frozen=True, kw_only=True):
+    """One feed as a whole. What is not known is None, never a guess."""
+
+    feed: str
+    watermark: dict[str, dict[int, int]]
+    lag_records: int | None
+    lag_seconds: float | None
+    as_of: str | None
+    freshness_seconds: float | None
+    windows: int
+    last_window: str | None
+    last_window_at: str | None
+    last_window_records: int
+    counts: Counts
+    undone: int
+    parked: dict[str, str]
+    owner: str
+    owner_state: str
+    owner_seen_at: str | None
+    epoch: int
+    partitions: tuple[PartitionSnapshot, ...]
+
+
+def snapshot(
+    feed: str, state: JournalState, beat: Beat | None, ends: Ends | None, now_s: float
+) -> FeedSnapshot:
+    """Put it together. `ends` come from the owner's last look, or from Kafka itself."""
+    partitions = tuple(_partitions(state, ends, now_s))
+    lags = [each.lag_records for each in partitions if each.lag_records is not None]
+    ages = [each.lag_seconds for each in partitions if each.lag_seconds is not None]
+    newest_ms = max((p.last_timestamp_ms for _, _, p in _known(state)), default=-1)
+    return FeedSnapshot(
+        feed=feed,
+        watermark=_watermarks(state),
+        lag_records=sum(lags) if lags else None,
+        lag_seconds=max(ages) if ages else None,
+        as_of=ends.as_of if ends is not None else None,
+        freshness_seconds=_age_s(newest_ms, now_s),
+        windows=state.windows,
+        last_window=state.last_window or None,
+        last_window_at=state.last_window_at or None,
+        last_window_records=state.last_counts.read,
+        counts=state.counts,
+        undone=len(state.undone),
+        parked=dict(state.parked),
+        owner=state.owner,
+        owner_state=_owner_state(beat, now_s),
+        owner_seen_at=beat.at if beat is not None else None,
+        epoch=state.epoch,
+        partitions=partitions,
+    )
+
+
+def ends_of(beat: Beat | None) -> Ends | None:
+    """What the owner saw of Kafka when it last looked."""
+    if beat is None or not beat.note.latest:
+        return None
+    return Ends(beat.note.latest, beat.note.looked_at)
+
+
+def _known(state: JournalState) -> Iterator[tuple[str, int, PartitionState]]:
+    for topic, topic_id in sorted(state.topics.items()):
+        for partition, known in sorted(state.partitions.get(topic_id, {}).items()):
+            yield topic, partition, known
+
+
+def _watermarks(state: JournalState) -> dict[str, dict[int, int]]:
+    found: dict[str, dict[int, int]] = {}
+    for topic, partition, known in _known(state):
+        found.setdefault(topic, {})[partition] = known.watermark
+    return found
+
+
+def _partitions(
+    state: JournalState, ends: Ends | None, now_s: float
+) -> Iterator[PartitionSnapshot]:
+    for topic, partition, known in _known(state):
+        latest = ends.latest.get(topic, {}).get(partition) if ends is not None else None
+        lag = None if latest is None else max(latest - known.watermark, 0)
+        # What waits is younger than the last record delivered: this is the most it can be.
+        age = None if lag is None else (_age_s(known.last_timestamp_ms, now_s) if lag else 0.0)
+        yield PartitionSnapshot(topic, partition, known.watermark, latest, lag, age)
+
+
+def _age_s(timestamp_ms: int, now_s: float) -> float | None:
+    return None if timestamp_ms < 0 else round(max(now_s - timestamp_ms / 1000, 0.0), 1)
+
+
+def _owner_state(beat: Beat | None, now_s: float) -> str:
+    """In one word; by the wall clock, which is good enough to look at and decides nothing."""
+    if beat is None:
+        return "never ran"
+    if beat.released:
+        return "stopped"
+    try:
+        age_s = now_s - datetime.fromisoformat(beat.at).timestamp()
+    except ValueError:
+        return "unknown"
+    return "running" if age_s < STALE_S else "silent"

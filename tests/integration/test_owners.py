@@ -1,0 +1,254 @@
+"""Several owners of one feed on real parts: who waits, who takes over, who is refused."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.testing.broker import EmbeddedKafka
+from penstock.testing.kafka_client import KafkaClient
+from tests.integration.crashing import a_feed
+from tests.integration.lakes import an_event, deep_fold, positions_in, run_once
+
+pytestmark = pytest.mark.xdist_group("kafka")
+
+REPOSITORY = Path(__file__).parents[2]
+CONFIG = """
+version: 1
+lake: ./lake
+kafka: {{bootstrap.servers: "{bootstrap}"}}
+spark:
+  spark.master: "local[2]"
+  spark.driver.extraJavaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+feeds:
+  events:
+    topics: [{topic}]
+    route: {{by: "field:type"}}
+    time: {{field: event_time, unit: ms}}
+    window: {{every: 500ms}}
+"""
+
+
+def wait_for(what: Callable[[], bool], why: str, within_s: float = 120.0) -> None:
+    """Until something is so."""
+    deadline = time.monotonic() + within_s
+    while not what():
+        assert time.monotonic() < deadline, f"waited {within_s:.0f} s for {why}"
+        time.sleep(0.1)
+
+
+class Instance:
+    """A `penstock run` of its own, with what it says."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.log = directory / f"{name}.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "penstock", "run"],
+                cwd=directory,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def events(self) -> list[str]:
+        """The names of what happened so far."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return [json.loads(line)["event"] for line in lines if line.startswith('{"at"')]
+
+    def wait_for(self, event: str) -> None:
+        wait_for(lambda: event in self.events(), f"{event} in {self.log.read_text()[-2000:]}")
+
+    def signal(self, number: int) -> None:
+        """To the whole group: Python, JVM and workers."""
+        os.killpg(self.process.pid, number)
+
+    def end(self) -> int:
+        return self.process.wait(60)
+
+
+@contextmanager
+def instances(directory: Path, bootstrap: str, topic: str) -> Iterator[Callable[[str], Instance]]:
+    """A way to start instances on one configuration; whatever lives at the end is killed."""
+    (directory / "penstock.yaml").write_text(CONFIG.format(bootstrap=bootstrap, topic=topic))
+    started: list[Instance] = []
+
+    def start(name: str) -> Instance:
+        started.append(Instance(directory, name))
+        return started[-1]
+
+    try:
+        yield start
+    finally:
+        for each in started:
+            if each.process.poll() is None:
+                each.signal(signal.SIGKILL)
+                each.process.wait(30)
+
+
+def check_exact(lake: Path, client: KafkaClient, topic: str) -> None:
+    """Every offset of the independent consumer once, in the data or in the quarantine."""
+    fold = deep_fold(lake)
+    data, refused = positions_in(lake, fold)
+    wanted = {(r.partition, r.offset): r.value for r in client.read_all(topic)}
+    broken = {place for place, value in wanted.items() if value and not value.endswith(b"}")}
+    assert data == Counter(set(wanted) - broken)
+    assert refused == Counter(broken)
+    visible = {path.relative_to(lake).as_posix() for path in lake.rglob("*.parquet")}
+    assert fold.inventory is not None
+    assert visible == set(fold.inventory.files)
+
+
+def watermark(lake: Path) -> int:
+    state = deep_fold(lake).state
+    return sum(state.watermarks().values())
+
+
+def test_s19_s20_two_start_together_one_waits_and_follows_and_the_paused_one_is_refused(
+    kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    """Z2, T3: two at once; the owner is stopped beyond its lease; the other takes over; the first
+    one is let go on; a third follows a killed one at once; SIGTERM ends in good order."""
+    client.create_topic("owners", partitions=2)
+    lake = tmp_path / "lake"
+
+    def produce_more(count: int) -> None:
+        for partition in (0, 1):
+            client.produce("owners", partition, [an_event(n) for n in range(count)])
+
+    produce_more(100)
+    with instances(tmp_path, kafka.bootstrap, "owners") as start:
+        first, second = start("one"), start("two")
+        wait_for(lambda: "claimed" in first.events() + second.events(), "a claim")
+        wait_for(lambda: "waiting" in first.events() + second.events(), "somebody who waits")
+        owner, follower = (first, second) if "claimed" in first.events() else (second, first)
+        assert "claimed" not in follower.events()
+        owner.wait_for("window")
+        owner.signal(signal.SIGSTOP)
+        produce_more(50)
+        follower.wait_for("claimed")
+        wait_for(lambda: lake.exists() and watermark(lake) == 300, "the rest")
+        owner.signal(signal.SIGCONT)
+        assert owner.end() == 75
+        assert "FENCED" in owner.log.read_text()
+        third = start("three")
+        third.wait_for("waiting")
+        killed_at = time.monotonic()
+        follower.signal(signal.SIGKILL)
+        third.wait_for("claimed")
+        assert time.monotonic() - killed_at < 10  # dead on this host: no need to wait for silence
+        produce_more(30)
+        wait_for(lambda: watermark(lake) == 360, "the end")
+        os.kill(third.process.pid, signal.SIGTERM)
+        assert third.end() == 0
+    check_exact(lake, client, "owners")
+
+
+@pytest.fixture(scope="module")
+def paused_topic(client: KafkaClient) -> str:
+    client.create_topic("pauses", partitions=2)
+    for partition in (0, 1):
+        client.produce("pauses", partition, [an_event(n) for n in range(300)])
+    return "pauses"
+
+
+@pytest.mark.parametrize(("point", "code"), [("Z1", 75), ("Z3", 75)])
+def test_e1_an_owner_paused_at_the_worst_moment_changes_nothing_when_it_goes_on(
+    point: str,
+    code: int,
+    paused_topic: str,
+    spark: SparkSession,
+    kafka: EmbeddedKafka,
+    client: KafkaClient,
+    tmp_path: Path,
+) -> None:
+    """Z1: before its decision. Z3: between two files that it makes visible."""
+    lake = tmp_path / "lake"
+    words = [str(lake), kafka.bootstrap, paused_topic, point]
+    zombie = subprocess.Popen(
+        [sys.executable, "-m", "tests.integration.crashing", *words],
+        cwd=REPOSITORY,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        wait_for(lambda: is_stopped(zombie.pid), "the pause")
+        feed = a_feed(paused_topic, max_records=250)
+        assert run_once(spark, kafka, lake, feed)[0] == 0
+        check_exact(lake, client, paused_topic)
+        before = {path: path.stat().st_ino for path in lake.rglob("*.parquet")}
+        os.killpg(zombie.pid, signal.SIGCONT)
+        assert zombie.wait(60) == code
+    finally:
+        if zombie.poll() is None:
+            os.killpg(zombie.pid, signal.SIGKILL)
+        zombie.communicate()
+    check_exact(lake, client, paused_topic)
+    assert {path: path.stat().st_ino for path in lake.rglob("*.parquet")} == before
+
+
+def is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def test_e1_a_python_worker_that_is_killed_costs_a_task_and_nothing_else(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    """E1, E3: a task is tried again; only the attempt that reported is delivered."""
+    client.create_topic("workers", partitions=2)
+    for partition in (0, 1):
+        client.produce("workers", partition, [an_event(n) for n in range(15_000)])
+    lake = tmp_path / "lake"
+    feed = a_feed("workers", max_records=1_000_000)
+    killed: list[int] = []
+    hunter = threading.Thread(target=kill_a_worker, args=(lake, killed), daemon=True)
+    hunter.start()
+    code, told = run_once(spark, kafka, lake, feed)
+    hunter.join(10)
+    assert killed, "no worker was at work while files were staged"
+    assert code == 0, told
+    check_exact(lake, client, "workers")
+
+
+def kill_a_worker(lake: Path, killed: list[int]) -> None:
+    """Kill one Python worker of this process's Spark as soon as anything is staged."""
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline:
+        if lake.exists() and any(lake.rglob("*.staged")):
+            for pid in workers_of(os.getpid()):
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+                return
+        time.sleep(0.001)
+
+
+def workers_of(pid: int) -> list[int]:
+    """The processes that Spark's daemon has forked to run our function."""
+    parents: dict[int, tuple[int, str]] = {}
+    for entry in Path("/proc").iterdir():
+        if re.fullmatch(r"\d+", entry.name):
+            try:
+                stat = (entry / "stat").read_text()
+                command = (entry / "cmdline").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = (int(stat.rpartition(")")[2].split()[1]), command)
+
+    def is_below(child: int) -> bool:
+        while child in parents and child != pid:
+            child = parents[child][0]
+        return child == pid
+
+    daemons = {p for p, (_, command) in parents.items() if "pyspark.daemon" in command}
+    return [p for p in daemons if parents[p][0] in daemons and is_below(p)]
