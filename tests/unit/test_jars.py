@@ -5,6 +5,7 @@ machine.
 """
 
 import hashlib
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli.main import main as penstock_main
 from penstock.config import places
 from penstock.engine.ivy import Coordinates, Progress, Report
 from penstock.engine.jar_errors import (
@@ -161,6 +163,29 @@ def test_the_command_lists_every_jar_with_its_state(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
     assert all(line.startswith("connector\tabsent\t") for line in lines)
+
+
+def test_penstock_jars_is_the_same_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["list", "--group", "connector", "--cache", str(tmp_path)]
+    assert main(words) == penstock_main(["jars", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4] == lines[4:]
+    assert penstock_main(["jars", *words, "--output", "json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert ["\t".join(row.values()) for row in rows] == lines[:4]
+    assert list(rows[0]) == ["group", "state", "jar", "sha256"]
+
+
+def test_penstock_jars_fetch_says_what_is_wrong_and_returns_its_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(NO_JAVA))
+    assert penstock_main(["jars", "fetch", "--cache", str(tmp_path)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "JAVA_MISSING" in told.err
 
 
 def test_help_shows_an_example() -> None:

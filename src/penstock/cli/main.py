@@ -5,7 +5,17 @@ import sys
 from collections.abc import Sequence
 
 from penstock import __version__
-from penstock.cli import check, files, init, offsets, run, status
+from penstock.cli import (
+    audit,
+    check,
+    files,
+    init,
+    jars,
+    offsets,
+    quarantine,
+    run,
+    status,
+)
 from penstock.errors import PenstockError
 
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
@@ -38,6 +48,6 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"penstock {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (init, check, run, status, files, offsets):
+    for module in (init, check, run, status, audit, files, quarantine, offsets, jars):
         module.add_to(commands)
     return top

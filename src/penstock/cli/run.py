@@ -12,7 +12,7 @@ from penstock.cli.common import chosen_feeds, configured, local_store, surroundi
 from penstock.cli.telling import Ticker, teller
 from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.places import jar_cache
-from penstock.config.secrets import Secret
+from penstock.config.secrets import Secret, has_reference
 from penstock.engine.feed import FeedTools
 from penstock.engine.gateway import kafka_java_options
 from penstock.engine.jars import CONNECTOR, jar_paths
@@ -54,8 +54,9 @@ def run(chosen: argparse.Namespace) -> int:
     feeds = chosen_feeds(spec, chosen.feeds)
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
     settings = revealed(reveal_spark(spec.spark, os.environ))
+    private = {key for key, value in spec.spark.items() if has_reference(value)}
     jars, java = connector_jars(spec), kafka_java_options(kafka)
-    session = StartingSession(lambda: open_session("run", settings, jars, java))
+    session = StartingSession(lambda: open_session("run", settings, jars, java, private))
     is_stopping = stop_on_signals(session.cancel_jobs)
     around = surroundings()
     how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)

@@ -21,7 +21,7 @@ class QuarantineTooFull(FeedHalted):
             f"are broken{f' ({why})' if why else ''}, more than max_ratio {max_ratio:g} allows.",
             "Nothing of the window is visible and the watermark stands. Look at what changed in "
             "the topic; fix the configuration and run again, or let this one window through with "
-            f"`penstock errors accept {feed}`.",
+            f"`penstock errors accept {feed} --reason TEXT`.",
         )
         self.quarantined = counts.quarantined
         self.read = counts.read
@@ -55,3 +55,18 @@ class DatasetsParked(FeedHalted):
             "delivered. Mend the cause and run again: parked datasets are tried first.",
         )
         self.parked = dict(parked)
+
+
+class PartitionsUnread(PenstockError):
+    """All that could be read is delivered, and some partitions had nobody to answer for them."""
+
+    code = "PARTITIONS_UNREAD"
+
+    def __init__(self, feed: str, unread: Mapping[tuple[str, int], str]) -> None:
+        places = ", ".join(f"{topic}/{partition}" for topic, partition in sorted(unread))
+        super().__init__(
+            f"Feed {feed!r} could not read {places}: {next(iter(unread.values()))}.",
+            "Their watermarks stand, and everything else is delivered. Run again when they have "
+            "a leader.",
+        )
+        self.unread = dict(unread)

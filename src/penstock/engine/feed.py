@@ -16,6 +16,7 @@ from penstock.engine.process import is_dead, this_process
 from penstock.engine.schemas import SchemaShelf
 from penstock.engine.up_to import UpTo
 from penstock.errors import GapFound
+from penstock.journal.accepted import is_accepted
 from penstock.journal.journal import Journal
 from penstock.journal.lake import lake_identity
 from penstock.journal.layout import Layout
@@ -119,6 +120,10 @@ class RunningFeed:
         }
         self._kafka.admin.commit_group(f"penstock-{self.name}", offsets)
 
+    def unread_partitions(self) -> dict[tuple[str, int], str]:
+        """Partitions that Kafka could not speak about at the last look, and why."""
+        return dict(self._kafka.admin.skipped)
+
     def lag_records(self) -> int:
         """How many offsets lie between what is delivered and what Kafka last had."""
         seen = self._kafka.seen
@@ -149,6 +154,7 @@ class RunningFeed:
             owner_spec(self.feed, lambda: self._kafka.admin),
             owner=self._name,
             is_due=self._pace.is_due,
+            judge=self._judge,
             watch=self._moved,
         )
         return Owner(self._journal, source, self._tools.around, spec)
@@ -181,6 +187,14 @@ class RunningFeed:
             window=self._window,
         )
 
+    def _judge(self, counts: Counts, reasons: Mapping[str, int]) -> None:
+        """Too many broken records stop the window, unless a person has let this one through."""
+        try:
+            judge(self.feed, counts, reasons)
+        except QuarantineTooFull:
+            if not is_accepted(self._journal, self.state):
+                raise
+
     def _accept(self, gap: GapFound) -> None:
         """The configuration gives the word that a person would give, and the journal keeps it."""
         topic_id = self.owner.fold.state.topics[gap.topic]
@@ -197,7 +211,6 @@ def owner_spec(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> OwnerSpec:
         first_offset=first_offset(feed, admin),
         generation=feed.generation,
         wants=lambda topic: wants(feed, topic),
-        judge=judge(feed),
     )
 
 
@@ -222,14 +235,10 @@ def first_offset(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> FirstOffset
     return from_earliest
 
 
-def judge(feed: FeedSpec) -> Callable[[Counts, Mapping[str, int]], None]:
+def judge(feed: FeedSpec, counts: Counts, reasons: Mapping[str, int]) -> None:
     """Stop a window with too many broken records before anything of it is decided."""
-
-    def check(counts: Counts, reasons: Mapping[str, int]) -> None:
-        limit = feed.quarantine
-        if counts.read < limit.min_records:
-            return
-        if counts.quarantined > limit.max_ratio * counts.read:
-            raise QuarantineTooFull(feed.name, counts, limit.max_ratio, reasons)
-
-    return check
+    limit = feed.quarantine
+    if counts.read < limit.min_records:
+        return
+    if counts.quarantined > limit.max_ratio * counts.read:
+        raise QuarantineTooFull(feed.name, counts, limit.max_ratio, reasons)

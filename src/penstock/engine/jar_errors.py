@@ -61,7 +61,7 @@ class JarsMissing(SetupIncomplete):
     def __init__(self, names: Sequence[str], cache: Path) -> None:
         super().__init__(
             f"{len(names)} pinned jars are not in {str(cache)!r}: {_some(names)}.",
-            "Fetch them once with `python -m penstock.engine.jars fetch`; "
+            "Fetch them once with `penstock jars fetch`; "
             "without a network, copy that directory from a machine that has them.",
         )
         self.names = tuple(names)
@@ -78,7 +78,7 @@ class JarsUnreachable(SetupIncomplete):
             f"{len(names)} pinned jars could not be fetched ({_some(names)}): {why}.",
             "Nothing was put into the cache. "
             "Check the network, or name your mirror in an Ivy settings file: "
-            "`python -m penstock.engine.jars fetch --settings FILE`.",
+            "`penstock jars fetch --settings FILE`.",
         )
         self.names = tuple(names)
 

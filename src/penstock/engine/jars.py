@@ -1,13 +1,13 @@
 """The pinned jars: what they are, where they lie, and how they get there.
 
 `jars.lock` beside this package names every jar with its SHA-256. A jar is used only from the cache
-and only after its bytes were compared with the lock. The command line of it:
-
-    python -m penstock.engine.jars list|fetch
+and only after its bytes were compared with the lock. On the command line this is `penstock jars`;
+the set-up calls `python -m penstock.engine.jars`, which loads less and is the same.
 """
 
 import argparse
 import hashlib
+import json
 import re
 import sys
 import tempfile
@@ -32,13 +32,9 @@ _LINE = re.compile(
     re.ASCII,
 )
 
-EXAMPLE = """\
-example:
-  python -m penstock.engine.jars fetch --group connector --settings ivysettings.xml
-
-The settings file is Ivy's own, for a mirror or a closed network. Jars that are in the cache are not
-fetched again; without a network, copy the cache directory. Exit codes: 0 fine, 2 no Java, no way to
-the jars, or a jar that is not the pinned one.
+FETCH_DESCRIPTION = """\
+Fetch the pinned jars that are not in the cache yet. The settings file is Ivy's own, for a mirror or
+a closed network. Without a network, copy the cache directory from a machine that has them.
 """
 
 
@@ -120,19 +116,43 @@ def fetch(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """List or fetch; print data to stdout, progress and errors to stderr."""
-    lock = read_lock()
-    asked = _parser(sorted(lock)).parse_args(arguments)
-    groups = asked.group or sorted(lock)
-    cache = asked.cache or places.jar_cache()
+    parser = argparse.ArgumentParser("python -m penstock.engine.jars")
+    add_acts(parser, parser.prog)
+    asked = parser.parse_args(arguments)
     try:
-        if asked.act == "list":
-            _print_list(groups, cache, lock)
-        else:
-            _fetch_and_tell(groups, cache, asked.settings)
+        code: int = asked.command(asked)
     except PenstockError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    return 0
+    return code
+
+
+def add_acts(parser: argparse.ArgumentParser, name: str) -> None:
+    """The words `list` and `fetch`, each with its `command`; `name` stands in their examples."""
+    parser.description = "List the pinned jars, or fetch those that are not in the cache yet."
+    parser.epilog = f"example: {name} fetch --group connector --settings ivysettings.xml"
+    acts = parser.add_subparsers(title="acts", required=True, metavar="ACT")
+    listing = acts.add_parser(
+        "list",
+        help="list the pinned jars, and whether they are in the cache",
+        description="One line per jar: group, cached or absent, coordinates, SHA-256.",
+        epilog=f"example: {name} list --output json",
+    )
+    fetching = acts.add_parser(
+        "fetch",
+        help="fetch what is not in the cache yet",
+        description=FETCH_DESCRIPTION,
+        epilog=f"example: {name} fetch --settings ivysettings.xml",
+    )
+    for act in (listing, fetching):
+        act.add_argument(
+            "--group", action="append", choices=sorted(read_lock()), help="only this group"
+        )
+        act.add_argument("--cache", type=Path, metavar="DIR", help="another place for the jars")
+    listing.add_argument("--output", choices=("text", "json"), default="text", help="how to print")
+    fetching.add_argument("--settings", type=Path, metavar="FILE", help="an Ivy settings file")
+    listing.set_defaults(command=_run_list)
+    fetching.set_defaults(command=_run_fetch)
 
 
 class Teller:
@@ -158,13 +178,26 @@ class Teller:
             self._out.flush()
 
 
-def _fetch_and_tell(groups: Sequence[str], cache: Path, settings: Path | None) -> None:
+def _run_list(asked: argparse.Namespace) -> int:
+    lock, cache = read_lock(), asked.cache or places.jar_cache()
+    for group in asked.group or sorted(lock):
+        for jar in lock[group]:
+            state = "cached" if _is_good(jar, cache) else "absent"
+            facts = (group, state, str(jar.coordinates), jar.sha256)
+            named = dict(zip(("group", "state", "jar", "sha256"), facts, strict=True))
+            line = json.dumps(named) if asked.output == "json" else "\t".join(facts)
+            sys.stdout.write(f"{line}\n")
+    return 0
+
+
+def _run_fetch(asked: argparse.Namespace) -> int:
+    groups, cache = asked.group or sorted(read_lock()), asked.cache or places.jar_cache()
     teller = Teller(sys.stderr)
     try:
         brought = fetch(
             groups,
             cache,
-            settings,
+            asked.settings,
             java_home=places.java_home(),
             java_options=places.java_network_options(),
             report=teller,
@@ -172,6 +205,7 @@ def _fetch_and_tell(groups: Sequence[str], cache: Path, settings: Path | None) -
     finally:
         teller.close()
     sys.stdout.write(f"{len(brought)} jars fetched into {cache}\n")
+    return 0
 
 
 def _pinned(found: re.Match[str]) -> PinnedJar:
@@ -213,27 +247,6 @@ def _verify(jar: PinnedJar, path: Path, place: str) -> None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _print_list(groups: Sequence[str], cache: Path, lock: Lock) -> None:
-    for group in groups:
-        for jar in lock[group]:
-            state = "cached" if _is_good(jar, cache) else "absent"
-            sys.stdout.write(f"{group}\t{state}\t{jar.coordinates}\t{jar.sha256}\n")
-
-
-def _parser(groups: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m penstock.engine.jars",
-        description="List the pinned jars, or fetch those that are not in the cache yet.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("act", choices=("list", "fetch"))
-    parser.add_argument("--group", action="append", choices=groups, help="only this group")
-    parser.add_argument("--settings", type=Path, metavar="FILE", help="an Ivy settings file")
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="another place for the jars")
-    return parser
 
 
 if __name__ == "__main__":

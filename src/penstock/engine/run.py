@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from penstock.engine.errors import DatasetsParked, LeaseHeld
+from penstock.engine.errors import DatasetsParked, LeaseHeld, PartitionsUnread
 from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.engine.heart import Beating, Heart
 from penstock.engine.telling import Event, Fact, Tell
@@ -150,7 +150,13 @@ class Runner:
         return trouble is not None and self.tools.around.tick() < trouble.next_try
 
     def _end(self, feed: RunningFeed) -> None:
-        """All of it is delivered, but for what is parked."""
+        """All of it is delivered, but for what is parked or could not be read."""
+        unread = feed.unread_partitions()
+        if unread:
+            places = ", ".join(f"{topic}/{partition}" for topic, partition in sorted(unread))
+            self._failed(
+                feed.name, PartitionsUnread(feed.name, places, next(iter(unread.values())))
+            )
         if feed.state.parked:
             self._failed(feed.name, DatasetsParked(feed.name, feed.state.parked))
         self._running.remove(feed)

@@ -6,9 +6,11 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from penstock.engine.gateway import with_java_options
@@ -25,11 +27,16 @@ JVM_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions
 
 
 def open_session(
-    name: str, settings: Mapping[str, str], jars: list[Path], java_options: Sequence[str] = ()
+    name: str,
+    settings: Mapping[str, str],
+    jars: list[Path],
+    java_options: Sequence[str] = (),
+    private: Set[str] = frozenset(),
 ) -> SparkSession:
     """Start Spark, or join the session that is there. The user's settings win over ours.
 
-    `java_options` are added to those of the user, for the driver and for the tasks.
+    `java_options` are added to those of the user, for the driver and for the tasks. The settings
+    named in `private` never stand on the JVM's command line, where every user could read them.
     """
     builder = SparkSession.builder.appName(f"penstock {name}")
     ours = {
@@ -53,6 +60,7 @@ def open_session(
     }
     chosen = {**ours, **settings, **added}
     chosen["spark.master"] = with_tries(chosen["spark.master"])
+    launch_jvm({key: value for key, value in chosen.items() if key not in private})
     for key, value in chosen.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
@@ -66,6 +74,13 @@ def open_session(
         atexit.register(shutil.rmtree, scratch, ignore_errors=True)
         session.sparkContext.addPyFile(str(package_zip(Path(scratch))))
     return session
+
+
+def launch_jvm(settings: Mapping[str, str]) -> None:
+    """Start the JVM that the session will run in, with these settings on its command line."""
+    if SparkContext._gateway is None:
+        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        SparkContext._ensure_initialized(gateway=launch_gateway(conf))  # type: ignore[no-untyped-call]
 
 
 def with_tries(master: str) -> str:

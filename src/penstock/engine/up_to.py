@@ -15,29 +15,23 @@ class UpTo:
 
     def __init__(self, inner: Source) -> None:
         self._inner = inner
-        self._ends: dict[tuple[str, int], int] | None = None
+        self._ends: dict[tuple[str, int], int] = {}
 
     def look(self) -> Available:
-        """What there is now, without what came since the first look."""
+        """What there is now, without what came since a partition was first seen.
+
+        One that had no leader at the first look is still delivered as far as it reaches then.
+        """
         now = self._inner.look()
-        if self._ends is None:
-            self._ends = {
-                (topic.topic_id, partition): offsets.latest
-                for topic in now.topics
-                for partition, offsets in topic.partitions.items()
-            }
-        return Available(
-            now.cluster_id, tuple(self._cut(topic, self._ends) for topic in now.topics)
-        )
+        return Available(now.cluster_id, tuple(self._cut(topic) for topic in now.topics))
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """As the inner source."""
         return self._inner.stage(order)
 
-    def _cut(self, topic: TopicOffsets, ends: dict[tuple[str, int], int]) -> TopicOffsets:
-        kept = {
-            partition: PartitionOffsets(offsets.earliest, min(offsets.latest, end))
-            for partition, offsets in topic.partitions.items()
-            if (end := ends.get((topic.topic_id, partition))) is not None
-        }
+    def _cut(self, topic: TopicOffsets) -> TopicOffsets:
+        kept = {}
+        for partition, offsets in topic.partitions.items():
+            end = self._ends.setdefault((topic.topic_id, partition), offsets.latest)
+            kept[partition] = PartitionOffsets(offsets.earliest, min(offsets.latest, end))
         return TopicOffsets(topic.topic, topic.topic_id, kept)

@@ -50,6 +50,11 @@ class Layout(Value, frozen=True):
         return self._home("schemas")
 
     @property
+    def accepted(self) -> str:
+        """The directory of windows that a person let through, by how many came before."""
+        return self._home("accepted")
+
+    @property
     def staging(self) -> str:
         """The prefix under which tasks write invisibly."""
         return self._home("staging")

@@ -1,0 +1,79 @@
+"""Whether a window's own sums add up: read = written + quarantined + filtered, by evidence. Pure.
+
+The owner proved this before it decided. An audit does it again, from the entry alone.
+"""
+
+from collections.abc import Iterator
+
+from penstock.audit.receipt import Difference
+from penstock.model.entries import Counts, Window
+from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.manifest import QUARANTINE, Content, ManifestFile
+from penstock.model.ranges import OffsetRange, TopicPartition
+
+
+def window_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:
+    """What does not add up in one window's entry."""
+    evidence = {seen.range: seen for seen in content.evidence}
+    if len(evidence) != len(content.evidence) or set(evidence) != set(window.ranges):
+        words = f"window {window.window} has no evidence for its ranges, or for others"
+        yield Difference("counts", words, ranges=window.ranges, entry=number)
+    by_place = _by_place(content.files)
+    for seen in content.evidence:
+        yield from _range_differences(number, seen, by_place.get(seen.range.place, []))
+    yield from _sum_differences(number, window, content)
+
+
+def _by_place(files: tuple[ManifestFile, ...]) -> dict[TopicPartition, list[ManifestFile]]:
+    """The files of each partition; a window's file is of one range."""
+    found: dict[TopicPartition, list[ManifestFile]] = {}
+    for file in files:
+        for place in {part.place for part in file.ranges}:
+            found.setdefault(place, []).append(file)
+    return found
+
+
+def _range_differences(
+    number: int, seen: RangeEvidence, files: list[ManifestFile]
+) -> Iterator[Difference]:
+    here = [file for file in files if any(_lies_in(part, seen.range) for part in file.ranges)]
+    written = Evidence.total(file.evidence for file in here if file.dataset != QUARANTINE)
+    refused = Evidence.total(file.evidence for file in here if file.dataset == QUARANTINE)
+    if len(seen.offsets) != seen.read.count or not seen.offsets.within(seen.range):
+        words = f"{seen.range} gave {seen.read.count} records at the offsets {seen.offsets}"
+        yield Difference("counts", words, ranges=(seen.range,), entry=number)
+    if refused != seen.quarantined or written + refused + seen.filtered != seen.read:
+        words = (
+            f"{seen.range}: read {seen.read.count}, written {written.count}, quarantined "
+            f"{refused.count}, filtered {seen.filtered.count}, or not the same ones"
+        )
+        yield Difference("counts", words, ranges=(seen.range,), entry=number)
+
+
+def _sum_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:
+    """The window's totals, its files, and the records it names for the quarantine."""
+    read = sum(seen.read.count for seen in content.evidence)
+    quarantined = sum(seen.quarantined.count for seen in content.evidence)
+    filtered = sum(seen.filtered.count for seen in content.evidence)
+    counted = (read, read - quarantined - filtered, quarantined, filtered)
+    if counted != fates_of(window.counts):
+        said = f"window {window.window} says (read, written, quarantined, filtered)"
+        words = f"{said} are {fates_of(window.counts)}, and its evidence says {counted}"
+        yield Difference("counts", words, ranges=window.ranges, entry=number)
+    rows = sum(file.evidence.count for file in content.files)
+    if rows != read - filtered:
+        words = f"window {window.window} has {rows} rows for {read - filtered} records"
+        yield Difference("counts", words, ranges=window.ranges, entry=number)
+    named = sum(len(records.offsets) for records in content.quarantined)
+    if named != quarantined:
+        words = f"window {window.window} names {named} of {quarantined} quarantined records"
+        yield Difference("counts", words, ranges=window.ranges, entry=number)
+
+
+def fates_of(counts: Counts) -> tuple[int, int, int, int]:
+    """The counts that evidence can prove; how many bytes were read is not among them."""
+    return counts.read, counts.written, counts.quarantined, counts.filtered
+
+
+def _lies_in(part: OffsetRange, covered: OffsetRange) -> bool:
+    return part.place == covered.place and covered.start <= part.start and part.end <= covered.end

@@ -1,0 +1,132 @@
+"""The fates of one partition's offsets, entry by entry: nothing skipped, nothing twice."""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from penstock.audit.receipt import Difference, GivenUp, PartitionReceipt
+from penstock.model.entries import Gap, PartitionStart, Seek
+from penstock.model.evidence import RangeEvidence
+from penstock.model.ranges import OffsetRange
+
+
+@dataclass(slots=True)
+class Coverage:
+    """What the entries so far say about one partition of one life of a topic.
+
+    `skipped` are the offsets that a gap or a seek passed over; `floor` is where the last window
+    ended. The journal's rules watch over all of this as well; an audit does not take their word.
+    """
+
+    topic: str
+    topic_id: str
+    partition: int
+    start: int
+    end: int
+    floor: int | None = None
+    read: int = 0
+    written: int = 0
+    quarantined: int = 0
+    filtered: int = 0
+    empty: int = 0
+    dropped: int = 0
+    skipped: list[GivenUp] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, start: PartitionStart) -> "Coverage":
+        """A partition at its first offset."""
+        return cls(start.topic, start.topic_id, start.partition, start.offset, start.offset)
+
+    def cover(self, number: int, covered: OffsetRange) -> list[Difference]:
+        """A window has read this range."""
+        found = self._joint(number, covered)
+        self.end = self.floor = covered.end
+        return found
+
+    def count(self, seen: RangeEvidence) -> None:
+        """What a window found in its range."""
+        self.read += seen.read.count
+        self.written += seen.written
+        self.quarantined += seen.quarantined.count
+        self.filtered += seen.filtered.count
+        self.empty += len(seen.range) - seen.read.count
+
+    def give_up(self, number: int, gap: Gap) -> list[Difference]:
+        """Kafka no longer held this range, and a person accepted it."""
+        found = self._joint(number, gap.range)
+        lost = gap.range
+        self.skipped.append(GivenUp("gap", number, lost, len(lost), gap.author, gap.reason))
+        self.end = lost.end
+        return found
+
+    def seek(self, number: int, seek: Seek) -> list[Difference]:
+        """A person moved the next offset: forward it skips, back it takes skips away again."""
+        found = self._joint(number, self._range(seek.from_offset, seek.from_offset))
+        if seek.to_offset > self.end:
+            skipped = self._range(self.end, seek.to_offset)
+            author, reason = seek.author, seek.reason
+            self.skipped.append(GivenUp("seek", number, skipped, len(skipped), author, reason))
+        else:
+            found += self._go_back(number, seek.to_offset)
+        self.end = seek.to_offset
+        return found
+
+    def receipt(self) -> PartitionReceipt:
+        """The fates of all offsets up to the watermark."""
+        return PartitionReceipt(
+            topic=self.topic,
+            topic_id=self.topic_id,
+            partition=self.partition,
+            start=self.start,
+            watermark=self.end,
+            read=self.read,
+            written=self.written,
+            quarantined=self.quarantined,
+            filtered=self.filtered,
+            empty=self.empty,
+            given_up=self.dropped + sum(each.offsets for each in self.skipped),
+        )
+
+    def imbalance(self) -> list[Difference]:
+        """Every offset has exactly one fate, so the fates add up to the offsets."""
+        sums = self.receipt()
+        fates = sums.written + sums.quarantined + sums.filtered + sums.empty + sums.given_up
+        whole = self.end - self.start
+        if fates == whole:
+            return []
+        found = f"{whole} offsets have {fates} fates"
+        return [Difference("counts", found, ranges=(self.whole(),))]
+
+    def whole(self) -> OffsetRange:
+        """All offsets that have a fate."""
+        return self._range(self.start, self.end)
+
+    def _joint(self, number: int, covered: OffsetRange) -> list[Difference]:
+        if covered.start == self.end:
+            return []
+        low, high = sorted((covered.start, self.end))
+        between = self._range(low, high)
+        words = f"{between} is covered {'by no entry' if covered.start == high else 'twice'}"
+        return [Difference("offsets", words, ranges=(between,), entry=number)]
+
+    def _go_back(self, number: int, to_offset: int) -> list[Difference]:
+        self.skipped = [
+            _cut(each, to_offset) for each in self.skipped if each.range.start < to_offset
+        ]
+        self.start = min(self.start, to_offset)
+        if self.floor is None or to_offset >= self.floor:
+            return []
+        again = self._range(to_offset, self.floor)
+        words = f"{again} was delivered, and a seek goes back over it"
+        return [Difference("offsets", words, ranges=(again,), entry=number)]
+
+    def _range(self, start: int, end: int) -> OffsetRange:
+        return OffsetRange(self.topic, self.topic_id, self.partition, start, end)
+
+
+def _cut(given_up: GivenUp, end: int) -> GivenUp:
+    """What is left of a skip after a seek back to `end`."""
+    if given_up.range.end <= end:
+        return given_up
+    left = given_up.range.with_bounds(given_up.range.start, end)
+    return msgspec.structs.replace(given_up, range=left, offsets=len(left))

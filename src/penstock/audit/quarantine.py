@@ -1,0 +1,173 @@
+"""The quarantine as it stands: live records with their raw bytes, one by one and in groups."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.audit.errors import QuarantineUnreadable
+from penstock.audit.files import is_pending
+from penstock.audit.ledger import Ledger
+from penstock.journal.inventory import LiveFile
+from penstock.journal.state import JournalState
+from penstock.model.manifest import QUARANTINE
+from penstock.model.ranges import OffsetSet
+from penstock.model.value import Value
+from penstock.store.protocol import Store
+
+BATCH_ROWS = 10_000
+COLUMNS = {
+    "_topic", "_partition", "_offset", "_timestamp", "key", "value", "headers", "reason", "detail",
+    "fingerprint", "dataset", "owner",
+}  # fmt: skip
+
+
+class Position(Value, frozen=True, order=True):
+    """Where a record lies in Kafka; written `topic/partition/offset`."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+    @classmethod
+    def parse(cls, word: str) -> "Position | None":
+        """Read what `str` gives; None for anything else."""
+        topic, *numbers = word.rsplit("/", 2)
+        if not topic or len(numbers) != 2:
+            return None
+        if not all(number.isascii() and number.isdigit() for number in numbers):
+            return None
+        return cls(topic, int(numbers[0]), int(numbers[1]))
+
+
+class QuarantinedRecord(Value, frozen=True, kw_only=True):
+    """One broken record, whole. `time` is Kafka's; `dataset` is empty when none was found."""
+
+    position: Position
+    time: str
+    reason: str
+    detail: str
+    fingerprint: str
+    dataset: str
+    owner: str
+    key: bytes | None
+    value: bytes | None
+    headers: str | None
+
+
+class QuarantineGroup(Value, frozen=True):
+    """Records that are broken in the same way, with one of them as a sample."""
+
+    fingerprint: str
+    count: int
+    reason: str
+    datasets: tuple[str, ...]
+    first: Position
+    last: Position
+    sample: bytes | None
+
+    @classmethod
+    def of(cls, record: QuarantinedRecord) -> "QuarantineGroup":
+        """A group of one."""
+        at, datasets = record.position, (record.dataset,)
+        return cls(record.fingerprint, 1, record.reason, datasets, at, at, record.value)
+
+    def with_record(self, record: QuarantinedRecord) -> "QuarantineGroup":
+        """The group with one more record in it; the first one stays the sample."""
+        at = record.position
+        return QuarantineGroup(
+            self.fingerprint,
+            self.count + 1,
+            self.reason,
+            tuple(sorted({*self.datasets, record.dataset})),
+            min(self.first, at),
+            max(self.last, at),
+            record.value if at < self.first else self.sample,
+        )
+
+
+def groups(store: Store, state: JournalState, ledger: Ledger) -> list[QuarantineGroup]:
+    """The live records by fingerprint, the largest group first."""
+    found: dict[str, QuarantineGroup] = {}
+    for record in records(store, state, ledger):
+        known = found.get(record.fingerprint)
+        found[record.fingerprint] = (
+            QuarantineGroup.of(record) if known is None else known.with_record(record)
+        )
+    return sorted(found.values(), key=lambda group: (-group.count, group.first))
+
+
+def records(store: Store, state: JournalState, ledger: Ledger) -> Iterator[QuarantinedRecord]:
+    """Every live record, file by file; those that were replayed or dropped are left out."""
+    for final, file in sorted(ledger.files.items()):
+        if file.dataset != QUARANTINE or is_pending(state, file.number, QUARANTINE):
+            continue
+        live = _live_offsets(ledger, final)
+        for row in _rows(store, final, file):
+            place = (row["_topic"], row["_partition"], row["dataset"] or "")
+            if any(_holds(offsets, row["_offset"]) for offsets in live.get(place, ())):
+                yield _record(row)
+
+
+def waiting_records(state: JournalState, ledger: Ledger) -> int:
+    """How many quarantined records are decided and not yet visible."""
+    return sum(
+        file.evidence.count
+        for file in ledger.files.values()
+        if file.dataset == QUARANTINE and is_pending(state, file.number, QUARANTINE)
+    )
+
+
+def _live_offsets(ledger: Ledger, final: str) -> dict[tuple[str, int, str], list[OffsetSet]]:
+    """What is live of a file's records, by what its rows say of themselves.
+
+    A row carries its topic's name and not its id. The ranges of the file tell the id, so that the
+    offsets of a topic's earlier life are not taken for those of the present one.
+    """
+    ids = {part.topic_id for part in ledger.recorded[final].ranges}
+    live: dict[tuple[str, int, str], list[OffsetSet]] = {}
+    for (topic, topic_id, partition, dataset), offsets in ledger.records.items():
+        if offsets.runs and (not ids or topic_id in ids):
+            live.setdefault((topic, partition, dataset), []).append(offsets)
+    return live
+
+
+def _holds(offsets: OffsetSet, offset: int) -> bool:
+    index = bisect_right(offsets.runs, offset, key=lambda run: run[0]) - 1
+    return index >= 0 and offset < offsets.runs[index][1]
+
+
+def _rows(store: Store, final: str, file: LiveFile) -> Iterator[dict[str, Any]]:
+    raw = store.read(final)
+    if raw is None:
+        raise QuarantineUnreadable(final, f"it is gone, with {file.evidence.count} records")
+    try:
+        parquet = pq.ParquetFile(pa.BufferReader(raw))
+        absent = COLUMNS - set(parquet.schema_arrow.names)
+        if absent:
+            raise QuarantineUnreadable(final, f"it has no column {', '.join(sorted(absent))}")
+        for batch in parquet.iter_batches(BATCH_ROWS, columns=sorted(COLUMNS)):
+            yield from batch.to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise QuarantineUnreadable(final, str(error).splitlines()[0]) from error
+
+
+def _record(row: dict[str, Any]) -> QuarantinedRecord:
+    time = row["_timestamp"]
+    return QuarantinedRecord(
+        position=Position(row["_topic"], row["_partition"], row["_offset"]),
+        time="" if time is None else time.isoformat(),
+        reason=row["reason"],
+        detail=row["detail"] or "",
+        fingerprint=row["fingerprint"],
+        dataset=row["dataset"] or "",
+        owner=row["owner"] or "",
+        key=row["key"],
+        value=row["value"],
+        headers=row["headers"],
+    )

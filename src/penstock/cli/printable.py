@@ -1,0 +1,28 @@
+"""Text from elsewhere, made safe to print: it may come from whoever can write to a topic."""
+
+CUT = "..."
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that could drive a terminal, or hide what is there."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else _escaped(mark) for mark in text)
+
+
+def printable_bytes(data: bytes | None, most: int | None = None) -> str:
+    """Bytes as text where they are UTF-8, escaped where they are not; at most so many characters.
+
+    A null is not an empty value, and shows.
+    """
+    if data is None:
+        return "(null)"
+    head = data if most is None else data[: 4 * most]  # no character is longer than four bytes
+    text = printable(head.decode("utf-8", "backslashreplace"))
+    if most is None or (len(text) <= most and len(head) == len(data)):
+        return text
+    return text[: most - len(CUT)] + CUT
+
+
+def _escaped(mark: str) -> str:
+    return mark.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,270 @@
+"""`penstock errors`: the quarantine, by what is wrong with its records, and one by one."""
+
+import argparse
+import base64
+import getpass
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from penstock.audit.ledger import Ledger, open_ledger
+from penstock.audit.quarantine import (
+    Position,
+    QuarantinedRecord,
+    QuarantineGroup,
+    groups,
+    records,
+    waiting_records,
+)
+from penstock.cli.common import (
+    chosen_feeds,
+    configured,
+    print_rows,
+    reading_journal,
+    surroundings,
+    with_config,
+    with_output,
+)
+from penstock.cli.errors import UsageMistake
+from penstock.cli.printable import printable, printable_bytes
+from penstock.journal.accepted import accept_next
+from penstock.journal.journal import Journal
+from penstock.journal.state import JournalState
+
+SAMPLE_CHARACTERS = 60
+SHOWN_RECORDS = 20
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "errors",
+        help="look at the quarantine, and let a broken window through",
+        description="The records that could not be delivered, with their raw bytes and reasons.",
+        epilog="example: penstock errors list events",
+    )
+    acts = command.add_subparsers(title="acts", required=True, metavar="ACT")
+    _add_list(acts)
+    _add_show(acts)
+    _add_accept(acts)
+
+
+def _add_list(acts: Any) -> None:
+    act = acts.add_parser(
+        "list",
+        help="group the quarantined records by what is wrong with them",
+        description="One line per fingerprint: how many records, why, the first and the last of "
+        "them, and a sample of the raw bytes.",
+        epilog="example: penstock errors list events --output json",
+    )
+    act.add_argument("feed", metavar="FEED")
+    with_config(act)
+    with_output(act)
+    act.set_defaults(command=run_list)
+
+
+def _add_show(acts: Any) -> None:
+    act = acts.add_parser(
+        "show",
+        help="show quarantined records whole",
+        description="Show the records of one fingerprint, or one record by its position "
+        "topic/partition/offset. Bytes that are no printable UTF-8 are escaped; --output json "
+        "also has them exactly, in base64.",
+        epilog="example: penstock errors show events events/0/1234",
+    )
+    act.add_argument("feed", metavar="FEED")
+    act.add_argument("id", metavar="ID", help="a fingerprint, or topic/partition/offset")
+    act.add_argument(
+        "--limit",
+        type=positive,
+        default=SHOWN_RECORDS,
+        metavar="N",
+        help=f"at most so many records (default: {SHOWN_RECORDS})",
+    )
+    with_config(act)
+    with_output(act)
+    act.set_defaults(command=run_show)
+
+
+def _add_accept(acts: Any) -> None:
+    act = acts.add_parser(
+        "accept",
+        help="let the next window through, however broken it is",
+        description="A window with more broken records than quarantine.max_ratio allows stops its "
+        "feed. This lets the one next window pass; its broken records go to the quarantine.",
+        epilog='example: penstock errors accept events --reason "old client, fixed on Monday"',
+    )
+    act.add_argument("feed", metavar="FEED")
+    act.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
+    act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
+    with_config(act)
+    with_output(act)
+    act.set_defaults(command=run_accept)
+
+
+def run_list(chosen: argparse.Namespace) -> int:
+    """Print the groups, the largest first."""
+    journal, state, ledger = opened(chosen)
+    found = groups(journal.store, state, ledger)
+    as_row = group_as_json if chosen.output == "json" else group_as_row
+    print_rows([as_row(group) for group in found], chosen.output)
+    if not found:
+        tell(f"no record of feed {chosen.feed} is in the quarantine")
+    tell_waiting(state, ledger)
+    return 0
+
+
+def run_show(chosen: argparse.Namespace) -> int:
+    """Print the records that were asked for."""
+    fits = wanted(chosen.id)
+    journal, state, ledger = opened(chosen)
+    found = (record for record in records(journal.store, state, ledger) if fits(record))
+    shown = list(islice(found, chosen.limit))
+    if not shown:
+        tell_waiting(state, ledger)
+        raise UsageMistake(
+            f"The quarantine of feed {chosen.feed!r} has no record {chosen.id!r}.",
+            "It may have been replayed or dropped; `penstock errors list` shows what is there.",
+        )
+    if chosen.output == "json":
+        print_rows([record_as_json(record) for record in shown], "json")
+    else:
+        print("\n\n".join("\n".join(record_as_text(record)) for record in shown))
+    if next(found, None) is not None:
+        tell(f"there are more than these {len(shown)}; --limit shows more")
+    return 0
+
+
+def run_accept(chosen: argparse.Namespace) -> int:
+    """Leave the word beside the journal."""
+    reason, author = chosen.reason.strip(), (chosen.author or login_name()).strip()
+    if not reason or not author:
+        raise UsageMistake("The reason or the author is empty.", "Both are kept: say who and why.")
+    spec = configured(chosen)
+    chosen_feeds(spec, [chosen.feed])
+    journal = reading_journal(spec, chosen.feed)
+    state = journal.open().state
+    require_started(state, chosen.feed)
+    is_new = accept_next(journal, state, author, reason, surroundings().timestamp())
+    if chosen.output == "json":
+        row = {"feed": chosen.feed, "windows": state.windows, "accepted": True, "new": is_new}
+        print_rows([row], "json")
+    elif is_new:
+        print(f"the window after the first {state.windows} of {chosen.feed} may pass; run it now")
+    else:
+        print(f"the window after the first {state.windows} of {chosen.feed} was accepted before")
+    return 0
+
+
+def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:
+    """The feed that was named, folded with everything that is live in it."""
+    spec = configured(chosen)
+    chosen_feeds(spec, [chosen.feed])
+    journal = reading_journal(spec, chosen.feed)
+    state, ledger = open_ledger(journal)
+    require_started(state, chosen.feed)
+    return journal, state, ledger
+
+
+def require_started(state: JournalState, feed: str) -> None:
+    """Refuse a feed that has never run: it has no quarantine and no next window."""
+    if state.is_new:
+        raise UsageMistake(f"Nothing was delivered by feed {feed!r} yet.", "Run `penstock run`.")
+
+
+def wanted(word: str) -> Callable[[QuarantinedRecord], bool]:
+    """Whether a record is the one, or one of those, that the user's word means."""
+    if "/" not in word:
+        return lambda record: record.fingerprint == word
+    position = Position.parse(word)
+    if position is None:
+        raise UsageMistake(
+            f"{word!r} is no position.", "Write topic/partition/offset, or a fingerprint."
+        )
+    return lambda record: record.position == position
+
+
+def group_as_row(group: QuarantineGroup) -> dict[str, object]:
+    """A group as a line for people."""
+    return {
+        "fingerprint": group.fingerprint,
+        "count": group.count,
+        "reason": printable(group.reason),
+        "dataset": printable(",".join(name or "-" for name in group.datasets)),
+        "first": printable(str(group.first)),
+        "last": printable(str(group.last)),
+        "sample": printable_bytes(group.sample, SAMPLE_CHARACTERS),
+    }
+
+
+def group_as_json(group: QuarantineGroup) -> dict[str, object]:
+    """A group for programs: the same names, with lists and numbers."""
+    return {**group_as_row(group), "dataset": [name or None for name in group.datasets]}
+
+
+def record_as_text(record: QuarantinedRecord) -> Iterator[str]:
+    """A whole record for people, one fact a line."""
+    yield f"position     {printable(str(record.position))}"
+    yield f"time         {record.time}"
+    yield f"fingerprint  {printable(record.fingerprint)}"
+    yield f"reason       {printable(record.reason)}"
+    yield f"detail       {printable(record.detail)}"
+    yield f"dataset      {printable(record.dataset) or '-'}"
+    yield f"owner        {printable(record.owner) or '-'}"
+    yield f"key          {printable_bytes(record.key)}"
+    yield f"headers      {printable(record.headers or '-')}"
+    yield f"value        {printable_bytes(record.value)}"
+
+
+def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
+    """A whole record for programs, with its bytes exactly."""
+    return {
+        "topic": record.position.topic,
+        "partition": record.position.partition,
+        "offset": record.position.offset,
+        "time": record.time,
+        "fingerprint": record.fingerprint,
+        "reason": record.reason,
+        "detail": record.detail,
+        "dataset": record.dataset or None,
+        "owner": record.owner or None,
+        "headers": record.headers,
+        "key": None if record.key is None else printable_bytes(record.key),
+        "key_base64": base64_of(record.key),
+        "value": None if record.value is None else printable_bytes(record.value),
+        "value_base64": base64_of(record.value),
+    }
+
+
+def base64_of(data: bytes | None) -> str | None:
+    """Bytes as JSON can hold them."""
+    return None if data is None else base64.b64encode(data).decode("ascii")
+
+
+def login_name() -> str:
+    """Who is logged in here, as far as the system knows."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as error:
+        raise UsageMistake("This login has no name.", "Say who you are with --author.") from error
+
+
+def positive(word: str) -> int:
+    """A number of records."""
+    number = int(word)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
+
+
+def tell_waiting(state: JournalState, ledger: Ledger) -> None:
+    """Records of a window that is still being published cannot be read yet."""
+    waiting = waiting_records(state, ledger)
+    if waiting:
+        tell(f"{waiting} more records are decided, not yet visible")
+
+
+def tell(sentence: str) -> None:
+    """A remark beside the data."""
+    print(sentence, file=sys.stderr)

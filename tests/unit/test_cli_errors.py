@@ -1,0 +1,300 @@
+"""`penstock errors` on a lake that the real writer filled: groups, records, acceptance."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.care.replay import drop, live_records
+from penstock.cli.main import main
+from penstock.cli.printable import printable, printable_bytes
+from penstock.journal.accepted import is_accepted
+from penstock.model.entries import PartitionStart, Rebind
+from penstock.model.manifest import RecordSet
+from penstock.model.ranges import OffsetSet
+from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec, TimeSpec
+from tests.simulator.kafka import TOPIC, TOPIC_ID
+from tests.simulator.programs import FEED, Room
+from tests.unit.lake import LAYOUT, an_owner, decided_only
+from tests.unit.on_disk import DiskLake, Payload, ShreddedSource
+
+SPEC = FeedSpec(
+    name=FEED,
+    topics=(TOPIC,),
+    route=RouteSpec("field", "type"),
+    time=TimeSpec(field="at", unit="s"),
+    datasets=(DatasetSpec("click", owner="web"),),
+)
+GOOD = b'{"type": "click", "at": 1799990000}'
+UNTIMED = b'{"type": "click", "n": 1}'
+UNTIMED_TOO = b'{"type": "click", "n": 2}'
+PAYLOADS: tuple[Payload, ...] = (
+    GOOD,
+    b'{"type": "click"',
+    GOOD,
+    UNTIMED,
+    b"\x1b[2J\xff\x00 not json " + b"x" * 80,
+    GOOD,
+    UNTIMED_TOO,
+)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> DiskLake:
+    return DiskLake(tmp_path)
+
+
+@pytest.fixture
+def room(lake: DiskLake) -> Room:
+    """A lake with four broken records in two windows."""
+    room = lake.room([])
+    owner = an_owner(room, ShreddedSource(lake.store, SPEC, PAYLOADS), max_records=5)
+    while owner.run_window():
+        pass
+    return room
+
+
+def listed(lake: DiskLake, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    assert main(lake.words("errors", "list", FEED, "--output", "json")) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def shown(lake: DiskLake, capsys: pytest.CaptureFixture[str], word: str) -> list[dict[str, Any]]:
+    assert main(lake.words("errors", "show", FEED, word, "--output", "json")) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.usefixtures("room")
+def test_records_that_are_broken_alike_are_one_group(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = listed(lake, capsys)
+    assert sum(group["count"] for group in found) == 4
+    untimed = next(group for group in found if group["dataset"] == ["click"])
+    assert (untimed["count"], untimed["first"], untimed["last"]) == (2, "events/0/3", "events/0/6")
+    assert untimed["sample"] == UNTIMED.decode()
+    assert {len(group["fingerprint"]) for group in found} == {12}
+
+
+@pytest.mark.usefixtures("room")
+def test_what_the_writer_wrote_passes_the_audit(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(lake.words("audit", FEED, "--output", "json")) == 0, capsys.readouterr()
+    receipt = json.loads(capsys.readouterr().out)
+    assert (receipt["read"], receipt["written"], receipt["quarantined"]) == (7, 3, 4)
+
+
+@pytest.mark.usefixtures("room")
+def test_samples_are_short_and_cannot_drive_the_terminal(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(lake.words("errors", "list", FEED)) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split() == [
+        "fingerprint", "count", "reason", "dataset", "first", "last", "sample",
+    ]  # fmt: skip
+    [dirty] = [line for line in lines if "\\x1b[2J\\xff\\x00 not json" in line]
+    assert dirty.endswith("xxx...")
+    assert len(dirty[header.index("sample") :]) == 60
+    assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.usefixtures("room")
+def test_one_record_is_shown_whole_by_its_position(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [record] = shown(lake, capsys, "events/0/4")
+    assert base64.b64decode(record["value_base64"]) == PAYLOADS[4]
+    assert record["value"].startswith("\\x1b[2J\\xff\\x00 not json xxx")
+    assert record["value"].endswith("x" * 80)
+    assert base64.b64decode(record["key_base64"]) == b"k4"
+    assert (record["topic"], record["partition"], record["offset"]) == ("events", 0, 4)
+    assert record["headers"] == '[{"key":"h"}]'
+    assert record["dataset"] is None
+    assert main(lake.words("errors", "show", FEED, "events/0/3")) == 0
+    printed = capsys.readouterr().out
+    assert "position     events/0/3\n" in printed
+    assert "dataset      click\nowner        web\nkey          k3\n" in printed
+    assert f"value        {UNTIMED.decode()}\n" in printed
+
+
+@pytest.mark.usefixtures("room")
+def test_a_group_is_shown_by_its_fingerprint_up_to_a_limit(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    untimed = next(group for group in listed(lake, capsys) if group["dataset"] == ["click"])
+    word = untimed["fingerprint"]
+    assert [record["offset"] for record in shown(lake, capsys, word)] == [3, 6]
+    assert main(lake.words("errors", "show", FEED, word, "--limit", "1")) == 0
+    told = capsys.readouterr()
+    assert told.out.count("position") == 1
+    assert "--limit shows more" in told.err
+
+
+def test_records_that_were_dropped_are_not_there_any_more(
+    lake: DiskLake, room: Room, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = RecordSet(TOPIC, TOPIC_ID, 0, "click", OffsetSet.of([3]))
+    drop(room.journal(), room.around, (gone,), "ann", "known")
+    untimed = next(group for group in listed(lake, capsys) if group["dataset"] == ["click"])
+    assert (untimed["count"], untimed["first"]) == (1, "events/0/6")
+    assert main(lake.words("errors", "show", FEED, "events/0/3")) == 2
+    assert "replayed or dropped" in capsys.readouterr().err
+    rest = live_records(room.journal().open(deep=True))
+    drop(room.journal(), room.around, rest, "ann", "all")
+    assert main(lake.words("errors", "list", FEED)) == 0
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "no record of feed feed is in the quarantine" in told.err
+
+
+def test_a_record_of_a_recreated_topic_is_not_taken_for_its_namesake(
+    lake: DiskLake, room: Room, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Goal: offset 3 of the old life was dropped, offset 3 of the new one is there."""
+    gone = RecordSet(TOPIC, TOPIC_ID, 0, "click", OffsetSet.of([3]))
+    drop(room.journal(), room.around, (gone,), "ann", "known")
+    journal = room.journal()
+    fold = journal.open()
+    starts = (PartitionStart(TOPIC, "topic-id-2", 0, 0),)
+    body = Rebind(TOPIC, TOPIC_ID, "topic-id-2", starts, "ann", "recreated")
+    journal.append(fold, body, fold.state.epoch)
+    anew = ShreddedSource(lake.store, SPEC, [GOOD, GOOD, GOOD, UNTIMED_TOO], "topic-id-2")
+    assert an_owner(room, anew, max_records=5).run_window()
+    records = shown(lake, capsys, "events/0/3")
+    assert [base64.b64decode(record["value_base64"]) for record in records] == [UNTIMED_TOO]
+
+
+def test_records_of_a_window_that_is_not_published_are_announced(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = ShreddedSource(lake.store, SPEC, PAYLOADS)
+    decided_only(an_owner(lake.room([]), source, max_records=10))
+    assert main(lake.words("errors", "list", FEED)) == 0
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "4 more records are decided, not yet visible" in told.err
+
+
+@pytest.mark.usefixtures("room")
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("0123456789ab", "has no record '0123456789ab'"),
+        ("events/0/0", "has no record 'events/0/0'"),
+        ("events/1/4", "has no record"),
+        ("events/x/4", "is no position"),
+        ("0/4", "is no position"),
+    ],
+)
+def test_an_unknown_id_is_said_to_be_unknown(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], word: str, sentence: str
+) -> None:
+    assert main(lake.words("errors", "show", FEED, word)) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert sentence in told.err
+
+
+@pytest.mark.usefixtures("room")
+@pytest.mark.parametrize(
+    ("content", "words"), [(None, "it is gone"), (b"no Parquet at all", "cannot be read")]
+)
+def test_a_quarantine_file_that_is_gone_or_damaged_is_named(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], content: bytes | None, words: str
+) -> None:
+    victim = lake.files(f"_penstock/{FEED}/quarantine")[0]
+    victim.unlink()
+    if content is not None:
+        victim.write_bytes(content)
+    assert main(lake.words("errors", "list", FEED)) == 1
+    told = capsys.readouterr().err
+    assert "QUARANTINE_UNREADABLE" in told
+    assert words in told
+    assert victim.name in told
+
+
+@pytest.mark.parametrize("act", [("list", FEED), ("show", FEED, "x"), ("accept", FEED)])
+def test_a_feed_that_never_ran_has_no_quarantine(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], act: tuple[str, ...]
+) -> None:
+    more = ("--reason", "x") if act[0] == "accept" else ()
+    assert main(lake.words("errors", *act, *more)) == 2
+    assert "Nothing was delivered by feed 'feed' yet." in capsys.readouterr().err
+    assert main(lake.words("errors", act[0], "nobody", *act[2:], *more)) == 2
+    assert "There is no feed nobody" in capsys.readouterr().err
+
+
+def test_the_next_window_is_accepted_with_author_and_reason(
+    lake: DiskLake, room: Room, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("errors", "accept", FEED, "--reason", " old client ", "--author", "ann")
+    assert main(lake.words(*words)) == 0
+    assert "the window after the first 2 of feed may pass" in capsys.readouterr().out
+    kept = json.loads((lake.root / LAYOUT.accepted / f"{2:020}.json").read_text())
+    assert (kept["author"], kept["reason"], kept["windows"]) == ("ann", "old client", 2)
+    journal = room.journal()
+    assert is_accepted(journal, journal.open().state)
+    assert main(lake.words(*words, "--output", "json")) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row == {"feed": FEED, "windows": 2, "accepted": True, "new": False}
+
+
+@pytest.mark.usefixtures("room")
+def test_who_accepts_is_the_login_name_unless_said_otherwise(
+    lake: DiskLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "somebody")
+    assert main(lake.words("errors", "accept", FEED, "--reason", "x")) == 0
+    kept = json.loads((lake.root / LAYOUT.accepted / f"{2:020}.json").read_text())
+    assert kept["author"] == "somebody"
+
+
+@pytest.mark.usefixtures("room")
+def test_an_empty_reason_is_no_reason(lake: DiskLake, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(lake.words("errors", "accept", FEED, "--reason", " ")) == 2
+    assert not (lake.root / LAYOUT.accepted).exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", ""),
+        ("Grüße, 世界".encode(), "Grüße, 世界"),
+        (b"a\tb\nc\r", "a\\tb\\nc\\r"),
+        (b"\x1b[31m\x9b", "\\x1b[31m\\x9b"),
+        ("\u202eabc\u0085".encode(), "\\u202eabc\\x85"),
+        ("\U000e0001".encode(), "\\U000e0001"),
+        (None, "(null)"),
+    ],
+)
+def test_bytes_are_text_where_that_is_harmless(data: bytes | None, text: str) -> None:
+    assert printable_bytes(data) == text
+    assert printable(text) == text
+
+
+def test_a_cut_text_keeps_to_its_length_whatever_it_holds() -> None:
+    assert printable_bytes(b"x" * 10, 10) == "x" * 10
+    assert printable_bytes(b"x" * 11, 10) == "x" * 7 + "..."
+    assert printable_bytes("世".encode() * 11, 10) == "世" * 7 + "..."
+    assert printable_bytes(b"\xff" * 4, 10) == "\\xff\\xf..."
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit",), ("errors",), ("errors", "list"), ("errors", "show"), ("errors", "accept"),
+        ("jars",), ("jars", "list"), ("jars", "fetch"),
+    ],
+)  # fmt: skip
+def test_help_ends_with_an_example(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--help"])
+    assert ended.value.code == 0
+    last = capsys.readouterr().out.rstrip().rpartition("\n\n")[2]
+    assert last.startswith("example: penstock " + words[0])
