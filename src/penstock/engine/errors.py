@@ -1,5 +1,7 @@
 """Errors of running feeds."""
 
+from collections.abc import Mapping
+
 from penstock.errors import FeedHalted
 
 
@@ -17,3 +19,18 @@ class QuarantineTooFull(FeedHalted):
         )
         self.quarantined = quarantined
         self.read = read
+
+
+class DatasetParked(FeedHalted):
+    """A feed ended with datasets whose files could not be published."""
+
+    code = "DATASET_PARKED"
+
+    def __init__(self, feed: str, parked: Mapping[str, str]) -> None:
+        reasons = "; ".join(f"{dataset}: {parked[dataset]}" for dataset in sorted(parked))
+        super().__init__(
+            f"{len(parked)} datasets of feed {feed!r} are parked ({reasons}).",
+            "Their records are decided and safe in staging, and not visible; all other datasets "
+            "went on. Remove the cause, then unpark each of them, and run again.",
+        )
+        self.parked = dict(parked)

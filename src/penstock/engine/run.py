@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from penstock.engine.errors import DatasetParked
 from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.errors import FeedHalted, PenstockError
 from penstock.model.spec import FeedSpec
@@ -29,12 +30,14 @@ class Runner:
                 moved = [feed for feed in running if self._turn(feed)]
                 running = [feed for feed in running if feed.feed.name not in self.failures]
                 if self.once:
-                    running = [feed for feed in running if feed in moved]
+                    for feed in (idle for idle in running if idle not in moved):
+                        self._let_go(feed)
+                    running = moved
                 elif not moved:
                     self._rest()
         finally:
             for feed in running:
-                feed.close()
+                self._let_go(feed)
         return worst(error.exit_code for error in self.failures.values())
 
     def _start(self, spec: FeedSpec) -> RunningFeed | None:
@@ -60,6 +63,13 @@ class Runner:
             state = feed.owner.fold.state
             self.tell(feed.feed.name, f"window {state.windows} delivered in {took:.1f} s")
         return moved
+
+    def _let_go(self, feed: RunningFeed) -> None:
+        """A feed that ends with parked datasets has not delivered everything, and says so."""
+        feed.close()
+        parked = feed.owner.fold.state.parked
+        if parked:
+            self._failed(feed.feed.name, DatasetParked(feed.feed.name, parked))
 
     def _failed(self, name: str, error: PenstockError) -> None:
         kind = "halted" if isinstance(error, FeedHalted) else "stopped"
