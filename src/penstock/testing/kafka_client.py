@@ -22,6 +22,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 _TIMEOUT_S = 60.0
@@ -92,6 +94,15 @@ class KafkaClient:
         """Raise the number of partitions to `total`."""
         wanted = NewPartitions(topic, total)
         self._admin.create_partitions([wanted])[topic].result(_TIMEOUT_S)
+
+    def configure_topic(self, topic: str, config: Mapping[str, str]) -> None:
+        """Change settings of a topic that is there; others stay."""
+        changes = [
+            ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+            for key, value in config.items()
+        ]
+        place = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
+        self._admin.incremental_alter_configs([place])[place].result(_TIMEOUT_S)
 
     def topic_id(self, topic: str) -> str:
         """Return the topic's id as Java's client spells it: URL-safe base64 without padding."""
@@ -182,6 +193,8 @@ class KafkaClient:
                 "enable.partition.eof": True,
                 "auto.offset.reset": "earliest",
                 "isolation.level": isolation,
+                # The end of a partition is told by an empty answer; do not wait long for it.
+                "fetch.wait.max.ms": 10,
             }
         )
 
