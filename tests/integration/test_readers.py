@@ -4,14 +4,17 @@ The types have names that a file system or a reader could take for something els
 """
 
 import json
+import shutil
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -148,3 +151,29 @@ def test_a_reader_of_the_whole_directory_sees_data_and_nothing_else(
     )
     frame = spark.read.option("recursiveFileLookup", "true").parquet(f"{lake}/events")
     assert frame.select("_partition", "_offset").distinct().count() == len(oracle.data)
+
+
+def test_the_oracle_itself_notices_what_is_doubled_lost_or_changed(
+    lake: Path, client: KafkaClient, tmp_path: Path
+) -> None:
+    """Goal: no check that cannot fail. Method: doctor copies of a lake that it finds good."""
+
+    def judge(name: str, doctor: Callable[[Path], object]) -> None:
+        copy = Path(shutil.copytree(lake, tmp_path / name))
+        landed(copy, client, "read-me")
+        doctor(sorted((copy / "events" / "click").rglob("*.parquet"))[0])
+        with pytest.raises(AssertionError):
+            landed(copy, client, "read-me")
+
+    judge("doubled", lambda path: shutil.copy(path, path.with_name(f"again-{path.name}")))
+    judge("lost", lambda path: path.unlink())
+    judge("changed", _change_a_value)
+
+
+def _change_a_value(path: Path) -> None:
+    """Same rows, same positions, and one other number."""
+    table = pq.read_table(path, partitioning=None)
+    numbers = table["n"].to_pylist()
+    place = table.schema.get_field_index("n")
+    changed = table.set_column(place, "n", [[numbers[0] + 1, *numbers[1:]]])
+    pq.write_table(changed, path)

@@ -29,6 +29,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 _TIMEOUT_S = 60.0
 _POLL_S = 0.1
 _BATCH = 10_000
+_BATCH_S = 0.02
 
 T = TypeVar("T")
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -179,6 +180,8 @@ class KafkaClient:
         """
         consumer = self._consumer("read_committed")
         try:
+            # A consumer that knows the leaders does not wait half a second to ask them.
+            consumer.list_topics(topic, timeout=_TIMEOUT_S)
             return sorted(_until_the_ends(consumer, self._places(topic, offset=OFFSET_BEGINNING)))
         finally:
             consumer.close()
@@ -264,7 +267,7 @@ def _until_the_ends(consumer: Consumer, places: list[TopicPartition]) -> list[Re
     found: list[ReadRecord] = []
     deadline = time.monotonic() + _TIMEOUT_S
     while unfinished:
-        for message in consumer.consume(_BATCH, _POLL_S):
+        for message in consumer.consume(_BATCH, _BATCH_S):
             error = message.error()
             if error is None:
                 found.append(_read(message))
