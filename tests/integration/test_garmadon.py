@@ -4,16 +4,21 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.care.seek import unpark
+from penstock.engine.feed import FeedTools, RunningFeed
+from penstock.errors import Fenced
+from penstock.model.spec import WindowSpec
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.flaky import FOR_GOOD, FlakyStore
 from tests.integration.lakes import (
     AROUND,
+    HASTY,
     data_files,
     deep_fold,
     event,
@@ -28,6 +33,11 @@ from tests.integration.lakes import (
 pytestmark = pytest.mark.xdist_group("kafka")
 
 
+def rows_in(lake: Path) -> int:
+    """How many rows a reader finds now."""
+    return sum(pq.read_metadata(path).num_rows for path in data_files(lake))
+
+
 def a_timeline(
     client: KafkaClient, topic: str, lake: Path, steps: list[str]
 ) -> list[Callable[[], object]]:
@@ -35,8 +45,7 @@ def a_timeline(
     produced: list[str] = []
 
     def act(step: str) -> None:
-        if produced:
-            assert len(landed(lake, client, topic).data) == len(produced)
+        assert rows_in(lake) == len(produced)
         client.produce(topic, 0, [event(kind, len(produced) + i) for i, kind in enumerate(step)])
         produced.extend(step)
 
@@ -92,8 +101,7 @@ def test_garmadon_time_based_partitioning_on_kafka_and_spark(
     produced: list[str] = []
 
     def act(step: str) -> None:
-        if produced:
-            assert len(landed(tmp_path, client, "days").data) == len(produced)
+        assert rows_in(tmp_path) == len(produced)
         records = [
             event("A", len(produced) + i, days_ago=2 - int(day)) for i, day in enumerate(step)
         ]
@@ -104,7 +112,42 @@ def test_garmadon_time_based_partitioning_on_kafka_and_spark(
     feed = mixed_feed("days")
     code, told = run_through(spark, kafka, LocalStore(tmp_path), (feed,), acts)
     assert code == 0, told
-    days = sorted({row.below for row in landed(tmp_path, client, "days").data.values()})
+    found = landed(tmp_path, client, "days").data
+    days = sorted({row.below for row in found.values()})
     assert len(days) == 3
-    for (_, _, offset), row in landed(tmp_path, client, "days").data.items():
+    for (_, _, offset), row in found.items():
         assert row.below == days[int(produced[offset])]
+
+
+@pytest.mark.parametrize("old_end", [3, 7], ids=["O1<O2", "O1>O2"])
+def test_garmadon_rebalancing_on_kafka_and_spark(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path, old_end: int
+) -> None:
+    """Two owners at once have read from O0: the old one to O1, the new one to O2 = 5."""
+    topic = f"rebalanced-{old_end}"
+    client.create_topic(topic)
+    client.produce(topic, 0, [event("AB"[n % 2], n) for n in range(8)])
+
+    def owner_reading(count: int) -> RunningFeed:
+        feed = mixed_feed(topic, window=WindowSpec(max_records=count))
+        servers = {"bootstrap.servers": kafka.bootstrap}
+        found = RunningFeed(feed, FeedTools(spark, servers, LocalStore(tmp_path), HASTY), once=True)
+        found.take_over()
+        return found
+
+    old = owner_reading(old_end)
+    order = old.owner.plan()
+    assert order is not None
+    staged = old.owner.stage(order)
+    content = old.owner.prove(order, staged)
+    new = owner_reading(5)
+    if old_end < 5:  # the new one ends first
+        assert new.run_window()
+    with pytest.raises(Fenced):
+        old.owner.decide(order, staged, content)
+    while new.run_window():
+        pass
+    for owner in (old, new):
+        owner.close()
+    assert landed(tmp_path, client, topic).datasets() == {"A": 4, "B": 4}
+    assert {path.name.split("_")[3] for path in data_files(tmp_path)} == {"0-5", "5-8"}
