@@ -1,12 +1,16 @@
-"""What the integration tests share: events, a run, and reading a lake without our code."""
+"""What the integration tests share: events, runs, and reading a lake without our code."""
 
 import json
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from random import SystemRandom
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from penstock.engine.feed import FeedTools
@@ -14,14 +18,20 @@ from penstock.engine.run import Runner, RunSpec
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.lake import lake_identity
 from penstock.journal.layout import Layout
+from penstock.model.entries import AnyBody, Window
 from penstock.model.manifest import QUARANTINE
-from penstock.model.spec import FeedSpec
+from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec
 from penstock.model.surroundings import Surroundings
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
+from penstock.testing.kafka_client import KafkaClient, ReadRecord
 
 AROUND = Surroundings(time.time, time.sleep, SystemRandom())
+HASTY = Surroundings(time.time, lambda _s: time.sleep(0.01), SystemRandom())
 DAY_MS = 86_400_000
+
+T = TypeVar("T")
+Place = tuple[str, int, int]  # topic, partition, offset
 
 
 def an_event(number: int) -> bytes:
@@ -33,23 +43,111 @@ def an_event(number: int) -> bytes:
     return json.dumps({"type": kind, "event_time": at, "n": number, "text": "x" * 20}).encode()
 
 
+def event(kind: str, number: int, days_ago: int = 0, **others: object) -> bytes:
+    """An event of a type; no two of them are alike."""
+    at = int(time.time() * 1000) - days_ago * DAY_MS - number
+    said = {"type": kind, "event_time": at, "n": number, "half": number / 2, "who": f"u{number}"}
+    return json.dumps(said | others).encode()
+
+
+def mixed_feed(*topics: str, **changes: Any) -> FeedSpec:
+    """Mixed events of some topics by their type and day; bad ones never stop it."""
+    settings: dict[str, Any] = {
+        "name": "events",
+        "topics": topics,
+        "route": RouteSpec("field", "type"),
+        "time": TimeSpec(field="event_time", unit="ms"),
+        "quarantine": QuarantineSpec(min_records=1_000_000),
+    }
+    return FeedSpec(**(settings | changes))
+
+
 def run_once(
     spark: SparkSession, kafka: EmbeddedKafka, lake: Path, feed: FeedSpec
 ) -> tuple[int, list[str]]:
     """`penstock run --once`, in this process."""
+    return run_feeds(spark, kafka, LocalStore(lake), feed)
+
+
+def run_feeds(
+    spark: SparkSession,
+    kafka: EmbeddedKafka,
+    store: LocalStore,
+    *feeds: FeedSpec,
+    options: Mapping[str, str] | None = None,
+) -> tuple[int, list[str]]:
+    """The same with several feeds, a store of one's own and more options; waits for nothing."""
     told: list[str] = []
-    tools = FeedTools(
-        lambda: spark, {"bootstrap.servers": kafka.bootstrap}, LocalStore(lake), AROUND
-    )
-    spec = RunSpec(once=True)
-    runner = Runner((feed,), tools, lambda e: told.append(e.sentence), lambda: False, spec)
+    servers = {"bootstrap.servers": kafka.bootstrap}
+    tools = FeedTools(lambda: spark, servers | dict(options or {}), store, HASTY)
+    once = RunSpec(once=True)
+    runner = Runner(feeds, tools, lambda event: told.append(event.sentence), lambda: False, once)
     return runner.run(), told
 
 
-def deep_fold(lake: Path) -> Fold:
-    """The journal with its files."""
+def run_through(
+    spark: SparkSession,
+    kafka: EmbeddedKafka,
+    store: LocalStore,
+    feeds: tuple[FeedSpec, ...],
+    acts: Iterable[Callable[[], object]],
+) -> tuple[int, list[str]]:
+    """`penstock run`: whenever there is nothing left to read, the next act happens; then the end.
+
+    An act is whatever the world does to a running application: produce, delete, add partitions.
+    """
+    told: list[str] = []
+    waiting: Iterator[Callable[[], object]] = iter(acts)
+    over: list[bool] = []
+
+    def rest(_seconds: float) -> None:
+        act = next(waiting, None)
+        if act is None:
+            over.append(True)
+        else:
+            act()
+
+    tools = FeedTools(
+        lambda: spark,
+        {"bootstrap.servers": kafka.bootstrap},
+        store,
+        Surroundings(time.time, rest, SystemRandom()),
+    )
+    eager = tuple(
+        msgspec.structs.replace(feed, window=msgspec.structs.replace(feed.window, every_s=0.001))
+        for feed in feeds
+    )
+    runner = Runner(
+        eager,
+        tools,
+        lambda event: told.append(f"{event.feed}: {event.sentence}"),
+        lambda: bool(over),
+    )
+    return runner.run(), told
+
+
+def journal_of(lake: Path, feed: str = "events") -> Journal:
+    """A client of a feed's journal."""
     store = LocalStore(lake)
-    return Journal(store, Layout("events"), lake_identity(store, AROUND), AROUND).open(deep=True)
+    return Journal(store, Layout(feed), lake_identity(store, AROUND), AROUND)
+
+
+def deep_fold(lake: Path, feed: str = "events") -> Fold:
+    """The journal with its files."""
+    return journal_of(lake, feed).open(deep=True)
+
+
+def bodies(lake: Path, feed: str = "events") -> list[AnyBody]:
+    """What the entries of a journal say, in order."""
+    journal = journal_of(lake, feed)
+    return [journal.require(n).body for n in range(journal.open().state.number + 1)]
+
+
+def watermarks(lake: Path, feed: str = "events") -> dict[tuple[str, int], int]:
+    """The next offset to read, by topic and partition."""
+    state = deep_fold(lake, feed).state
+    names = {topic_id: topic for topic, topic_id in state.topics.items()}
+    return {(names[p.topic_id], p.partition): mark for p, mark in state.watermarks().items()}
 
 
 def positions_in(
@@ -64,3 +162,117 @@ def positions_in(
         rows = zip(*(table[c].to_pylist() for c in ("_partition", "_offset")), strict=True)
         (refused if live.dataset == QUARANTINE else data).update(rows)
     return data, refused
+
+
+class Row(NamedTuple):
+    """A row of a data file: the dataset's directory, the directories below, and the columns."""
+
+    dataset: str
+    below: str
+    columns: dict[str, Any]
+
+
+class Landed(NamedTuple):
+    """Where every record of the source is now. The three parts have nothing in common."""
+
+    data: dict[Place, Row]
+    refused: dict[Place, dict[str, Any]]
+    filtered: dict[Place, ReadRecord]
+
+    def datasets(self) -> Counter[str]:
+        """How many rows each dataset has."""
+        return Counter(row.dataset for row in self.data.values())
+
+
+def data_files(lake: Path, feed: str = "events") -> list[Path]:
+    """What a reader of the feed's directory takes for data."""
+    return sorted(p for p in (lake / feed).rglob("*.parquet") if "_tail" not in p.parts)
+
+
+def landed(
+    lake: Path,
+    client: KafkaClient,
+    *topics: str,
+    feed: str = "events",
+    wanted: Callable[[ReadRecord], bool] = lambda _record: True,
+) -> Landed:
+    """Compare the lake with what an independent consumer reads: each record once, as it was.
+
+    Data files are found by walking the directories. A record that lies nowhere counts as filtered,
+    and there must be as many of those as the journal says.
+    """
+    source = {
+        (topic, record.partition, record.offset): record
+        for topic in topics
+        for record in client.read_all(topic)
+        if wanted(record)
+    }
+    data = _only_once(_rows(lake, feed))
+    refused = _only_once(_refused(lake, feed))
+    assert not set(data) & set(refused)
+    assert set(data) | set(refused) <= set(source)
+    for place, row in data.items():
+        _check_row(row, source[place])
+    for place, columns in refused.items():
+        record = source[place]
+        assert (columns["key"], columns["value"]) == (record.key, record.value)
+        assert columns["reason"]
+        assert columns["fingerprint"]
+    left = {place: source[place] for place in source if place not in data and place not in refused}
+    counts = [body.counts for body in bodies(lake, feed) if isinstance(body, Window)]
+    assert len(left) == sum(count.filtered for count in counts), sorted(left)[:5]
+    assert len(source) == sum(count.read for count in counts)
+    return Landed(data, refused, left)
+
+
+def _rows(lake: Path, feed: str) -> Iterator[tuple[Place, Row]]:
+    for path in data_files(lake, feed):
+        dataset, *below = path.relative_to(lake / feed).parent.parts
+        for columns in pq.ParquetFile(path).read().to_pylist():
+            yield _place(columns), Row(dataset, "/".join(below), columns)
+
+
+def _refused(lake: Path, feed: str) -> Iterator[tuple[Place, dict[str, Any]]]:
+    for path in sorted((lake / "_penstock" / feed / "quarantine").rglob("*.parquet")):
+        for columns in pq.ParquetFile(path).read().to_pylist():
+            yield _place(columns), columns
+
+
+def _place(columns: dict[str, Any]) -> Place:
+    return columns["_topic"], columns["_partition"], columns["_offset"]
+
+
+def _only_once(found: Iterator[tuple[Place, T]]) -> dict[Place, T]:
+    places: dict[Place, T] = {}
+    for place, what in found:
+        assert place not in places, f"{place} is there twice"
+        places[place] = what
+    return places
+
+
+def _check_row(row: Row, record: ReadRecord) -> None:
+    assert event_of(row.columns) == without_nulls(json.loads(record.value or b"null"))
+    assert round(row.columns["_timestamp"].timestamp() * 1000) == record.timestamp_ms
+
+
+def event_of(columns: dict[str, Any]) -> Any:
+    """The event that a row was made of: without our columns, and with what `_rest` keeps."""
+    own = {name: value for name, value in columns.items() if not name.startswith("_")}
+    rest = json.loads(columns.get("_rest") or "{}")
+    return without_nulls(_merged(own, rest))
+
+
+def _merged(left: Any, right: Any) -> Any:
+    if isinstance(left, dict) and isinstance(right, dict):
+        return {k: _merged(left.get(k), right.get(k)) for k in {**left, **right}}
+    return left if right is None else right
+
+
+def without_nulls(value: Any) -> Any:
+    """A null field and no such field are the same to us, and so is an object without fields."""
+    if isinstance(value, dict):
+        kept = {k: without_nulls(v) for k, v in value.items()}
+        return {k: v for k, v in kept.items() if v is not None and v != {}}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value

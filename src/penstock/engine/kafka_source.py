@@ -14,7 +14,7 @@ from penstock.source.errors import ReadFailed
 from penstock.source.reader import read_ranges
 from penstock.store.protocol import Store
 from penstock.store.windows import discard_windows
-from penstock.writer.plan import ShredPlan, TaskReport
+from penstock.writer.plan import MAX_NEW, ShredPlan, TaskReport
 from penstock.writer.task import REPORT_SCHEMA, read_report, shredding
 
 QUIET_RECORDS = 20_000  # below this one task is quicker than starting several
@@ -32,6 +32,7 @@ class KafkaSource:
         store: Store,
         schemas: SchemaShelf,
         now: Callable[[], float],
+        max_new: int = MAX_NEW,
     ) -> None:
         self._session = session
         self._options = options
@@ -39,6 +40,7 @@ class KafkaSource:
         self._store = store
         self._schemas = schemas
         self._now = now
+        self._max_new = max_new
         self._admin: KafkaAdmin | None = None
         self.seen: Available | None = None
         self.seen_at_s = 0.0
@@ -58,8 +60,11 @@ class KafkaSource:
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read and shred the ranges; learn new types and read again until none is new."""
+        before = len(self._schemas.known)
         for _ in range(LEARNING_ROUNDS):
-            reports = self._run(order)
+            # What one read has learned counts for the next: a flood ends in the quarantine.
+            learned = len(self._schemas.known) - before
+            reports = self._run(order, max(self._max_new - learned, 0))
             samples = [each for report in reports for each in report.samples]
             if not self._schemas.learn(samples):
                 return staged_window(reports)
@@ -72,10 +77,14 @@ class KafkaSource:
             self._admin.close()
             self._admin = None
 
-    def _run(self, order: StageOrder) -> list[TaskReport]:
+    def _run(self, order: StageOrder, max_new: int) -> list[TaskReport]:
         """One job, one action; only what successful attempts return counts."""
         plan = ShredPlan(
-            order=order, feed=self._feed, schemas=dict(self._schemas.known), now_s=self._now()
+            order=order,
+            feed=self._feed,
+            schemas=dict(self._schemas.known),
+            now_s=self._now(),
+            max_new=max_new,
         )
         frame = read_ranges(
             self._session(), self._options, order.ranges, with_headers=wants_headers(self._feed)

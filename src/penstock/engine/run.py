@@ -153,10 +153,7 @@ class Runner:
         """All of it is delivered, but for what is parked or could not be read."""
         unread = feed.unread_partitions()
         if unread:
-            places = ", ".join(f"{topic}/{partition}" for topic, partition in sorted(unread))
-            self._failed(
-                feed.name, PartitionsUnread(feed.name, places, next(iter(unread.values())))
-            )
+            self._failed(feed.name, PartitionsUnread(feed.name, unread))
         if feed.state.parked:
             self._failed(feed.name, DatasetsParked(feed.name, feed.state.parked))
         self._running.remove(feed)

@@ -23,11 +23,14 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 _TIMEOUT_S = 60.0
 _POLL_S = 0.1
 _BATCH = 10_000
+_BATCH_S = 0.02
 
 T = TypeVar("T")
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -93,6 +96,15 @@ class KafkaClient:
         """Raise the number of partitions to `total`."""
         wanted = NewPartitions(topic, total)
         self._admin.create_partitions([wanted])[topic].result(_TIMEOUT_S)
+
+    def configure_topic(self, topic: str, config: Mapping[str, str]) -> None:
+        """Change settings of a topic that is there; others stay."""
+        changes = [
+            ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+            for key, value in config.items()
+        ]
+        place = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
+        self._admin.incremental_alter_configs([place])[place].result(_TIMEOUT_S)
 
     def topic_id(self, topic: str) -> str:
         """Return the topic's id as Java's client spells it: URL-safe base64 without padding."""
@@ -175,6 +187,8 @@ class KafkaClient:
         """
         consumer = self._consumer("read_committed")
         try:
+            # A consumer that knows the leaders does not wait half a second to ask them.
+            consumer.list_topics(topic, timeout=_TIMEOUT_S)
             return sorted(_until_the_ends(consumer, self._places(topic, offset=OFFSET_BEGINNING)))
         finally:
             consumer.close()
@@ -189,6 +203,8 @@ class KafkaClient:
                 "enable.partition.eof": True,
                 "auto.offset.reset": "earliest",
                 "isolation.level": isolation,
+                # The end of a partition is told by an empty answer; do not wait long for it.
+                "fetch.wait.max.ms": 10,
             }
         )
 
@@ -258,7 +274,7 @@ def _until_the_ends(consumer: Consumer, places: list[TopicPartition]) -> list[Re
     found: list[ReadRecord] = []
     deadline = time.monotonic() + _TIMEOUT_S
     while unfinished:
-        for message in consumer.consume(_BATCH, _POLL_S):
+        for message in consumer.consume(_BATCH, _BATCH_S):
             error = message.error()
             if error is None:
                 found.append(_read(message))

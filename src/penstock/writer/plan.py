@@ -9,12 +9,14 @@ from penstock.model.value import Value
 from penstock.model.window import StageOrder
 
 BUFFER_BYTES = 192 * 1024 * 1024
+MAX_NEW = 1_000
 
 
 class ShredPlan(Value, frozen=True, kw_only=True):
     """Everything a task needs to know. Small, because it travels in the closure.
 
-    `now_s` is the time of the window and not of the task, so that a retry judges alike.
+    `now_s` is the time of the window and not of the task, so that a retry judges alike. A task may
+    meet up to `max_new` new datasets; records of any more go to the quarantine.
     """
 
     order: StageOrder
@@ -22,6 +24,7 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     schemas: dict[str, DatasetSchema]
     now_s: float
     buffer_bytes: int = BUFFER_BYTES
+    max_new: int = MAX_NEW
 
 
 class Samples(Value, frozen=True):
