@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.model.names import encode_component
+from penstock.model.names import decode_component, encode_component
 from penstock.model.rows import BadRecord
 from penstock.model.spec import FeedSpec, RouteSpec
 from penstock.shape.scalars import Codes, encode_scalars
@@ -58,6 +58,16 @@ class Router:
         self._known = known
         self._room = max_new
         self._accepted: dict[str, str] = {}
+
+    def known_texts(self) -> dict[str, str]:
+        """Texts that lead to a dataset that exists, whatever came before them in the window."""
+        texts = {name: decode_component(name) for name in self._known}
+        declared = {encode_component(text) for text in self._declared}
+        return {
+            text: name
+            for name, text in texts.items()
+            if text is not None and (self._unknown == "create" or name in declared)
+        }
 
     def assign(self, values: Sequence[object | None]) -> Routed:
         """Route a batch by its raw values: scalars from JSON, header texts or bytes, or topics."""

@@ -7,7 +7,8 @@ not know is sampled and not written: the driver learns it and asks again.
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
 from penstock.shape.partition import partition_directories
 from penstock.shape.route import Router, group, header_values
-from penstock.shape.time import event_times
+from penstock.shape.time import Times, event_times
 from penstock.writer.columns import meta_columns
 from penstock.writer.output import Sink
 from penstock.writer.plan import Samples, ShredPlan, TaskReport
@@ -32,6 +33,25 @@ from penstock.writer.tally import Tally, runs_of, sum_mod64
 
 SAMPLE_ROWS = 1_000
 SAMPLE_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one dataset on their way to files: columns, event times, and fields by path."""
+
+    schema: DatasetSchema
+    rows: Any
+    columns: Any
+    micros: Any
+    fields: dict[str, list[Any]]
+
+    def only(self, good: Any) -> "Piece":
+        """The rows that a mask keeps."""
+        if good.all():
+            return self
+        fields = {path: list(compress(column, good)) for path, column in self.fields.items()}
+        columns = self.columns.filter(pa.array(good))
+        return Piece(self.schema, self.rows[good], columns, self.micros[good], fields)
 
 
 class RangeShredder:
@@ -44,7 +64,9 @@ class RangeShredder:
         self._sink = sink
         self._router = router
         self._codec = JsonCodec()
+        self._name = self._file_name()
         self._paths = peek_paths(plan.feed)
+        self._one_pass = self._codec.one_pass(*self._usual(), self._paths)
         self._declared = {encode_component(d.route): d for d in plan.feed.datasets}
         self._quarantine = QuarantineRows(covered, self._declared)
         self._read = Tally(covered.topic, covered.partition)
@@ -64,7 +86,7 @@ class RangeShredder:
         last_hash = int(np.uint64(hashes[-1].astype(np.uint64)))
         place = self._covered
         self._last = LastRecord(place.topic_id, place.partition, int(offsets[-1]), last_hash)
-        self._shred(batch, self._with_value(batch))
+        self._shred_singly(batch, self._shred_together(batch, self._with_value(batch)))
 
     def report(self) -> TaskReport:
         """Close the files of the range and tell what happened."""
@@ -108,7 +130,32 @@ class RangeShredder:
             rows = rows[~nulls]
         return rows
 
-    def _shred(self, batch: Any, rows: Any) -> None:
+    def _usual(self) -> tuple[dict[str, DatasetSchema], str]:
+        """The datasets that can be told apart while parsing, by text, and the field of the text."""
+        schemas, route = self._plan.schemas, self._feed.route
+        texts = self._router.known_texts()
+        if route.kind == "field" and "." not in route.name:
+            return {text: schemas[name] for text, name in texts.items()}, route.name
+        topic = self._covered.topic
+        if route.kind == "topic" and topic in texts:
+            return {topic: schemas[texts[topic]]}, ""
+        return {}, ""
+
+    def _shred_together(self, batch: Any, rows: Any) -> Any:
+        """Shred what the parser can read in one pass; returns the rows that are left."""
+        if len(rows) == 0:
+            return rows
+        parts, left = self._one_pass.read(_take(batch["value"], rows))
+        for part in parts:
+            mine = rows[part.members]
+            times = self._times(batch, mine, part.fields)
+            good = self._refuse(batch, mine, times.bad, part.schema.dataset)
+            piece = Piece(part.schema, mine, part.batch, times.micros, part.fields)
+            self._put(batch, piece.only(good))
+        return rows[left]
+
+    def _shred_singly(self, batch: Any, rows: Any) -> None:
+        """Look where each record belongs, then decode group by group."""
         if len(rows) == 0:
             return
         peeked = self._codec.peek(_take(batch["value"], rows), self._paths)
@@ -148,49 +195,39 @@ class RangeShredder:
         if schema is None:
             self._sample(dataset, True, values)
             return
-        times = event_times(
-            fields[self._feed.time.field] if self._feed.time.field else None,
-            batch["timestamp"].to_numpy()[rows],
-            self._feed.time,
-            self._plan.now_s,
-        )
+        times = self._times(batch, rows, fields)
         decoded = self._codec.decode(values, schema)
         late = {bad.index for bad in decoded.bad}
         self._refuse(batch, rows, decoded.bad, dataset)
-        self._refuse(batch, rows, [b for b in times.bad if b.index not in late], dataset)
-        fits = np.ones(len(rows), dtype=bool)
-        fits[[bad.index for bad in times.bad]] = False
+        fits = self._refuse(batch, rows, [b for b in times.bad if b.index not in late], dataset)
         if decoded.unknown:
             self._sample(dataset, False, values)
-        kept = fits[decoded.good]
-        good = np.asarray(decoded.good)[kept]
-        if len(good) and not self.is_learning:
-            columns = decoded.batch if kept.all() else decoded.batch.filter(pa.array(kept))
-            chosen = {path: [column[g] for g in good] for path, column in fields.items()}
-            self._put(batch, rows[good], columns, schema, times.micros[good], chosen)
+        good = decoded.good
+        mine = {path: [column[g] for g in good] for path, column in fields.items()}
+        piece = Piece(schema, rows[good], decoded.batch, times.micros[good], mine)
+        self._put(batch, piece.only(fits[good]))
 
-    def _put(
-        self,
-        batch: Any,
-        rows: Any,
-        columns: Any,
-        schema: DatasetSchema,
-        micros: Any,
-        fields: dict[str, list[Any]],
-    ) -> None:
+    def _times(self, batch: Any, rows: Any, fields: dict[str, list[Any]]) -> Times:
+        spec = self._feed.time
+        raw = fields[spec.field] if spec.field else None
+        return event_times(raw, batch["timestamp"].to_numpy()[rows], spec, self._plan.now_s)
+
+    def _put(self, batch: Any, piece: Piece) -> None:
         """Add our columns, split by directory, and buffer."""
+        if len(piece.rows) == 0 or self.is_learning:
+            return
+        schema = piece.schema
         keys = partition_keys(self._feed, self._declared.get(schema.dataset))
-        found = partition_directories(micros, keys, self._feed.time.zone, fields)
-        whole = meta_columns(self._feed, self._plan.order, batch, rows, columns)
-        offsets = batch["offset"].to_numpy()[rows]
+        found = partition_directories(piece.micros, keys, self._feed.time.zone, piece.fields)
+        whole = meta_columns(self._feed, self._plan.order, batch, piece.rows, piece.columns)
+        offsets = batch["offset"].to_numpy()[piece.rows]
         base = f"{self._plan.order.feed}/{schema.dataset}"
-        name = self._file_name()
         for path, members in _groups(found.codes, found.paths):
             directory = f"{base}/{path}" if path else base
             output = self._sink.output(
-                schema.dataset, schema.version, directory, self._covered, name
+                schema.dataset, schema.version, directory, self._covered, self._name
             )
-            part = whole if len(members) == len(rows) else whole.take(pa.array(members))
+            part = whole if len(members) == len(offsets) else whole.take(pa.array(members))
             self._sink.add(output, part, offsets[members])
 
     def _file_name(self) -> str:
