@@ -87,6 +87,9 @@ class OnePass:
         self._decode: Callable[[bytes], Any] | None = None
         if self._kinds:
             classes = tuple(kind.record.make for kind in self._kinds)
+            if tag:
+                # With a single class the parser would not ask for the tag. No dataset has this one.
+                classes += (tagged_struct((), tag, ""),)
             self._decode = msgspec.json.Decoder(Union[classes]).decode  # noqa: UP007
 
     def read(self, values: pa.Array) -> tuple[list[Part], Numbers]:

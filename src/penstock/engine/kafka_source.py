@@ -1,5 +1,6 @@
 """Kafka as the owner's source: looks through the admin client, stages through one Spark job."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -14,7 +15,7 @@ from penstock.source.errors import ReadFailed
 from penstock.source.reader import read_ranges
 from penstock.store.protocol import Store
 from penstock.store.windows import discard_windows
-from penstock.writer.plan import ShredPlan, TaskReport
+from penstock.writer.plan import MAX_NEW, ShredPlan, TaskReport
 from penstock.writer.task import REPORT_SCHEMA, read_report, shredding
 
 QUIET_RECORDS = 20_000  # below this one task is quicker than starting several
@@ -46,9 +47,13 @@ class KafkaSource:
         return self.admin.available(self._feed)
 
     def stage(self, order: StageOrder) -> StagedWindow:
-        """Read and shred the ranges; learn new types and read again until none is new."""
-        for _ in range(LEARNING_ROUNDS):
-            reports = self._run(order)
+        """Read and shred the ranges; learn new types and read again until none is new.
+
+        Each task may name `MAX_NEW` new datasets, once per window. Whatever else is new when it is
+        read again is a flood, and goes to the quarantine.
+        """
+        for number in range(LEARNING_ROUNDS):
+            reports = self._run(order, MAX_NEW if number == 0 else 0)
             samples = [each for report in reports for each in report.samples]
             if not self._schemas.learn(samples):
                 return staged_window(reports)
@@ -59,14 +64,16 @@ class KafkaSource:
         """Let go of the admin client."""
         self.admin.close()
 
-    def _run(self, order: StageOrder) -> list[TaskReport]:
+    def _run(self, order: StageOrder, max_new: int) -> list[TaskReport]:
         """One job, one action; only what successful attempts return counts."""
         plan = ShredPlan(
-            order=order, feed=self._feed, schemas=dict(self._schemas.known), now_s=self._now()
+            order=order,
+            feed=self._feed,
+            schemas=dict(self._schemas.known),
+            now_s=self._now(),
+            max_new=max_new,
         )
-        frame = read_ranges(
-            self._spark, self._options, order.ranges, with_headers=wants_headers(self._feed)
-        )
+        frame = read_ranges(self._spark, self._options, order.ranges)
         if sum(map(len, order.ranges)) <= QUIET_RECORDS:
             frame = frame.coalesce(1)
         work = shredding(plan, self._store)
@@ -75,11 +82,6 @@ class KafkaSource:
         except (Py4JJavaError, PySparkException) as error:
             raise ReadFailed(order.window, first_line(error)) from error
         return [read_report(bytes(row.report)) for row in rows]
-
-
-def wants_headers(feed: FeedSpec) -> bool:
-    """Headers cost time, so they are read only for whom needs them."""
-    return feed.route.kind == "header" or "headers" in feed.include
 
 
 def staged_window(reports: list[TaskReport]) -> StagedWindow:
@@ -91,6 +93,7 @@ def staged_window(reports: list[TaskReport]) -> StagedWindow:
         quarantined=tuple(part for report in reports for part in report.quarantined),
         last_records=tuple(r.last_record for r in reports if r.last_record is not None),
         schemas={file.dataset: file.schema for file in files if file.schema},
+        reasons=dict(sum((Counter(report.reasons) for report in reports), Counter())),
     )
 
 

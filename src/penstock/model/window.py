@@ -45,10 +45,14 @@ class StageOrder(Value, frozen=True):
 
 
 class StagedWindow(Value, frozen=True):
-    """The manifest rows of the successful attempts, and nothing of the others."""
+    """The manifest rows of the successful attempts, and nothing of the others.
+
+    `reasons` says how many records went to the quarantine for which reason.
+    """
 
     files: tuple[ManifestFile, ...] = ()
     evidence: tuple[RangeEvidence, ...] = ()
     quarantined: tuple[RecordSet, ...] = ()
     last_records: tuple[LastRecord, ...] = ()
     schemas: dict[str, int] = {}
+    reasons: dict[str, int] = {}

@@ -46,9 +46,9 @@ class Router:
     """Assigns the records of one task and window, batch by batch.
 
     `known` are the directory names of datasets that exist already. Only declared datasets escape
-    the feed's `unknown` policy. Under `create`, a window may bring up to `max_new` new datasets:
-    the first ones in offset order, so a task that is tried again makes the same choice; records
-    of the others go to the quarantine. Not for use by several threads at once.
+    the feed's `unknown` policy. Under `create`, a task may bring up to `max_new` new datasets: the
+    first ones in offset order, so a task that is tried again makes the same choice; records of the
+    others go to the quarantine. Not for use by several threads at once.
     """
 
     def __init__(self, spec: FeedSpec, known: frozenset[str], max_new: int = 1000) -> None:

@@ -1,5 +1,6 @@
 """Output files: buffered as Arrow, written as row groups, staged through the store."""
 
+import io
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,19 @@ ROW_GROUP_ROWS = 200_000
 # A batch of records gives a file a few rows only. Many small arrays cost more than the rows in
 # them and nobody counts it, so they are joined from time to time.
 PIECES = 16
+
+
+class _AsFile(io.RawIOBase):
+    """A staged writer as Arrow wants files. Closing it ends nothing: the file is finished later."""
+
+    def __init__(self, staged: StagedWriter) -> None:
+        self._staged = staged
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._staged.write(data)
 
 
 class Output:
@@ -127,7 +141,7 @@ class Sink:
         staged = self._store.open_staged(output.final, spot)
         compression = self._plan.feed.compression
         parquet = pq.ParquetWriter(
-            pa.PythonFile(staged, mode="w"),
+            pa.PythonFile(_AsFile(staged), mode="w"),
             first.schema.with_metadata(self._footer(output)),
             compression=None if compression == "none" else compression,
             use_dictionary=repeating_columns(first),

@@ -1,5 +1,7 @@
 """What travels to a task, and what it brings back."""
 
+import msgspec
+
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import ManifestFile, RecordSet
@@ -9,12 +11,15 @@ from penstock.model.value import Value
 from penstock.model.window import StageOrder
 
 BUFFER_BYTES = 192 * 1024 * 1024
+MAX_NEW = 1_000
 
 
 class ShredPlan(Value, frozen=True, kw_only=True):
     """Everything a task needs to know. Small, because it travels in the closure.
 
-    `now_s` is the time of the window and not of the task, so that a retry judges alike.
+    `now_s` is the time of the window and not of the task, so that a retry judges alike. `max_new`
+    is how many datasets that nobody knows yet each task may name; the records of all further ones
+    go to the quarantine.
     """
 
     order: StageOrder
@@ -22,6 +27,7 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     schemas: dict[str, DatasetSchema]
     now_s: float
     buffer_bytes: int = BUFFER_BYTES
+    max_new: int = MAX_NEW
 
 
 class Samples(Value, frozen=True):
@@ -36,6 +42,7 @@ class TaskReport(Value, frozen=True):
     """What one task found in one range. Only reports of successful attempts count.
 
     With `samples` of a new dataset nothing was written: the driver learns and asks again.
+    `reasons` counts the records in the quarantine by reason.
     """
 
     evidence: RangeEvidence
@@ -43,3 +50,4 @@ class TaskReport(Value, frozen=True):
     quarantined: tuple[RecordSet, ...] = ()
     last_record: LastRecord | None = None
     samples: tuple[Samples, ...] = ()
+    reasons: dict[str, int] = msgspec.field(default_factory=dict)

@@ -46,7 +46,7 @@ def shred_batches(
 ) -> Iterator[TaskReport]:
     """Shred what a task reads; a report per range it met."""
     sink = Sink(store, plan, attempt)
-    router = Router(plan.feed, frozenset(plan.schemas))
+    router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
     ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
     shredders: dict[OffsetRange, RangeShredder] = {}
     try:
