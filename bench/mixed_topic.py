@@ -59,6 +59,7 @@ class World:
     records: int
     types: int
     scratch: Path
+    broker_pids: tuple[int, ...]
 
 
 @contextmanager
@@ -79,7 +80,8 @@ def open_world(
         session = {"spark.master": "local[2]", "spark.log.level": "ERROR", **(settings or {})}
         spark = open_session("bench", session, jar_paths(CONNECTOR, cache))
         stack.callback(spark.stop)
-        yield World(spark, kafka.bootstrap, topic, records, types, scratch)
+        pids = tuple(kafka.pids)
+        yield World(spark, kafka.bootstrap, topic, records, types, scratch, pids)
 
 
 def fill(client: KafkaClient, topic: str, records: int, types: int) -> None:
