@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup lock format lint test unit simulate simulate-all mutations bench-journal \
-	certify clean
+	bench-window bench-memory certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -142,6 +142,12 @@ mutations: setup ## Break the protocol on purpose; the simulator must notice eac
 
 bench-journal: setup ## Measure the journal
 	$(PY) bench/journal.py
+
+bench-window: setup ## Measure a whole window against plain Spark
+	$(PY) bench/window.py
+
+bench-memory: setup ## Measure the memory of tasks with very many files
+	$(PY) bench/memory.py
 
 certify: setup ## The long proof: every small world, every mutation, 20000 random schedules, a Spark cluster
 	$(MAKE) simulate-all

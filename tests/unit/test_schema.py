@@ -35,6 +35,14 @@ def test_directory_keys_get_an_underscore_whatever_their_case() -> None:
     assert _columns("day", "Hour", "minute", "days") == ["day_", "Hour_", "minute_", "days"]
 
 
+def test_what_could_be_the_directory_key_of_a_field_begins_differently() -> None:
+    assert _columns("by_a", "By_A", "_by_a", "bya") == [
+        "field_by_a", "field_By_A__2", "field_by_a_", "bya",
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="by_a"):
+        DatasetSchema("d", 1, False, (Field("by_a", "by_a", INT64),))
+
+
 def test_a_leading_underscore_moves_to_the_end() -> None:
     assert _columns("_id", "__v", "_", "", "_day") == ["id_", "v_", "field_", "field___2", "day_"]
 

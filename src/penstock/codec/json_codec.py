@@ -34,7 +34,7 @@ shape of the event: `{"user":{"new":1}}`. Items of a list or a map fit all or no
 only fields inside its objects do not, the column is filled and `_rest` holds its whole text too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -43,6 +43,7 @@ from penstock.codec import inference
 from penstock.codec.avro_schema import from_avro
 from penstock.codec.decoding import Decoded, decode
 from penstock.codec.json_schema import from_json_schema
+from penstock.codec.one_pass import OnePass
 from penstock.codec.payload import Limits, as_payloads
 from penstock.codec.peek import NOT_SCALAR, Peeked, peek
 from penstock.codec.shapes import arrow_schema, plan_of
@@ -55,6 +56,7 @@ __all__ = [
     "Decoded",
     "JsonCodec",
     "Limits",
+    "OnePass",
     "Peeked",
     "SchemaUnsupported",
     "arrow_schema",
@@ -78,6 +80,12 @@ class JsonCodec:
         `values` holds bytes and no nulls, less than 2 GiB in all.
         """
         return decode(as_payloads(values), plan_of(schema), self.limits, self.exact_only)
+
+    def one_pass(
+        self, schemas: Mapping[str, DatasetSchema], tag: str, paths: tuple[str, ...]
+    ) -> OnePass:
+        """A reader for records of many datasets at once, by the text of the field `tag`."""
+        return OnePass({} if self.exact_only else schemas, tag, paths, self.limits)
 
     def infer(self, samples: Sequence[bytes], dataset: str, version: int = 1) -> DatasetSchema:
         """The schema that samples of a dataset suggest. Driver, once per new dataset."""

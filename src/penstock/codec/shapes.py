@@ -201,8 +201,16 @@ def _member(number: int, field: Field, path: str) -> Member:
     return Member(field.name, field.column, f"f{number}", field.nullable, shape, decode)
 
 
+def tagged_struct(members: tuple[Member, ...], field: str, text: str) -> type[msgspec.Struct]:
+    """The class of parsed objects that have this text in this field, which is no member."""
+    return _struct(members, True, tag=(field, text))
+
+
 def _struct(
-    members: tuple[Member, ...], parsable: bool, outside: tuple[tuple[str, str], ...] = ()
+    members: tuple[Member, ...],
+    parsable: bool,
+    outside: tuple[tuple[str, str], ...] = (),
+    tag: tuple[str | None, str | None] = (None, None),
 ) -> type[msgspec.Struct]:
     """The class of parsed objects. Attributes are numbered, since names may be anything.
 
@@ -224,4 +232,6 @@ def _struct(
         forbid_unknown_fields=True,
         kw_only=True,
         gc=False,
+        tag_field=tag[0],
+        tag=tag[1],
     )

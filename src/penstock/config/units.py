@@ -8,6 +8,8 @@ import zoneinfo
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
+from penstock.model.spec import TIME_DIRECTIVES
+
 _MOST_OFFSET = 2**63 - 1
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -92,10 +94,14 @@ def time_ms(text: str) -> int | None:
 
 
 def time_unit(text: str) -> str | None:
-    """One of the units of a time field, or a strptime pattern that works both ways."""
+    """One of the units of a time field, or a strptime pattern that works both ways.
+
+    A pattern must mean the same wherever a task runs: no locale, no names of zones.
+    """
     if text in _UNITS:
         return text
-    if "%" not in text:
+    directives = set(re.findall(r"%(.?)", text, flags=re.DOTALL))
+    if not directives or not directives <= TIME_DIRECTIVES:
         return None
     try:
         datetime.strptime(_EPOCH.strftime(text), text)

@@ -1,5 +1,6 @@
 """Kafka as the owner's source: looks through the admin client, stages through one Spark job."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -86,9 +87,7 @@ class KafkaSource:
             now_s=self._now(),
             max_new=max_new,
         )
-        frame = read_ranges(
-            self._session(), self._options, order.ranges, with_headers=wants_headers(self._feed)
-        )
+        frame = read_ranges(self._session(), self._options, order.ranges)
         if sum(map(len, order.ranges)) <= QUIET_RECORDS:
             frame = frame.coalesce(1)
         work = shredding(plan, self._store)
@@ -97,11 +96,6 @@ class KafkaSource:
         except (Py4JJavaError, PySparkException) as error:
             raise ReadFailed(order.window, first_line(error)) from error
         return [read_report(bytes(row.report)) for row in rows]
-
-
-def wants_headers(feed: FeedSpec) -> bool:
-    """Headers cost time, so they are read only for whom needs them."""
-    return feed.route.kind == "header" or "headers" in feed.include
 
 
 def staged_window(reports: list[TaskReport]) -> StagedWindow:
@@ -114,6 +108,7 @@ def staged_window(reports: list[TaskReport]) -> StagedWindow:
         last_records=tuple(r.last_record for r in reports if r.last_record is not None),
         schemas={file.dataset: file.schema for file in files if file.schema},
         read_bytes=sum(report.read_bytes for report in reports),
+        reasons=dict(sum((Counter(report.reasons) for report in reports), Counter())),
     )
 
 

@@ -27,6 +27,7 @@ MAX_FIELDS = 1_000  # nested ones count
 MAX_NESTING = 32
 MAX_PRECISION = 38
 RESERVED_COLUMNS = frozenset({"day", "hour", "minute"})  # directory keys of the lake
+RESERVED_PREFIX = "by_"  # directory keys that come from fields
 REST = "_rest"  # JSON text of whatever a schema has no column for
 
 
@@ -116,7 +117,8 @@ class DatasetSchema(Value, frozen=True):
         if len(set(columns)) != len(columns):
             raise ValueError("two columns differ at most by case")
         for column in columns:
-            if not column or column.startswith("_") or column in RESERVED_COLUMNS:
+            ours = column in RESERVED_COLUMNS or column.startswith(("_", RESERVED_PREFIX))
+            if not column or ours:
                 raise ValueError(f"{column!r} cannot be a column")
 
     def renamed(self) -> tuple[Field, ...]:
@@ -128,13 +130,18 @@ def column_for(name: str, taken: Set[str], *, top: bool) -> str:
     """The column of a field, given the case-folded columns that are `taken`.
 
     At the top level a leading `_` moves to the end and the directory keys get one: `_id` and
-    `day` become `id_` and `day_`. Everywhere a name that is taken gets a number: `userid__2`.
+    `day` become `id_` and `day_`. What may be the directory key of a field gets another beginning:
+    `by_country` becomes `field_by_country`. Partitioning may change later and columns may not, so
+    it does not matter which keys are in use. Everywhere a name that is taken gets a number:
+    `userid__2`.
     """
     column = name or "field_"
     if top and column.startswith("_"):
         column = f"{column.lstrip('_') or 'field'}_"
     if top and column.casefold() in RESERVED_COLUMNS:
         column = f"{column}_"
+    if top and column.casefold().startswith(RESERVED_PREFIX):
+        column = f"field_{column}"
     plain, number = column, 2
     while column.casefold() in taken:
         column, number = f"{plain}__{number}", number + 1

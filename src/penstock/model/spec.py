@@ -34,6 +34,10 @@ class PartitionKey(Value, frozen=True):
     path: str = ""
 
 
+# The directives of a time pattern that mean the same on every machine: no locale, no local zone.
+TIME_DIRECTIVES = frozenset("aAbBdfGHIjmMpSuUVwWyYz%")
+
+
 class TimeSpec(Value, frozen=True):
     """Where the event time comes from, and which times are believed.
 

@@ -45,7 +45,10 @@ class StageOrder(Value, frozen=True):
 
 
 class StagedWindow(Value, frozen=True):
-    """The manifest rows of the successful attempts, and nothing of the others."""
+    """The manifest rows of the successful attempts, and nothing of the others.
+
+    `reasons` says how many records went to the quarantine for which reason.
+    """
 
     files: tuple[ManifestFile, ...] = ()
     evidence: tuple[RangeEvidence, ...] = ()

@@ -13,6 +13,7 @@ from datetime import datetime
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
+from penstock.model.spec import TIME_DIRECTIVES
 from penstock.shape.zones import MICROSECOND, SECOND, utc_offset_of_wall, wall_micros
 
 # Microseconds per unit, as a ratio.
@@ -35,8 +36,6 @@ ISO = re.compile(
     r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
     r"(?:(?P<utc>[Zz])|(?P<sign>[+-])(?P<ahead_h>[0-9]{2})(?::?(?P<ahead_m>[0-9]{2}))?)?)?"
 )
-# The directives that mean the same on every machine: no locale, no names of the local zone.
-_DIRECTIVES = frozenset("aAbBdfGHIjmMpSuUVwWyYz%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def check_unit(unit: str) -> None:
             raise ValueError(f"not a unit of time: {unit!r}")
         return
     for directive in re.findall(r"%(.?)", unit, flags=re.DOTALL):
-        if directive not in _DIRECTIVES:
+        if directive not in TIME_DIRECTIVES:
             raise ValueError(f"%{directive} cannot be used in a pattern of times: {unit!r}")
 
 

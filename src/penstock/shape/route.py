@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.model.names import encode_component
+from penstock.model.names import decode_component, encode_component
 from penstock.model.rows import BadRecord
 from penstock.model.spec import FeedSpec, RouteSpec
 from penstock.shape.scalars import Codes, encode_scalars
@@ -46,9 +46,9 @@ class Router:
     """Assigns the records of one task and window, batch by batch.
 
     `known` are the directory names of datasets that exist already. Only declared datasets escape
-    the feed's `unknown` policy. Under `create`, a window may bring up to `max_new` new datasets:
-    the first ones in offset order, so a task that is tried again makes the same choice; records
-    of the others go to the quarantine. Not for use by several threads at once.
+    the feed's `unknown` policy. Under `create`, a task may bring up to `max_new` new datasets: the
+    first ones in offset order, so a task that is tried again makes the same choice; records of the
+    others go to the quarantine. Not for use by several threads at once.
     """
 
     def __init__(self, spec: FeedSpec, known: frozenset[str], max_new: int = 1000) -> None:
@@ -58,6 +58,16 @@ class Router:
         self._known = known
         self._room = max_new
         self._accepted: dict[str, str] = {}
+
+    def known_texts(self) -> dict[str, str]:
+        """Texts that lead to a dataset that exists, whatever came before them in the window."""
+        texts = {name: decode_component(name) for name in self._known}
+        declared = {encode_component(text) for text in self._declared}
+        return {
+            text: name
+            for name, text in texts.items()
+            if text is not None and (self._unknown == "create" or name in declared)
+        }
 
     def assign(self, values: Sequence[object | None]) -> Routed:
         """Route a batch by its raw values: scalars from JSON, header texts or bytes, or topics."""

@@ -9,23 +9,28 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.model.ranges import OffsetRange
 
 HEADERS = "case when size(headers) > 0 then to_json(headers) end as headers"
-NO_HEADERS = "cast(null as string) as headers"
+# A window is read from end to end, so fewer and larger fetches serve it better than Kafka's
+# defaults, which are made for single records soon. The user's own settings win.
+FETCHING = {
+    "max.poll.records": "5000",
+    "max.partition.fetch.bytes": str(8 * 1024 * 1024),
+    "receive.buffer.bytes": str(1024 * 1024),
+}
 
 
 def read_ranges(
     spark: SparkSession,
     options: Mapping[str, str],
     ranges: tuple[OffsetRange, ...],
-    *,
-    with_headers: bool,
 ) -> DataFrame:
     """The records of the ranges with a hash of offset, key and value, made while reading.
 
     A partition's range stays in one task. The read fails when a record of the range is gone.
-    Headers become text, because null arrays are slow on their way to Python.
+    Headers become text, because null arrays are slow on their way to Python. They are always read,
+    since any record may turn out to be broken, and goes to the quarantine with all it had.
     """
     reader = spark.read.format("kafka")
-    for name, value in options.items():
+    for name, value in {**FETCHING, **options}.items():
         reader = reader.option(f"kafka.{name}", value)
     return (
         reader.option("kafka.isolation.level", "read_committed")
@@ -33,7 +38,7 @@ def read_ranges(
         .option("startingOffsets", json.dumps(_by_topic(ranges, lambda r: r.start)))
         .option("endingOffsets", json.dumps(_by_topic(ranges, lambda r: r.end)))
         .option("failOnDataLoss", "true")
-        .option("includeHeaders", "true" if with_headers else "false")
+        .option("includeHeaders", "true")
         .load()
         .selectExpr(
             "topic",
@@ -42,7 +47,7 @@ def read_ranges(
             "unix_millis(timestamp) as timestamp",
             "key",
             "value",
-            HEADERS if with_headers else NO_HEADERS,
+            HEADERS,
             "xxhash64(offset, key, value) as hash",
         )
     )

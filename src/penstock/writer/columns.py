@@ -19,7 +19,7 @@ def meta_columns(feed: FeedSpec, order: StageOrder, batch: Any, rows: Any, colum
     arrays = [
         *columns.columns,
         constant(topic, count),
-        batch["partition"].take(chosen),
+        pa.repeat(batch["partition"][0], count),
         batch["offset"].take(chosen),
         batch["timestamp"].take(chosen).cast(TIMESTAMP),
     ]

@@ -1,5 +1,6 @@
 """Output files: buffered as Arrow, written as row groups, staged through the store."""
 
+import io
 from typing import Any
 
 import pyarrow as pa
@@ -8,10 +9,27 @@ import pyarrow.parquet as pq
 from penstock.model.manifest import ManifestFile
 from penstock.model.ranges import OffsetRange
 from penstock.store.protocol import StagedWriter, Store
+from penstock.writer.dictionaries import repeating_columns
 from penstock.writer.plan import ShredPlan
 from penstock.writer.tally import Offsets, Tally
 
 ROW_GROUP_ROWS = 200_000
+# A batch of records gives a file a few rows only. Many small arrays cost more than the rows in
+# them and nobody counts it, so they are joined from time to time.
+PIECES = 16
+
+
+class _AsFile(io.RawIOBase):
+    """A staged writer as Arrow wants files. Closing it ends nothing: the file is finished later."""
+
+    def __init__(self, staged: StagedWriter) -> None:
+        self._staged = staged
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._staged.write(data)
 
 
 class Output:
@@ -24,6 +42,7 @@ class Output:
         self.buffered_bytes = 0
         self._schema_version = schema_version
         self._tally = Tally(covered.topic, covered.partition)
+        self._pieces: list[Any] = []
         self._batches: list[Any] = []
         self._staged: StagedWriter | None = None
         self._parquet: Any = None
@@ -31,7 +50,9 @@ class Output:
     def add(self, batch: Any, offsets: Offsets) -> int:
         """Buffer rows; returns how many bytes they hold."""
         size = int(batch.nbytes)
-        self._batches.append(batch)
+        self._pieces.append(batch)
+        if len(self._pieces) == PIECES:
+            self._join()
         self._tally.add(offsets)
         self.buffered_bytes += size
         return size
@@ -39,11 +60,12 @@ class Output:
     def flush(self, sink: "Sink") -> int:
         """Write what is buffered as row groups; returns how many bytes were freed."""
         freed, self.buffered_bytes = self.buffered_bytes, 0
+        self._join()
         if self._batches:
-            table = pa.Table.from_batches(self._batches).combine_chunks()
+            table = pa.Table.from_batches(self._batches)
             self._batches = []
             if self._parquet is None:
-                self._staged, self._parquet = sink.open(self, table.schema)
+                self._staged, self._parquet = sink.open(self, table)
             self._parquet.write_table(table, row_group_size=ROW_GROUP_ROWS)
         return freed
 
@@ -56,6 +78,11 @@ class Output:
         handle = self._staged.finish()
         total = self._tally.total()
         return ManifestFile(self.dataset, handle, total, (self.covered,), self._schema_version)
+
+    def _join(self) -> None:
+        if self._pieces:
+            self._batches.append(pa.concat_batches(self._pieces))
+            self._pieces = []
 
     def abandon(self) -> None:
         """Remove what was written of it."""
@@ -107,16 +134,17 @@ class Sink:
             output.abandon()
         self._outputs.clear()
 
-    def open(self, output: Output, schema: Any) -> tuple[StagedWriter, Any]:
-        """Begin a staged Parquet file."""
+    def open(self, output: Output, first: Any) -> tuple[StagedWriter, Any]:
+        """Begin a staged Parquet file whose first rows are given."""
         self._opened += 1
         spot = self._plan.order.spot(f"{self._attempt}-{self._opened}")
         staged = self._store.open_staged(output.final, spot)
         compression = self._plan.feed.compression
         parquet = pq.ParquetWriter(
-            pa.PythonFile(staged, mode="w"),
-            schema.with_metadata(self._footer(output)),
+            pa.PythonFile(_AsFile(staged), mode="w"),
+            first.schema.with_metadata(self._footer(output)),
             compression=None if compression == "none" else compression,
+            use_dictionary=repeating_columns(first),
             store_schema=False,
         )
         return staged, parquet

@@ -1,5 +1,7 @@
 """What travels to a task, and what it brings back."""
 
+import msgspec
+
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import ManifestFile, RecordSet
@@ -15,8 +17,9 @@ MAX_NEW = 1_000
 class ShredPlan(Value, frozen=True, kw_only=True):
     """Everything a task needs to know. Small, because it travels in the closure.
 
-    `now_s` is the time of the window and not of the task, so that a retry judges alike. A task may
-    meet up to `max_new` new datasets; records of any more go to the quarantine.
+    `now_s` is the time of the window and not of the task, so that a retry judges alike. `max_new`
+    is how many datasets that nobody knows yet each task may name; the records of all further ones
+    go to the quarantine.
     """
 
     order: StageOrder
@@ -39,6 +42,7 @@ class TaskReport(Value, frozen=True):
     """What one task found in one range. Only reports of successful attempts count.
 
     With `samples` of a new dataset nothing was written: the driver learns and asks again.
+    `reasons` counts the records in the quarantine by reason.
     """
 
     evidence: RangeEvidence
@@ -47,3 +51,4 @@ class TaskReport(Value, frozen=True):
     last_record: LastRecord | None = None
     samples: tuple[Samples, ...] = ()
     read_bytes: int = 0
+    reasons: dict[str, int] = msgspec.field(default_factory=dict)

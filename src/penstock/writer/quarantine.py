@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.rows import BadRecord
 from penstock.model.spec import DatasetSpec
 from penstock.writer.columns import TIMESTAMP
-from penstock.writer.output import Sink
+from penstock.writer.output import Output, Sink
 from penstock.writer.plan import ShredPlan
 from penstock.writer.tally import positions
 
@@ -46,13 +47,20 @@ def fingerprint(reason: str, detail: str, format_name: str) -> str:
 
 
 class QuarantineRows:
-    """The broken records of one range, by the dataset they were meant for."""
+    """The broken records of one range, by the dataset they were meant for: a file each.
 
-    def __init__(self, covered: OffsetRange, declared: dict[str, DatasetSpec]) -> None:
+    Their bytes go to the sink at once, so that they count within its budget.
+    """
+
+    def __init__(
+        self, plan: ShredPlan, covered: OffsetRange, sink: Sink, declared: dict[str, DatasetSpec]
+    ) -> None:
+        self._order = plan.order
         self._covered = covered
+        self._sink = sink
         self._declared = declared
-        self._batches: dict[str, list[Any]] = {}
         self._offsets: dict[str, list[Any]] = {}
+        self.reasons: Counter[str] = Counter()
 
     def add(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> None:
         """Take records of a batch; `bad` numbers them within `rows`."""
@@ -62,8 +70,10 @@ class QuarantineRows:
         order = np.argsort(chosen, kind="stable")
         taken = batch.take(pa.array(chosen[order]))
         reasons = [bad[int(i)] for i in order]
-        self._batches.setdefault(dataset, []).append(self._rows(taken, reasons, dataset))
-        self._offsets.setdefault(dataset, []).append(taken["offset"].to_numpy())
+        offsets = taken["offset"].to_numpy()
+        self.reasons.update(record.reason for record in bad)
+        self._offsets.setdefault(dataset, []).append(offsets)
+        self._sink.add(self._output(dataset), self._rows(taken, reasons, dataset), offsets)
 
     def evidence(self) -> Evidence:
         """The positions of all of them."""
@@ -88,22 +98,17 @@ class QuarantineRows:
             for dataset, parts in sorted(self._offsets.items())
         )
 
-    def flush(self, sink: Sink, plan: ShredPlan) -> None:
-        """Hand everything to the sink, a file per dataset."""
-        covered, order = self._covered, plan.order
+    def _output(self, dataset: str) -> Output:
+        """The file of the records that were meant for a dataset."""
+        covered, order = self._covered, self._order
         name = FileName(
             order.generation, encode_component(covered.topic), covered.partition, covered.start,
             covered.end, order.window, "zstd.parquet",
         )  # fmt: skip
-        for dataset, batches in sorted(self._batches.items()):
-            owner = self._owner(dataset)
-            owned = encode_component(owner) if owner else NOBODY
-            directory = (
-                f"_penstock/{order.feed}/quarantine/owner={owned}/dataset={dataset or NOBODY}"
-            )
-            output = sink.output(QUARANTINE, 0, directory, covered, str(name))
-            for batch, offsets in zip(batches, self._offsets[dataset], strict=True):
-                sink.add(output, batch, offsets)
+        owner = self._owner(dataset)
+        owned = encode_component(owner) if owner else NOBODY
+        directory = f"_penstock/{order.feed}/quarantine/owner={owned}/dataset={dataset or NOBODY}"
+        return self._sink.output(QUARANTINE, 0, directory, covered, str(name))
 
     def _owner(self, dataset: str) -> str:
         declared = self._declared.get(dataset)

@@ -33,6 +33,7 @@ def shredding(
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
+        pa.set_cpu_count(1)  # Spark gives every core a task already
         reports = list(shred_batches(plan, store, attempt(), batches))
         encoded = [msgspec.msgpack.encode(report) for report in reports]
         yield pa.RecordBatch.from_arrays([pa.array(encoded, pa.binary())], schema=_ARROW)

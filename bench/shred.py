@@ -1,0 +1,101 @@
+"""How fast one task shreds, without Spark and Kafka: `PYTHONPATH=src python bench/shred.py`.
+
+The events are those of `mixed_topic`, in Arrow batches as Spark hands them over, of one Kafka
+partition. Prints records per CPU-second, and with `--profile` where the time goes.
+"""
+
+import argparse
+import cProfile
+import pstats
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from mixed_topic import event, type_name
+
+from penstock.codec.json_codec import JsonCodec
+from penstock.model.ranges import OffsetRange
+from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec
+from penstock.model.window import StageOrder
+from penstock.store.local import LocalStore
+from penstock.writer.plan import ShredPlan
+from penstock.writer.task import shred_batches
+
+BATCH = 20_000
+
+
+def batches_of(records: int, types: int) -> list[Any]:
+    """Batches as the reader's select makes them."""
+    now_ms = int(time.time() * 1000)
+    found = []
+    for start in range(0, records, BATCH):
+        count = min(BATCH, records - start)
+        offsets = np.arange(start, start + count, dtype=np.int64)
+        values = [event(number, types, now_ms) for number in range(start, start + count)]
+        columns = {
+            "topic": pa.array(["events"] * count),
+            "partition": pa.array(np.zeros(count, np.int32)),
+            "offset": pa.array(offsets),
+            "timestamp": pa.array(np.full(count, now_ms)),
+            "key": pa.nulls(count, pa.binary()),
+            "value": pa.array(values, pa.binary()),
+            "headers": pa.nulls(count, pa.string()),
+            "hash": pa.array(offsets),
+        }
+        found.append(pa.RecordBatch.from_pydict(columns))
+    return found
+
+
+def plan_for(batches: list[Any], types: int) -> ShredPlan:
+    """A plan that knows every type from a sample."""
+    feed = FeedSpec(
+        name="events",
+        topics=("events",),
+        route=RouteSpec("field", "type"),
+        time=TimeSpec(field="event_time", unit="ms"),
+    )
+    end = sum(batch.num_rows for batch in batches)
+    covered = OffsetRange("events", "id", 0, 0, end)
+    order = StageOrder("events", "1-1", "_penstock/events/staging", (covered,))
+    samples = batches[0]["value"].to_pylist()
+    codec = JsonCodec()
+    names = [type_name(number) for number in range(types)]
+    schemas = {
+        name: codec.infer([s for s in samples if f'"type":"{name}"'.encode() in s], name)
+        for name in names
+    }
+    return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time())
+
+
+def run(plan: ShredPlan, batches: list[Any]) -> float:
+    """The processor time of one task."""
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as lake:
+        store = LocalStore(Path(lake))
+        began = time.process_time()
+        list(shred_batches(plan, store, "attempt", batches))
+        return time.process_time() - began
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--records", type=int, default=200_000)
+    arguments.add_argument("--types", type=int, default=12)
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--profile", action="store_true")
+    options = arguments.parse_args()
+    batches = batches_of(options.records, options.types)
+    plan = plan_for(batches, options.types)
+    best = min(run(plan, batches) for _ in range(options.rounds))
+    print(f"{options.records / best:,.0f} records per CPU-second")
+    if options.profile:
+        profile = cProfile.Profile()
+        profile.runcall(run, plan, batches)
+        pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Records of many datasets in one pass: the parser itself tells them apart by the route's field.
+
+The usual way looks at a record's route first and decodes it afterwards, and so reads it twice. Here
+the parser is given one struct per dataset, tagged with the route's text. What it accepts is what
+both looks together would have given: the tag must be there, as a text, and if it comes twice both
+must agree; all other fields obey the rules of the fast way. What it refuses is left to the usual
+way, whatever the cause, so nothing is judged here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, pairwise, repeat
+from operator import attrgetter
+from typing import Any, Union
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.codec.columns import columns_of
+from penstock.codec.payload import PARSER_ERRORS, Limits, Screen, refuse
+from penstock.codec.shapes import Member, Plan, Record, plan_of, tagged_struct
+from penstock.model.schema import DatasetSchema
+
+_NO_PART = -1
+# Kinds whose parsed value is the very one that a look at the field gives. A look at 5 gives the
+# integer, a column of doubles 5.0: so doubles are not among them.
+_SAME_AS_LOOKED_AT = frozenset({"boolean", "int64", "string", "date", "timestamp_us"})
+# When more than this share of a batch is refused, the next few batches are not tried.
+_HOPELESS = 0.5
+_PAUSE_BATCHES = 8
+
+# Small enough that parsed objects stay in the processor's cache until they are columns, and large
+# enough that the pieces of columns are worth making.
+_CHUNK = 4_096
+_CHUNK_PER_KIND = 128
+
+Numbers = npt.NDArray[np.int64]
+Values = list[Any]
+Look = Callable[[Values], Values]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The records of one dataset: which they were, their columns, and the wanted fields' values."""
+
+    schema: DatasetSchema
+    members: Numbers
+    batch: pa.RecordBatch
+    fields: dict[str, Values]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kind:
+    """One dataset, compiled: its tag, its plan without the tag's field, and looks at the paths."""
+
+    text: str
+    schema: DatasetSchema
+    plan: Plan
+    record: Record
+    tag_at: int | None
+    looks: dict[str, Look]
+
+
+class OnePass:
+    """Reads batches of one route. Executor; one per task, since it remembers what is hopeless.
+
+    `schemas` are by the text of the field `tag`; datasets that cannot be read exactly this way are
+    passed over. Without a tag there is one schema, for all records.
+    """
+
+    def __init__(
+        self,
+        schemas: Mapping[str, DatasetSchema],
+        tag: str,
+        paths: tuple[str, ...],
+        limits: Limits,
+    ) -> None:
+        self._limits = limits
+        self._pause = 0
+        found = [_kind(text, schema, tag, paths) for text, schema in sorted(schemas.items())]
+        self._kinds = [kind for kind in found if kind is not None]
+        self._chunk = max(_CHUNK, _CHUNK_PER_KIND * len(self._kinds))
+        self._number = {kind.record.make: number for number, kind in enumerate(self._kinds)}
+        self._decode: Callable[[bytes], Any] | None = None
+        if self._kinds:
+            classes = tuple(kind.record.make for kind in self._kinds)
+            if tag:
+                # With a single class the parser would not ask for the tag. No dataset has this one.
+                classes += (tagged_struct((), tag, ""),)
+            self._decode = msgspec.json.Decoder(Union[classes]).decode  # noqa: UP007
+
+    def read(self, values: pa.Array) -> tuple[list[Part], Numbers]:
+        """The records that could be read, by dataset, and the numbers of those that are left."""
+        if self._decode is None or self._pause or Screen(values, self._limits).too_long():
+            self._pause = max(self._pause - 1, 0)
+            return [], np.arange(len(values))
+        found: list[_Found] = [_Found() for _ in self._kinds]
+        left = [
+            self._read_chunk(start, values.slice(start, self._chunk).to_pylist(), found)
+            for start in range(0, len(values), self._chunk)
+        ]
+        parts = [_part(*pair) for pair in zip(self._kinds, found, strict=True) if pair[1].members]
+        if sum(map(len, left)) > _HOPELESS * len(values):
+            self._pause = _PAUSE_BATCHES
+        return parts, np.concatenate(left) if left else np.empty(0, np.int64)
+
+    def _read_chunk(self, start: int, payloads: list[bytes], found: list["_Found"]) -> Numbers:
+        """Parse a chunk and add its records to what was found; the numbers of those left."""
+        objects = _parsed(self._decode or refuse, payloads)
+        numbers = map(self._number.get, map(type, objects), repeat(_NO_PART))
+        codes = np.fromiter(numbers, np.int16, len(objects))
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(self._kinds) + 1)).tolist()
+        for number, (first, end) in enumerate(pairwise(ends)):
+            if first < end:
+                members = order[first:end]
+                mine = [objects[member] for member in members.tolist()]
+                found[number].add(self._kinds[number], members + start, mine)
+        return order[: ends[0]] + start
+
+
+class _Found:
+    """What was read of one dataset so far, a chunk at a time."""
+
+    def __init__(self) -> None:
+        self.members: list[Numbers] = []
+        self.columns: list[list[pa.Array]] = []
+        self.fields: list[dict[str, Values]] = []
+
+    def add(self, kind: _Kind, members: Numbers, objects: Values) -> None:
+        """Turn the objects of a chunk into columns."""
+        self.members.append(members)
+        self.columns.append(columns_of(kind.record, objects))
+        self.fields.append({path: look(objects) for path, look in kind.looks.items()})
+
+
+def _parsed(decode: Callable[[bytes], Any], payloads: list[bytes]) -> list[Any]:
+    """One object per payload; None where the parser refused."""
+    objects: list[Any] = []
+    keep = objects.append
+    for payload in payloads:
+        try:
+            keep(decode(payload))
+        except PARSER_ERRORS:
+            keep(None)
+    return objects
+
+
+def _part(kind: _Kind, found: _Found) -> Part:
+    """Everything that was found of one dataset as one batch."""
+    members = np.concatenate(found.members)
+    arrays = [pa.concat_arrays(pieces) for pieces in zip(*found.columns, strict=True)]
+    if kind.tag_at is not None:
+        arrays.insert(kind.tag_at, pa.repeat(pa.scalar(kind.text, pa.string()), len(members)))
+    arrays.append(pa.nulls(len(members), pa.string()))
+    batch = pa.RecordBatch.from_arrays(arrays, schema=kind.plan.schema)
+    fields = {
+        path: list(chain.from_iterable(each[path] for each in found.fields)) for path in kind.looks
+    }
+    return Part(kind.schema, members, batch, fields)
+
+
+@lru_cache(maxsize=512)
+def _kind(text: str, schema: DatasetSchema, tag: str, paths: tuple[str, ...]) -> _Kind | None:
+    """Compile one dataset, or None when only the usual way is exact for it."""
+    plan = plan_of(schema)
+    members, tag_at, make = plan.root.members, None, plan.root.make
+    if plan.decode is None:
+        return None
+    if tag:
+        named = [at for at, each in enumerate(members) if each.name == tag]
+        if not named or members[named[0]].shape.type.kind != "string" or not _is_text(text):
+            return None
+        tag_at = named[0]
+        members = members[:tag_at] + members[tag_at + 1 :]
+        make = tagged_struct(members, tag, text)
+    looks = {path: _look(members, path, text if path == tag else None) for path in paths}
+    exact = {path: look for path, look in looks.items() if look is not None}
+    if len(exact) < len(looks):
+        return None
+    record = replace(plan.root, members=members, make=make)
+    return _Kind(text, schema, plan, record, tag_at, exact)
+
+
+def _is_text(text: str) -> bool:
+    """False for half of a surrogate pair, which no parser takes as a tag."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _look(members: tuple[Member, ...], path: str, constant: str | None) -> Look | None:
+    """How to get the values at a path; None when they are not what a look would give."""
+    if constant is not None:
+        return lambda objects: [constant] * len(objects)
+    names = path.split(".")
+    attributes = []
+    for depth, name in enumerate(names, start=1):
+        found = next((member for member in members if member.name == name), None)
+        if found is None:
+            return lambda objects: [None] * len(objects)  # unknown fields are refused
+        attributes.append(found.attribute)
+        if depth == len(names):
+            exact = found.shape.type.kind in _SAME_AS_LOOKED_AT
+            return _getter(attributes) if exact else None
+        if found.shape.record is None:
+            return None
+        members = found.shape.record.members
+    return None
+
+
+def _getter(attributes: list[str]) -> Look:
+    """Follow attributes from every object; nothing leads to nothing."""
+
+    def look(objects: Values) -> Values:
+        reached = objects
+        for attribute in attributes:
+            get = attrgetter(attribute)
+            if reached is objects:
+                reached = list(map(get, reached))
+            else:
+                reached = [None if each is None else get(each) for each in reached]
+        return reached
+
+    return look

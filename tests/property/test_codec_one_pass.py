@@ -1,0 +1,100 @@
+"""Reading many datasets in one pass gives what a look and a decoding give, or leaves the record.
+
+Method: two generated schemas get a route field. Their events are written in many spellings, with
+the route's text anywhere, missing, doubled or of another type, and some are broken.
+"""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.codec.json_codec import JsonCodec
+from penstock.model.schema import STRING, DatasetSchema, Field
+from tests.property.test_codec_json import broken, events_of, odd_events, schemas, spellings
+
+CODEC = JsonCodec()
+PATHS = ("type", "a", "user", "user.a", "b.user")
+TEXTS: st.SearchStrategy[Any] = st.sampled_from(
+    ["one", "two", "ONE", "", "1", None, 1, True, {}, ["one"]]
+)
+
+
+@st.composite
+def routed(draw: st.DrawFn, event: dict[str, Any]) -> bytes:
+    """An event with a route somewhere in it, in one of many spellings."""
+    members = [(name, value) for name, value in event.items() if name != "type"]
+    for _ in range(draw(st.sampled_from([0, 1, 1, 1, 2]))):
+        text = draw(st.sampled_from(["one", "two"]) | TEXTS)
+        members.insert(draw(st.integers(0, len(members))), ("type", text))
+    texts = [f"{json.dumps(name)}:{json.dumps(value)}" for name, value in members]
+    return f"{{{','.join(texts)}}}".encode()
+
+
+def _with_type(event: dict[str, Any], text: str) -> dict[str, Any]:
+    return {**event, "type": text}
+
+
+@st.composite
+def mixed(draw: st.DrawFn) -> tuple[dict[str, DatasetSchema], list[bytes]]:
+    """Two datasets by their texts, and payloads of both, whole and broken."""
+    found = {}
+    payloads: list[bytes] = []
+    for text in ("one", "two"):
+        drawn = draw(schemas())
+        fields = (*drawn.fields, Field("type", "type", STRING, draw(st.booleans())))
+        found[text] = DatasetSchema(text, 1, drawn.declared, fields)
+        good = events_of(drawn.fields)
+        sound = st.builds(_with_type, good, st.just(text)).flatmap(spellings)
+        odd = odd_events(drawn.fields)
+        any_payload = st.one_of(sound, good.flatmap(routed), odd, sound.flatmap(broken))
+        payloads += draw(st.lists(any_payload, max_size=6))
+    return found, draw(st.permutations(payloads))
+
+
+@given(mixed())
+def test_what_is_read_in_one_pass_is_what_looking_and_decoding_give(
+    drawn: tuple[dict[str, DatasetSchema], list[bytes]],
+) -> None:
+    by_text, payloads = drawn
+    values = pa.array(payloads, pa.binary())
+    parts, left = CODEC.one_pass(by_text, "type", PATHS).read(values)
+    seen = sorted([*left.tolist(), *(m for part in parts for m in part.members.tolist())])
+    assert seen == list(range(len(payloads)))
+    for part in parts:
+        mine = values.take(pa.array(part.members))
+        looked = CODEC.peek(mine, PATHS)
+        decoded = CODEC.decode(mine, part.schema)
+        assert (looked.bad, decoded.bad) == ([], [])
+        assert set(looked.fields[0]) == {part.schema.dataset}
+        assert repr([part.fields[path] for path in PATHS]) == repr(looked.fields)
+        assert part.batch.schema == decoded.batch.schema
+        assert repr(part.batch.to_pylist()) == repr(decoded.batch.to_pylist())
+        part.batch.validate(full=True)
+
+
+@given(st.lists(st.sampled_from([b'{"type":"one","n":1}', b'{"n":-0,"type":"two"}']), min_size=1))
+def test_usual_records_are_read_and_not_left(payloads: list[bytes]) -> None:
+    by_text = {text: CODEC.infer([b'{"type":"x","n":1}'], text) for text in ("one", "two")}
+    parts, left = CODEC.one_pass(by_text, "type", ("type", "n")).read(
+        pa.array(payloads, pa.binary())
+    )
+    assert left.tolist() == []
+    assert sum(len(part.members) for part in parts) == len(payloads)
+
+
+@given(schemas(), st.data())
+def test_without_a_tag_all_records_are_of_one_dataset(
+    schema: DatasetSchema, data: st.DataObject
+) -> None:
+    sound = events_of(schema.fields).flatmap(spellings)
+    payloads = data.draw(st.lists(st.one_of(sound, sound.flatmap(broken)), max_size=8))
+    values = pa.array(payloads, pa.binary())
+    parts, left = CODEC.one_pass({"d": schema}, "", ("a",)).read(values)
+    for part in parts:
+        mine = values.take(pa.array(part.members))
+        assert repr(part.batch.to_pylist()) == repr(CODEC.decode(mine, schema).batch.to_pylist())
+        assert repr([part.fields["a"]]) == repr(CODEC.peek(mine, ("a",)).fields)
+    assert len(left) + sum(len(part.members) for part in parts) == len(payloads)

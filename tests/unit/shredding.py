@@ -1,0 +1,115 @@
+"""What the shredder's tests share: records as Spark hands them over, one task, and its files."""
+
+import base64
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.codec.json_codec import JsonCodec
+from penstock.engine.prove import prove
+from penstock.model.manifest import QUARANTINE
+from penstock.model.ranges import OffsetRange
+from penstock.model.schema import DatasetSchema
+from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec
+from penstock.model.window import StagedWindow, StageOrder
+from penstock.testing.memory import MemoryStore
+from penstock.writer.plan import ShredPlan, TaskReport
+from penstock.writer.task import shred_batches
+
+TOPIC = "orders"
+NOON_MS = 1_794_830_400_000  # 2026-11-16T12:00:00Z
+BY_TYPE = FeedSpec(
+    name="f",
+    topics=(TOPIC,),
+    route=RouteSpec("field", "type"),
+    time=TimeSpec(field="at", unit="ms"),
+)
+BY_TOPIC = FeedSpec(name="f", topics=(TOPIC,), tombstones="keep")
+
+
+@dataclass(frozen=True)
+class Shredded:
+    """A task's report and the rows of its files, by dataset."""
+
+    report: TaskReport
+    store: MemoryStore
+
+    def finals(self) -> list[str]:
+        return [file.handle.final for file in self.report.files]
+
+    def rows(self, dataset: str) -> list[dict[str, Any]]:
+        """Rows of all files of a dataset, by offset."""
+        found = []
+        for file in self.report.files:
+            if file.dataset == dataset:
+                self.store.publish(file.handle)
+                table = pq.read_table(io.BytesIO(self.store.read(file.handle.final) or b""))
+                found += table.to_pylist()
+        return sorted(found, key=lambda row: int(row["_offset"]))
+
+    def refused(self) -> list[dict[str, Any]]:
+        return self.rows(QUARANTINE)
+
+
+def an_event(kind: str, **fields: object) -> bytes:
+    return json.dumps({"type": kind, "at": NOON_MS, **fields}).encode()
+
+
+def header(name: str, value: str) -> str:
+    """Headers as the reader's select makes them."""
+    return json.dumps([{"key": name, "value": base64.b64encode(value.encode()).decode()}])
+
+
+def learned(*samples: bytes) -> dict[str, DatasetSchema]:
+    """Schemas by type, from one event each."""
+    names = [json.loads(sample)["type"] for sample in samples]
+    return {
+        name: JsonCodec().infer([s for s, n in zip(samples, names, strict=True) if n == name], name)
+        for name in names
+    }
+
+
+def shred(
+    feed: FeedSpec,
+    values: Sequence[bytes | None],
+    schemas: Mapping[str, DatasetSchema],
+    *,
+    headers: Sequence[str | None] | None = None,
+    batch_rows: int = 10_000,
+    **plan: int,
+) -> Shredded:
+    """Run one task over the values; what it brings back must pass the owner's proof."""
+    covered = OffsetRange(TOPIC, "id", 0, 0, len(values))
+    order = StageOrder(feed.name, "1-1", "_penstock/f/staging", (covered,))
+    whole = a_batch(values, headers or [None] * len(values))
+    batches = [whole.slice(at, batch_rows) for at in range(0, len(values), batch_rows)]
+    store = MemoryStore()
+    given = ShredPlan(order=order, feed=feed, schemas=dict(schemas), now_s=NOON_MS / 1000, **plan)
+    (report,) = shred_batches(given, store, "attempt", batches)
+    if not any(sample.is_new for sample in report.samples):
+        prove(order, StagedWindow(report.files, (report.evidence,), report.quarantined))
+    return Shredded(report, store)
+
+
+def a_batch(values: Sequence[bytes | None], headers: Sequence[str | None]) -> pa.RecordBatch:
+    """Records of one partition, at offsets from 0."""
+    count = len(values)
+    offsets = np.arange(count, dtype=np.int64)
+    return pa.RecordBatch.from_pydict(
+        {
+            "topic": pa.array([TOPIC] * count, pa.string()),
+            "partition": pa.array(np.zeros(count, np.int32)),
+            "offset": pa.array(offsets),
+            "timestamp": pa.array(np.full(count, NOON_MS, np.int64)),
+            "key": pa.array([b"key"] * count, pa.binary()),
+            "value": pa.array(list(values), pa.binary()),
+            "headers": pa.array(list(headers), pa.string()),
+            "hash": pa.array(offsets),
+        }
+    )

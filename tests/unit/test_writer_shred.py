@@ -1,0 +1,126 @@
+"""The shredder on records that are whole, broken, new, empty, or far too many kinds."""
+
+from collections import Counter
+
+import msgspec
+import pyarrow as pa
+
+from penstock.codec.json_codec import JsonCodec
+from penstock.model.schema import INT64, DatasetSchema, Field
+from penstock.model.spec import PartitionKey, RouteSpec
+from penstock.writer.dictionaries import repeating_columns
+from penstock.writer.samples import SAMPLE_ROWS
+from tests.unit.shredding import BY_TOPIC, BY_TYPE, TOPIC, an_event, header, learned, shred
+
+
+def test_a_record_that_one_pass_cannot_read_lands_as_it_would_alone() -> None:
+    """Goal: the quick way changes nothing. Method: usual records with odd ones among them."""
+    schemas = learned(an_event("a", n=1), an_event("b", s="x"))
+    values = [an_event("a", n=7), an_event("b", s="y")] * 20
+    odd = {
+        3: an_event("a", n="seven"),
+        8: an_event("a", n=1, new=[1]),
+        11: b'{"type":"a","at":',
+        12: b'{"type":"a","type":"b","at":1794830400000,"s":"z"}',
+        17: b'{"n":1}',
+        19: an_event("b", s="late", at=10**15),
+    }
+    for at, payload in odd.items():
+        values[at] = payload
+    done = shred(BY_TYPE, values, schemas, batch_rows=15)
+    alone = {at: shred(BY_TYPE, [payload], schemas) for at, payload in odd.items()}
+    for at, single in alone.items():
+        for name in ("a", "b"):
+            wanted = [{**row, "_offset": at} for row in single.rows(name)]
+            assert [row for row in done.rows(name) if row["_offset"] == at] == wanted
+        assert [row["reason"] for row in done.refused() if row["_offset"] == at] == [
+            row["reason"] for row in single.refused()
+        ]
+    assert len(done.rows("a")) + len(done.rows("b")) == len(values) - 3
+    assert done.report.reasons == Counter(row["reason"] for row in done.refused())
+    assert done.report.reasons == {"NOT_JSON": 1, "ROUTE_MISSING": 1, "TIME_TOO_LATE": 1}
+
+
+def test_a_file_is_whole_however_often_its_buffer_was_written() -> None:
+    schemas = learned(an_event("a", n=1, tags=["x"], who={"id": 1}))
+    values = [an_event("a", n=n, tags=["x", str(n)], who={"id": n}) for n in range(400)]
+    small = shred(BY_TYPE, values, schemas, batch_rows=7, buffer_bytes=20_000).rows("a")
+    assert [row["n"] for row in small] == list(range(400))
+    assert small == shred(BY_TYPE, values, schemas).rows("a")
+
+
+def test_a_dictionary_is_made_where_values_repeat_also_inside_others() -> None:
+    rows = [
+        {"id": n, "kind": n % 3, "who": {"os": "web", "ip": n}, "tags": ["x"], "marks": [n]}
+        for n in range(100)
+    ]
+    table = pa.Table.from_pylist(rows)
+    assert repeating_columns(table) == ["kind", "who.os", "tags.list.element"]
+
+
+def test_tombstones_are_kept_as_rows_without_event_columns_where_the_topic_names_the_dataset() -> (
+    None
+):
+    schemas = {TOPIC: JsonCodec().infer([b'{"n":1}'], TOPIC)}
+    done = shred(BY_TOPIC, [b'{"n":1}', None, b'{"n":2}', None], schemas)
+    rows = done.rows(TOPIC)
+    assert [row["n"] for row in rows] == [1, None, 2, None]
+    assert rows[1]["_rest"] is None
+    assert done.finals()[0].startswith(f"f/{TOPIC}/day=2026-11-16/")
+    assert done.refused() == []
+
+
+def test_tombstones_are_kept_by_header_and_refused_without_one() -> None:
+    feed = msgspec.structs.replace(BY_TOPIC, route=RouteSpec("header", "kind"))
+    schemas = learned(an_event("a", n=1))
+    done = shred(feed, [None, None], schemas, headers=[header("kind", "a"), None])
+    assert [row["_offset"] for row in done.rows("a")] == [0]
+    assert done.report.reasons == {"ROUTE_MISSING": 1}
+    assert done.refused()[0]["key"] == b"key"
+
+
+def test_tombstones_without_a_dataset_or_against_a_schema_go_to_the_quarantine() -> None:
+    by_field = msgspec.structs.replace(BY_TYPE, tombstones="keep")
+    done = shred(by_field, [None], learned(an_event("a")))
+    assert done.report.reasons == {"TOMBSTONE": 1}
+    strict = DatasetSchema(TOPIC, 1, True, (Field("n", "n", INT64, nullable=False),))
+    assert shred(BY_TOPIC, [None], {TOPIC: strict}).report.reasons == {"TOMBSTONE": 1}
+
+
+def test_a_dataset_first_met_as_a_tombstone_is_asked_for() -> None:
+    (sample,) = shred(BY_TOPIC, [None], {}).report.samples
+    assert (sample.dataset, sample.is_new, sample.payloads) == (TOPIC, True, ())
+
+
+def test_the_sample_has_the_record_that_shows_a_new_field_however_late_it_comes() -> None:
+    schemas = learned(an_event("a", n=1))
+    values = [an_event("a", n=n, often=1) for n in range(SAMPLE_ROWS + 500)]
+    values[-1] = an_event("a", n=1, seldom="x")
+    (sample,) = shred(BY_TYPE, values, schemas).report.samples
+    grown = JsonCodec().promote(schemas["a"], sample.payloads)
+    assert {field.name for field in grown.fields} == {"type", "at", "n", "often", "seldom"}
+    assert len(sample.payloads) < SAMPLE_ROWS + 10
+
+
+def test_a_field_named_like_the_directory_of_another_keeps_its_own_column() -> None:
+    feed = msgspec.structs.replace(BY_TYPE, partition=(PartitionKey("field", "country"),))
+    value = an_event("a", country="DE", by_country="me")
+    done = shred(feed, [value], learned(value))
+    assert "/by_country=DE/" in done.finals()[0]
+    (row,) = done.rows("a")
+    assert (row["country"], row["field_by_country"]) == ("DE", "me")
+    assert "by_country" not in row
+
+
+def test_a_flood_of_types_is_capped_into_the_quarantine() -> None:
+    """A first read names a few new types only; when they are known the rest is refused."""
+    values = [an_event(f"t{n}", n=n) for n in range(3_000)]
+    first = shred(BY_TYPE, values, {}, max_new=20).report
+    assert [sample.dataset for sample in first.samples] == sorted(f"t{n}" for n in range(20))
+    assert first.files == ()
+    known = learned(*values[:20])
+    done = shred(BY_TYPE, values, known, max_new=0)
+    assert done.report.reasons == {"ROUTE_FLOOD": 2_980}
+    assert done.report.samples == ()
+    assert len(done.report.files) == 21
+    assert {row["value"] for row in done.refused()} == set(values[20:])
