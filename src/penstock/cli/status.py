@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -15,9 +16,10 @@ from penstock.cli.common import (
     with_config,
     with_output,
 )
+from penstock.cli.kafka import asking_kafka
 from penstock.journal.lease import last_beat
-from penstock.model.spec import LakeSpec
-from penstock.status.snapshot import FeedSnapshot, ends_of, snapshot
+from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 
 FEW = 4  # more partitions than this are summed up in the table
 
@@ -28,10 +30,11 @@ def add_to(commands: Any) -> None:
         "status",
         help="show how far each feed is",
         description="Per feed: watermark, lag, freshness, last window, undone windows, parked "
-        "datasets, quarantine. Lag is as of the owner's last look at Kafka.",
+        "datasets, quarantine. Lag is as of the owner's last look at Kafka, or with --live of now.",
         epilog="example: penstock status events --output json",
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
+    command.add_argument("--live", action="store_true", help="ask Kafka for the lag of now")
     with_config(command)
     with_output(command)
     command.set_defaults(command=run)
@@ -40,7 +43,9 @@ def add_to(commands: Any) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Print a row per feed; a dataset that is parked gets a line of its own."""
     spec = configured(chosen)
-    found = [snapshot_of(spec, feed.name) for feed in chosen_feeds(spec, chosen.feeds)]
+    feeds = chosen_feeds(spec, chosen.feeds)
+    live = live_ends(spec, feeds) if chosen.live else {}
+    found = [snapshot_of(spec, feed.name, live.get(feed.name)) for feed in feeds]
     if chosen.output == "json":
         for each in found:
             print(json.dumps(msgspec.to_builtins(each, str_keys=True)))
@@ -52,12 +57,27 @@ def run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def snapshot_of(spec: LakeSpec, feed: str) -> FeedSnapshot:
+def live_ends(spec: LakeSpec, feeds: Iterable[FeedSpec]) -> dict[str, Ends]:
+    """Where Kafka's logs end now, by feed."""
+    with asking_kafka(spec) as admin:
+        return {
+            feed.name: Ends(
+                {
+                    topic.topic: {p: offsets.latest for p, offsets in topic.partitions.items()}
+                    for topic in admin.available(feed).topics
+                },
+                surroundings().timestamp(),
+            )
+            for feed in feeds
+        }
+
+
+def snapshot_of(spec: LakeSpec, feed: str, live: Ends | None = None) -> FeedSnapshot:
     """How far a feed is."""
     journal = reading_journal(spec, feed)
     beat = last_beat(journal.store, journal.layout)
     now_s = surroundings().now()
-    return snapshot(feed, journal.open().state, beat, ends_of(beat), now_s)
+    return snapshot(feed, journal.open().state, beat, live or ends_of(beat), now_s)
 
 
 def row_of(found: FeedSnapshot) -> dict[str, object]:

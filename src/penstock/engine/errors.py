@@ -27,6 +27,21 @@ class QuarantineTooFull(FeedHalted):
         self.read = counts.read
 
 
+class LogRewritten(FeedHalted):
+    """Kafka holds another record at an offset that was delivered: its log was cut and refilled."""
+
+    code = "LOG_REWRITTEN"
+
+    def __init__(self, topic: str, partition: int, offset: int) -> None:
+        super().__init__(
+            f"{topic}/{partition} holds another record at offset {offset} than the one that was "
+            "delivered: the log was cut and filled again, as after an unclean election.",
+            "Nothing was read and the watermark stands. Find out from the brokers which offsets "
+            "were lost; records that came in their place below the watermark were never read.",
+        )
+        self.topic, self.partition, self.offset = topic, partition, offset
+
+
 class LeaseHeld(PenstockError):
     """Another live instance owns the feed, and we were told not to wait."""
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.errors import QuarantineTooFull
 from penstock.engine.kafka_source import KafkaSource
+from penstock.engine.last_records import check_last_records
 from penstock.engine.owner import Owner, OwnerSpec, Source
 from penstock.engine.pace import Pace
 from penstock.engine.process import is_dead, this_process
@@ -88,6 +89,8 @@ class RunningFeed:
         holder = None if self._lease.is_mine else self._lease.try_take(force=force)
         if holder is None:
             self._moved("claim", None)
+            if not self.state.is_new:
+                check_last_records(self.state, self._kafka.look(), self._kafka.hashes)
             self.owner.take_over()
         return holder
 

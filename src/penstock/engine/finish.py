@@ -142,7 +142,14 @@ class Finisher:
         if not lost:
             return  # it was between two places when we looked; the next try finds it
         layout = self._journal.layout
-        order = StageOrder(layout.feed, body.window, layout.staging, body.ranges, body.generation)
+        order = StageOrder(
+            layout.feed,
+            body.window,
+            layout.staging,
+            body.ranges,
+            body.generation,
+            body.planned_s,  # the times that were believed then are believed again
+        )
         staged = self._stage(order)
         _check_same(body.window, content, staged)
         self._decide_replace(body, sealed.number, self._keep_only(lost, body.window, staged))

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.schemas import SchemaShelf
+from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.source.admin import KafkaAdmin
@@ -72,6 +74,21 @@ class KafkaSource:
             discard_windows(self._store, order.staging, {order.window})
         raise ReadFailed(order.window, f"new types came in {LEARNING_ROUNDS} reads in a row")
 
+    def hashes(self, ranges: tuple[OffsetRange, ...]) -> dict[OffsetRange, int]:
+        """The hash of the record at each of these single offsets, where Kafka still has one."""
+        rows = self._collect(
+            "at the watermarks",
+            read_ranges(self._session(), self._options, ranges)
+            .select("topic", "partition", "hash")
+            .coalesce(1),
+        )
+        found = {(row.topic, row.partition): row.hash % 2**64 for row in rows}
+        return {
+            one: found[one.topic, one.partition]
+            for one in ranges
+            if (one.topic, one.partition) in found
+        }
+
     def close(self) -> None:
         """Let go of the admin client."""
         if self._admin is not None:
@@ -84,18 +101,22 @@ class KafkaSource:
             order=order,
             feed=self._feed,
             schemas=dict(self._schemas.known),
-            now_s=self._now(),
+            now_s=order.planned_s,
             max_new=max_new,
         )
         frame = read_ranges(self._session(), self._options, order.ranges)
         if sum(map(len, order.ranges)) <= QUIET_RECORDS:
             frame = frame.coalesce(1)
         work = shredding(plan, self._store)
-        try:
-            rows = frame.mapInArrow(work, REPORT_SCHEMA).collect()
-        except (Py4JJavaError, PySparkException) as error:
-            raise ReadFailed(order.window, first_line(error)) from error
+        rows = self._collect(order.window, frame.mapInArrow(work, REPORT_SCHEMA))
         return [read_report(bytes(row.report)) for row in rows]
+
+    def _collect(self, window: str, frame: DataFrame) -> list[Any]:
+        """Run the one job. A JVM that is gone fails it like a task that is gone."""
+        try:
+            return frame.collect()
+        except (Py4JError, PySparkException, ConnectionError) as error:
+            raise ReadFailed(window, first_line(error)) from error
 
 
 def staged_window(reports: list[TaskReport]) -> StagedWindow:

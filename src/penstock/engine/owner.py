@@ -151,8 +151,14 @@ class Owner:
         self._sequence += 1
         window = window_id(self.epoch, self._sequence)
         self._windows.add(window)
-        staging = self._journal.layout.staging
-        return StageOrder(self._journal.layout.feed, window, staging, ranges, self._spec.generation)
+        return StageOrder(
+            self._journal.layout.feed,
+            window,
+            self._journal.layout.staging,
+            ranges,
+            self._spec.generation,
+            self._around.now(),
+        )
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Let the tasks write; a failure leaves orphans that nobody will ever see."""
@@ -187,6 +193,7 @@ class Owner:
                 last_records=staged.last_records,
                 schemas=staged.schemas,
                 generation=order.generation,
+                planned_s=order.planned_s,
             ),
             content,
         )

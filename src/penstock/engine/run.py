@@ -42,6 +42,7 @@ class Runner:
     _running: list[RunningFeed] = field(default_factory=list)
     _troubles: dict[str, "Trouble"] = field(default_factory=dict)
     _told_to_wait: set[str] = field(default_factory=set)
+    _told_parked: dict[str, set[str]] = field(default_factory=dict)
 
     def run(self) -> int:
         """Run until told to stop, or until all is delivered; the worst exit code."""
@@ -121,6 +122,7 @@ class Runner:
             self._give_up(feed, error)
             return False
         self._troubles.pop(feed.name, None)
+        self._say_parked(feed)
         if moved:
             self._say_delivered(feed, around.tick() - before)
             self._export(feed)
@@ -202,6 +204,15 @@ class Runner:
             self._told_to_wait.add(feed.name)
             sentence = f"waiting: owned by {holder.owner}, alive at {holder.at}"
             self._say(feed.name, "waiting", sentence, {"owner": holder.owner})
+
+    def _say_parked(self, feed: RunningFeed) -> None:
+        """Once per dataset: what is decided and cannot be seen is worth an alarm."""
+        told = self._told_parked.setdefault(feed.name, set())
+        for dataset, why in sorted(feed.state.parked.items()):
+            if dataset not in told:
+                told.add(dataset)
+                sentence = f"{dataset} is parked, decided and not visible: {why}"
+                self._say(feed.name, "parked", sentence, {"dataset": dataset}, level="error")
 
     def _say_delivered(self, feed: RunningFeed, took_s: float) -> None:
         state = feed.state

@@ -104,6 +104,7 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     last_records: tuple[LastRecord, ...] = ()
     schemas: dict[str, int] = {}
     generation: int = 0
+    planned_s: float = 0.0
 
 
 class Gap(Body, frozen=True, tag="gap"):

@@ -31,13 +31,17 @@ class Available(Value, frozen=True):
 
 
 class StageOrder(Value, frozen=True):
-    """What the tasks are asked to do. Travels in the closure, so it must stay small."""
+    """What the tasks are asked to do. Travels in the closure, so it must stay small.
+
+    `planned_s` is the time of the plan: times far ahead of it are not believed, by any attempt.
+    """
 
     feed: str
     window: str
     staging: str
     ranges: tuple[OffsetRange, ...]
     generation: int = 0
+    planned_s: float = 0.0
 
     def spot(self, attempt: str) -> StagingSpot:
         """Where one attempt of one task may write."""
