@@ -29,6 +29,7 @@ from penstock.testing.kafka_client import KafkaClient, ReadRecord
 AROUND = Surroundings(time.time, time.sleep, SystemRandom())
 HASTY = Surroundings(time.time, lambda _s: time.sleep(0.01), SystemRandom())
 DAY_MS = 86_400_000
+NOON_MS = int(time.time() * 1000) // DAY_MS * DAY_MS - DAY_MS // 2  # of yesterday
 
 T = TypeVar("T")
 Place = tuple[str, int, int]  # topic, partition, offset
@@ -44,8 +45,8 @@ def an_event(number: int) -> bytes:
 
 
 def event(kind: str, number: int, days_ago: int = 0, **others: object) -> bytes:
-    """An event of a type; no two of them are alike."""
-    at = int(time.time() * 1000) - days_ago * DAY_MS - number
+    """An event of a type; no two of them are alike. Midnight is far from all of them."""
+    at = NOON_MS - days_ago * DAY_MS - number
     said = {"type": kind, "event_time": at, "n": number, "half": number / 2, "who": f"u{number}"}
     return json.dumps(said | others).encode()
 

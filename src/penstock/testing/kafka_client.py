@@ -80,9 +80,7 @@ class KafkaClient:
         """Create a topic and return its id once every partition has a leader; -1: the default."""
         wanted = NewTopic(topic, partitions, copies, config=dict(config or {}))
         self._admin.create_topics([wanted])[topic].result(_TIMEOUT_S)
-        deadline = time.monotonic() + _TIMEOUT_S
-        while not self._has_leaders(topic, partitions):
-            _rest(deadline, f"the topic {topic!r} has not got its leaders")
+        self._await_leaders(topic, partitions)
         return self.topic_id(topic)
 
     def delete_topic(self, topic: str) -> None:
@@ -93,9 +91,10 @@ class KafkaClient:
             _rest(deadline, f"the topic {topic!r} is still there")
 
     def add_partitions(self, topic: str, total: int) -> None:
-        """Raise the number of partitions to `total`."""
+        """Raise the number of partitions to `total`, and wait until each has a leader."""
         wanted = NewPartitions(topic, total)
         self._admin.create_partitions([wanted])[topic].result(_TIMEOUT_S)
+        self._await_leaders(topic, total)
 
     def configure_topic(self, topic: str, config: Mapping[str, str]) -> None:
         """Change settings of a topic that is there; others stay."""
@@ -211,6 +210,11 @@ class KafkaClient:
     def _places(self, topic: str, offset: int = OFFSET_INVALID) -> list[TopicPartition]:
         found = self._admin.list_topics(topic, timeout=_TIMEOUT_S).topics[topic]
         return [TopicPartition(topic, partition, offset) for partition in found.partitions]
+
+    def _await_leaders(self, topic: str, partitions: int) -> None:
+        deadline = time.monotonic() + _TIMEOUT_S
+        while not self._has_leaders(topic, partitions):
+            _rest(deadline, f"the topic {topic!r} has not got its leaders")
 
     def _has_leaders(self, topic: str, partitions: int) -> bool:
         found = self._admin.list_topics(topic, timeout=_TIMEOUT_S).topics[topic]
