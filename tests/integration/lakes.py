@@ -115,7 +115,7 @@ def run_through(
         Surroundings(time.time, rest, SystemRandom()),
     )
     eager = tuple(
-        msgspec.structs.replace(feed, window=msgspec.structs.replace(feed.window, every_s=0.001))
+        msgspec.structs.replace(feed, window=msgspec.structs.replace(feed.window, every_s=0.0))
         for feed in feeds
     )
     runner = Runner(
