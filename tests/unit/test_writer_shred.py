@@ -52,9 +52,10 @@ def test_a_file_is_whole_however_often_its_buffer_was_written() -> None:
 def test_a_dictionary_is_made_where_values_repeat_also_inside_others() -> None:
     rows = [
         {"id": n, "kind": n % 3, "who": {"os": "web", "ip": n}, "tags": ["x"], "marks": [n]}
-        for n in range(100)
+        for n in range(600)
     ]
     table = pa.Table.from_pylist(rows)
+    assert repeating_columns(table.slice(0, 100)) is True
     assert repeating_columns(table) == ["kind", "who.os", "tags.list.element"]
 
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.codec.columns import columns_of
+from penstock.codec.outside import often_met
 from penstock.codec.payload import PARSER_ERRORS, Limits, Screen, refuse
 from penstock.codec.shapes import Member, Plan, Record, plan_of, tagged_struct
 from penstock.model.schema import DatasetSchema
@@ -28,9 +29,9 @@ _NO_PART = -1
 # Kinds whose parsed value is the very one that a look at the field gives. A look at 5 gives the
 # integer, a column of doubles 5.0: so doubles are not among them.
 _SAME_AS_LOOKED_AT = frozenset({"boolean", "int64", "string", "date", "timestamp_us"})
-# When more than this share of a batch is refused, the next few batches are not tried.
+# When more than this share of a batch is refused, the next one is not tried; then two, then four.
 _HOPELESS = 0.5
-_PAUSE_BATCHES = 8
+_LONGEST_PAUSE = 16
 
 # Small enough that parsed objects stay in the processor's cache until they are columns, and large
 # enough that the pieces of columns are worth making.
@@ -78,38 +79,60 @@ class OnePass:
         paths: tuple[str, ...],
         limits: Limits,
     ) -> None:
+        self._schemas = sorted(schemas.items())
+        self._plans = [plan_of(schema) for _, schema in self._schemas]
+        self._tag = tag
+        self._paths = paths
         self._limits = limits
         self._pause = 0
-        found = [_kind(text, schema, tag, paths) for text, schema in sorted(schemas.items())]
-        self._kinds = [kind for kind in found if kind is not None]
-        self._chunk = max(_CHUNK, _CHUNK_PER_KIND * len(self._kinds))
-        self._number = {kind.record.make: number for number, kind in enumerate(self._kinds)}
-        self._decode: Callable[[bytes], Any] | None = None
-        if self._kinds:
-            classes = tuple(kind.record.make for kind in self._kinds)
-            if tag:
-                # With a single class the parser would not ask for the tag. No dataset has this one.
-                classes += (tagged_struct((), tag, ""),)
-            self._decode = msgspec.json.Decoder(Union[classes]).decode  # noqa: UP007
+        self._patience = 1
+        self._compile()
 
     def read(self, values: pa.Array) -> tuple[list[Part], Numbers]:
         """The records that could be read, by dataset, and the numbers of those that are left."""
-        if self._decode is None or self._pause or Screen(values, self._limits).too_long():
+        if not self._kinds or self._pause or Screen(values, self._limits).too_long():
             self._pause = max(self._pause - 1, 0)
             return [], np.arange(len(values))
+        if self._nulls != self._often_met():
+            self._compile()
         found: list[_Found] = [_Found() for _ in self._kinds]
         left = [
             self._read_chunk(start, values.slice(start, self._chunk).to_pylist(), found)
             for start in range(0, len(values), self._chunk)
         ]
         parts = [_part(*pair) for pair in zip(self._kinds, found, strict=True) if pair[1].members]
-        if sum(map(len, left)) > _HOPELESS * len(values):
-            self._pause = _PAUSE_BATCHES
+        is_hopeless = sum(map(len, left)) > _HOPELESS * len(values)
+        self._patience = min(self._patience * 2, _LONGEST_PAUSE) if is_hopeless else 1
+        self._pause = self._patience // 2 if is_hopeless else 0
         return parts, np.concatenate(left) if left else np.empty(0, np.int64)
+
+    def _often_met(self) -> list[tuple[str, ...]]:
+        """Per dataset the fields without a column that keep coming, mostly because they are null.
+
+        The usual way has counted them; a parser that knows them need not refuse their records.
+        """
+        return [often_met(plan) for plan in self._plans]
+
+    def _compile(self) -> None:
+        self._nulls = self._often_met()
+        found = [
+            _kind(text, schema, self._tag, self._paths, nulls)
+            for (text, schema), nulls in zip(self._schemas, self._nulls, strict=True)
+        ]
+        self._kinds = [kind for kind in found if kind is not None]
+        self._number = {kind.record.make: number for number, kind in enumerate(self._kinds)}
+        self._chunk = max(_CHUNK, _CHUNK_PER_KIND * len(self._kinds))
+        classes = tuple(kind.record.make for kind in self._kinds)
+        if self._tag:
+            # With a single class the parser would not ask for the tag. No dataset has this one.
+            classes += (tagged_struct((), self._tag, ""),)
+        self._decode: Callable[[bytes], Any] = refuse
+        if self._kinds:
+            self._decode = msgspec.json.Decoder(Union[classes]).decode  # noqa: UP007
 
     def _read_chunk(self, start: int, payloads: list[bytes], found: list["_Found"]) -> Numbers:
         """Parse a chunk and add its records to what was found; the numbers of those left."""
-        objects = _parsed(self._decode or refuse, payloads)
+        objects = _parsed(self._decode, payloads)
         numbers = map(self._number.get, map(type, objects), repeat(_NO_PART))
         codes = np.fromiter(numbers, np.int16, len(objects))
         order = np.argsort(codes, kind="stable")
@@ -164,10 +187,12 @@ def _part(kind: _Kind, found: _Found) -> Part:
 
 
 @lru_cache(maxsize=512)
-def _kind(text: str, schema: DatasetSchema, tag: str, paths: tuple[str, ...]) -> _Kind | None:
+def _kind(
+    text: str, schema: DatasetSchema, tag: str, paths: tuple[str, ...], nulls: tuple[str, ...]
+) -> _Kind | None:
     """Compile one dataset, or None when only the usual way is exact for it."""
     plan = plan_of(schema)
-    members, tag_at, make = plan.root.members, None, plan.root.make
+    members, tag_at = plan.root.members, None
     if plan.decode is None:
         return None
     if tag:
@@ -176,11 +201,11 @@ def _kind(text: str, schema: DatasetSchema, tag: str, paths: tuple[str, ...]) ->
             return None
         tag_at = named[0]
         members = members[:tag_at] + members[tag_at + 1 :]
-        make = tagged_struct(members, tag, text)
     looks = {path: _look(members, path, text if path == tag else None) for path in paths}
     exact = {path: look for path, look in looks.items() if look is not None}
     if len(exact) < len(looks):
         return None
+    make = tagged_struct(members, tag, text, tuple(name for name in nulls if name != tag))
     record = replace(plan.root, members=members, make=make)
     return _Kind(text, schema, plan, record, tag_at, exact)
 

@@ -20,6 +20,13 @@ _OFTEN = 16
 _MOST_NAMES = 32
 
 
+def often_met(plan: Plan) -> tuple[str, ...]:
+    """The fields without a column that keep coming, as far as a parser can be told their names."""
+    met = plan.met.items()
+    often = [name for name, times in met if times >= _OFTEN and may_be_renamed(name)]
+    return tuple(sorted(often[:_MOST_NAMES]))
+
+
 class Outside:
     """Reads such fields along for one batch.
 
@@ -36,9 +43,7 @@ class Outside:
         """The plan for the next chunk, with the fields that were met often."""
         if plan.decode is None or not plan.met:
             return plan
-        met = plan.met.items()
-        often = [name for name, times in met if times >= _OFTEN and may_be_renamed(name)]
-        names = tuple(sorted(often[:_MOST_NAMES]))
+        names = often_met(plan)
         if names == tuple(name for _, name in plan.outside):
             return plan
         return widened(plan, names)

@@ -201,9 +201,16 @@ def _member(number: int, field: Field, path: str) -> Member:
     return Member(field.name, field.column, f"f{number}", field.nullable, shape, decode)
 
 
-def tagged_struct(members: tuple[Member, ...], field: str, text: str) -> type[msgspec.Struct]:
-    """The class of parsed objects that have this text in this field, which is no member."""
-    return _struct(members, True, tag=(field, text))
+def tagged_struct(
+    members: tuple[Member, ...], field: str, text: str, nulls: tuple[str, ...] = ()
+) -> type[msgspec.Struct]:
+    """The class of parsed objects that have this text in this field, which is no member.
+
+    Without a field there is no such text. The fields named in `nulls` may be there, as null.
+    """
+    outside = tuple((f"x{number}", name) for number, name in enumerate(nulls))
+    tag = (field, text) if field else (None, None)
+    return _struct(members, True, outside, tag, unread=type(None))
 
 
 def _struct(
@@ -211,6 +218,7 @@ def _struct(
     parsable: bool,
     outside: tuple[tuple[str, str], ...] = (),
     tag: tuple[str | None, str | None] = (None, None),
+    unread: type = msgspec.Raw,
 ) -> type[msgspec.Struct]:
     """The class of parsed objects. Attributes are numbered, since names may be anything.
 
@@ -223,7 +231,7 @@ def _struct(
             fields.append((member.attribute, parsed | None if parsable else Any, None))
         else:
             fields.append((member.attribute, parsed))
-    fields += [(attribute, msgspec.Raw, None) for attribute, _ in outside]
+    fields += [(attribute, unread, None) for attribute, _ in outside]
     names = {member.attribute: member.name for member in members} | dict(outside)
     return msgspec.defstruct(
         "Parsed",

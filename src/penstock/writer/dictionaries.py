@@ -12,11 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _LOOKED_AT = 2_000
+_TOO_FEW = 500
 _FEW = 0.5  # of the values looked at, at most this share may be different
 
 
-def repeating_columns(table: Any) -> list[str]:
-    """The paths of the columns whose values repeat, as Parquet spells them."""
+def repeating_columns(table: Any) -> list[str] | bool:
+    """The paths of the columns whose values repeat, as Parquet spells them.
+
+    True, for all columns, when there are so few rows that looking costs more than it saves.
+    """
+    if table.num_rows < _TOO_FEW:
+        return True
     head = table.slice(0, _LOOKED_AT)
     return [
         path

@@ -17,10 +17,12 @@ ROW_GROUP_ROWS = 200_000
 # A batch of records gives a file a few rows only. Many small arrays cost more than the rows in
 # them and nobody counts it, so they are joined from time to time.
 PIECES = 16
+# Parquet writes page by page, dozens of small pieces per file.
+WRITE_BYTES = 64 * 1024
 
 
 class _AsFile(io.RawIOBase):
-    """A staged writer as Arrow wants files. Closing it ends nothing: the file is finished later."""
+    """A staged writer as Arrow wants files. Closing it is not finishing it."""
 
     def __init__(self, staged: StagedWriter) -> None:
         self._staged = staged
@@ -45,6 +47,7 @@ class Output:
         self._pieces: list[Any] = []
         self._batches: list[Any] = []
         self._staged: StagedWriter | None = None
+        self._stream: Any = None
         self._parquet: Any = None
 
     def add(self, batch: Any, offsets: Offsets) -> int:
@@ -65,16 +68,19 @@ class Output:
             table = pa.Table.from_batches(self._batches)
             self._batches = []
             if self._parquet is None:
-                self._staged, self._parquet = sink.open(self, table)
+                self._staged = sink.open(self)
+                self._stream = pa.output_stream(_AsFile(self._staged), buffer_size=WRITE_BYTES)
+                self._parquet = sink.parquet(self, self._stream, table)
             self._parquet.write_table(table, row_group_size=ROW_GROUP_ROWS)
         return freed
 
     def finish(self, sink: "Sink") -> ManifestFile:
         """Close the file, make it durable, and describe it."""
         self.flush(sink)
-        self._parquet.close()
         if self._staged is None:
             raise ValueError(f"{self.final} has no rows")
+        self._parquet.close()
+        self._stream.close()
         handle = self._staged.finish()
         total = self._tally.total()
         return ManifestFile(self.dataset, handle, total, (self.covered,), self._schema_version)
@@ -134,20 +140,22 @@ class Sink:
             output.abandon()
         self._outputs.clear()
 
-    def open(self, output: Output, first: Any) -> tuple[StagedWriter, Any]:
-        """Begin a staged Parquet file whose first rows are given."""
+    def open(self, output: Output) -> StagedWriter:
+        """Begin a staged file."""
         self._opened += 1
         spot = self._plan.order.spot(f"{self._attempt}-{self._opened}")
-        staged = self._store.open_staged(output.final, spot)
+        return self._store.open_staged(output.final, spot)
+
+    def parquet(self, output: Output, stream: Any, first: Any) -> Any:
+        """Begin Parquet in a stream; the first rows say how it is best written."""
         compression = self._plan.feed.compression
-        parquet = pq.ParquetWriter(
-            pa.PythonFile(_AsFile(staged), mode="w"),
+        return pq.ParquetWriter(
+            stream,
             first.schema.with_metadata(self._footer(output)),
             compression=None if compression == "none" else compression,
             use_dictionary=repeating_columns(first),
             store_schema=False,
         )
-        return staged, parquet
 
     def _footer(self, output: Output) -> dict[str, str]:
         covered = output.covered
