@@ -1,7 +1,6 @@
 """The slice on real parts: a broker, Spark, a directory; and an independent consumer as oracle."""
 
 import json
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine import kafka_source
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
@@ -64,25 +62,6 @@ def test_a_broken_record_keeps_its_headers_although_the_feed_asks_for_none(
     assert rows[0]["key"] == b"key"
     assert json.loads(rows[0]["headers"]) == [{"key": "source", "value": "YXBwLTE="}]
     assert rows[1]["headers"] is None
-
-
-def test_a_flood_of_types_ends_in_the_quarantine_and_not_in_an_error(
-    spark: SparkSession,
-    kafka: EmbeddedKafka,
-    client: KafkaClient,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(kafka_source, "MAX_NEW", 10)
-    client.create_topic("slice-flood", partitions=1)
-    at = int(time.time() * 1000)
-    events = [json.dumps({"type": f"t{n}", "event_time": at}).encode() for n in range(210)]
-    client.produce("slice-flood", 0, events)
-    feed = a_feed("slice-flood", window=WindowSpec(max_records=10_000))
-    code, told = run_once(spark, kafka, tmp_path / "lake", feed)
-    assert code == 0, told
-    data, refused = positions_in(tmp_path / "lake", deep_fold(tmp_path / "lake"))
-    assert (len(data), len(refused)) == (10, 200)
 
 
 def test_s3_what_comes_later_is_added_and_nothing_is_delivered_again(
