@@ -49,6 +49,22 @@ def test_a_file_is_whole_however_often_its_buffer_was_written() -> None:
     assert small == shred(BY_TYPE, values, schemas).rows("a")
 
 
+def test_rows_lie_in_the_order_of_their_offsets_and_the_footer_says_whose_they_are() -> None:
+    """Records that are looked at singly come later than their batch; the file does not show it."""
+    schemas = learned(an_event("a", n=1))
+    values = [an_event("a", n=n) for n in range(60)]
+    values[3] = an_event("a", n=3, new=1)
+    values[40] = an_event("a", n=40, new=2)
+    done = shred(BY_TYPE, values, schemas, batch_rows=25)
+    assert [row["_offset"] for row in done.rows("a")] == list(range(60))
+    assert [row["n"] for row in done.rows("a")] == list(range(60))
+    (footer,) = done.footers("a")
+    assert footer[b"penstock.feed"] == b"events"
+    assert footer[b"penstock.window"] == b"1-1"
+    assert footer[b"penstock.generation"] == b"0"
+    assert footer[b"penstock.ranges"] == f"{TOPIC}/0:0-60".encode()
+
+
 def test_a_dictionary_is_made_where_values_repeat_also_inside_others() -> None:
     rows = [
         {"id": n, "kind": n % 3, "who": {"os": "web", "ip": n}, "tags": ["x"], "marks": [n]}

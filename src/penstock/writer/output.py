@@ -4,6 +4,7 @@ import io
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.model.manifest import ManifestFile
@@ -44,6 +45,8 @@ class Output:
         self.buffered_bytes = 0
         self._schema_version = schema_version
         self._tally = Tally(covered.topic, covered.partition)
+        self._newest = -1
+        self._is_mixed = False
         self._pieces: list[Any] = []
         self._batches: list[Any] = []
         self._staged: StagedWriter | None = None
@@ -54,6 +57,9 @@ class Output:
         """Buffer rows; returns how many bytes they hold."""
         size = int(batch.nbytes)
         self._pieces.append(batch)
+        if len(offsets):
+            self._is_mixed |= int(offsets[0]) < self._newest
+            self._newest = max(self._newest, int(offsets[-1]))
         if len(self._pieces) == PIECES:
             self._join()
         self._tally.add(offsets)
@@ -67,10 +73,13 @@ class Output:
         if self._batches:
             table = pa.Table.from_batches(self._batches)
             self._batches = []
+            if self._is_mixed:  # records that had to be looked at singly came after their batch
+                table = table.take(pc.sort_indices(table["_offset"]))
+                self._is_mixed = False
             if self._parquet is None:
                 self._staged = sink.open(self)
                 self._stream = pa.output_stream(_AsFile(self._staged), buffer_size=WRITE_BYTES)
-                self._parquet = sink.parquet(self, self._stream, table)
+                self._parquet = sink.parquet(self._stream, table)
             self._parquet.write_table(table, row_group_size=ROW_GROUP_ROWS)
         return freed
 
@@ -79,6 +88,7 @@ class Output:
         self.flush(sink)
         if self._staged is None:
             raise ValueError(f"{self.final} has no rows")
+        self._parquet.add_key_value_metadata(sink.footer(self))
         self._parquet.close()
         self._stream.close()
         handle = self._staged.finish()
@@ -146,18 +156,19 @@ class Sink:
         spot = self._plan.order.spot(f"{self._attempt}-{self._opened}")
         return self._store.open_staged(output.final, spot)
 
-    def parquet(self, output: Output, stream: Any, first: Any) -> Any:
+    def parquet(self, stream: Any, first: Any) -> Any:
         """Begin Parquet in a stream; the first rows say how it is best written."""
         compression = self._plan.feed.compression
         return pq.ParquetWriter(
             stream,
-            first.schema.with_metadata(self._footer(output)),
+            first.schema,
             compression=None if compression == "none" else compression,
             use_dictionary=repeating_columns(first),
             store_schema=False,
         )
 
-    def _footer(self, output: Output) -> dict[str, str]:
+    def footer(self, output: Output) -> dict[str, str]:
+        """What a file says about itself to whoever finds it alone."""
         covered = output.covered
         return {
             "penstock.feed": self._plan.order.feed,
