@@ -53,6 +53,13 @@ class Shredded:
                 found += table.to_pylist()
         return sorted(found, key=lambda row: int(row["_offset"]))
 
+    def files(self, dataset: str) -> list[Any]:
+        """The Parquet files of a dataset, open."""
+        found = [file.handle for file in self.report.files if file.dataset == dataset]
+        for handle in found:
+            self.store.publish(handle)
+        return [pq.ParquetFile(io.BytesIO(self.store.read(h.final) or b"")) for h in found]
+
     def refused(self) -> list[dict[str, Any]]:
         return self.rows(QUARANTINE)
 

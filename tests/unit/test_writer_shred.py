@@ -56,10 +56,11 @@ def test_rows_lie_in_the_order_of_their_offsets_and_the_footer_says_whose_they_a
     values[3] = an_event("a", n=3, new=1)
     values[40] = an_event("a", n=40, new=2)
     done = shred(BY_TYPE, values, schemas, batch_rows=25)
-    assert [row["_offset"] for row in done.rows("a")] == list(range(60))
-    assert [row["n"] for row in done.rows("a")] == list(range(60))
-    (footer,) = done.footers("a")
-    assert footer[b"penstock.feed"] == b"events"
+    (file,) = done.files("a")
+    assert file.read()["_offset"].to_pylist() == list(range(60))
+    assert file.read()["n"].to_pylist() == list(range(60))
+    footer = file.metadata.metadata
+    assert footer[b"penstock.feed"] == b"f"
     assert footer[b"penstock.window"] == b"1-1"
     assert footer[b"penstock.generation"] == b"0"
     assert footer[b"penstock.ranges"] == f"{TOPIC}/0:0-60".encode()

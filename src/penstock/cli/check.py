@@ -18,7 +18,7 @@ from penstock.cli.common import (
     with_output,
 )
 from penstock.cli.kafka import asking_kafka
-from penstock.cli.run import connector_jars
+from penstock.cli.run import PROBE, connector_jars
 from penstock.config.places import java_home
 from penstock.engine.feed import first_offset
 from penstock.engine.java import find_java
@@ -33,8 +33,6 @@ from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
 from penstock.source.admin import KafkaAdmin, wants
 from penstock.source.plan import WindowPolicy, check_source, new_starts, plan_ranges
-
-SCRATCH = "_penstock/probe"
 
 State = Literal["ok", "warning", "failed", "halted"]
 Row = dict[str, object]
@@ -86,7 +84,12 @@ def run(chosen: argparse.Namespace) -> int:
         findings.append(finding)
         _print(finding, chosen.output)
 
-    tell(Finding("file", found=[f"{chosen.config}: {len(spec.feeds)} feeds"]))
+    tell(
+        Finding(
+            "file",
+            found=[f"{chosen.config}: {len(spec.feeds)} feed{'s' if len(spec.feeds) != 1 else ''}"],
+        )
+    )
     tell(_try("java", _java))
     tell(_try("jars", lambda: _jars(spec)))
     with _not_made(spec):
@@ -138,7 +141,7 @@ def _jars(spec: LakeSpec) -> str:
 
 
 def _lake(spec: LakeSpec) -> str:
-    local_store(spec).probe(SCRATCH)
+    local_store(spec).probe(PROBE)
     return f"{spec.lake} keeps what a lake must promise"
 
 

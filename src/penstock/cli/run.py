@@ -20,6 +20,7 @@ from penstock.engine.run import Runner, RunSpec
 from penstock.engine.session import StartingSession, open_session
 from penstock.model.spec import LakeSpec
 
+PROBE = "_penstock/probe"
 GRACE_S = 10.0  # what the current window gets after a signal before its job is cancelled
 
 
@@ -61,7 +62,9 @@ def run(chosen: argparse.Namespace) -> int:
     around = surroundings()
     how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)
     try:
-        tools = FeedTools(session.get, kafka, local_store(spec), around)
+        store = local_store(spec)
+        store.probe(PROBE)  # a store that lies would take every proof with it
+        tools = FeedTools(session.get, kafka, store, around)
         runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)
         with Ticker(runner, around.tick, sys.stderr):
             return runner.run()

@@ -64,10 +64,13 @@ class Ticker:
             self._stream.write(_CLEAR)
             self._stream.flush()
 
+    def _otherwise(self) -> str:
+        return "waiting" if self._runner.has_begun else "starting Spark"
+
     def _run(self) -> None:
         while not self._stop.wait(1.0):
             doing = [
                 f"{feed.name}: {feed.doing(self._tick())}" for feed in self._runner.feeds_at_work()
             ]
-            self._stream.write(_CLEAR + ("  ".join(doing) or "starting Spark")[:150])
+            self._stream.write(_CLEAR + ("  ".join(doing) or self._otherwise())[:150])
             self._stream.flush()

@@ -164,8 +164,10 @@ class RunningFeed:
 
     def doing(self, tick: float) -> str:
         """What the feed is at, in a few words. Any thread."""
-        if not self._phase or self._phase == "plan":
-            return "up to date"
+        if not self._phase:
+            return f"up to date, {self.state.windows} windows"
+        if not self._window:
+            return self._phase
         since_s = tick - self._moved_at
         return f"{self._phase} {self._window}, {self._records:,} records, {since_s:.0f} s"
 

@@ -38,6 +38,7 @@ class Runner:
     is_stopping: Callable[[], bool]
     spec: RunSpec = field(default_factory=RunSpec)
     failures: dict[str, PenstockError] = field(default_factory=dict)
+    has_begun: bool = False
     _waiting: list[RunningFeed] = field(default_factory=list)
     _running: list[RunningFeed] = field(default_factory=list)
     _troubles: dict[str, "Trouble"] = field(default_factory=dict)
@@ -48,6 +49,7 @@ class Runner:
         """Run until told to stop, or until all is delivered; the worst exit code."""
         self._waiting = [feed for spec in self.feeds if (feed := self._open(spec)) is not None]
         self.tools.session()  # Spark was starting while the journals were folded
+        self.has_begun = True
         with Heart(self.feeds_at_work, self._beat_failed):
             try:
                 while (self._waiting or self._running) and not self.is_stopping():
