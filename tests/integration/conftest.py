@@ -1,7 +1,8 @@
 """One real Kafka for all of these tests.
 
 A session fixture lives once per process, and pytest-xdist has several. So every module here says
-`pytestmark = pytest.mark.xdist_group("kafka")`, which sends all of them to one process.
+`pytestmark = pytest.mark.xdist_group("kafka")`, which sends all of them to one process; modules
+that mostly start processes of their own say `"processes"`, and go to another one.
 """
 
 from collections.abc import Iterator

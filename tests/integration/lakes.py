@@ -76,12 +76,13 @@ def run_feeds(
     store: LocalStore,
     *feeds: FeedSpec,
     options: Mapping[str, str] | None = None,
+    take_over: bool = False,
 ) -> tuple[int, list[str]]:
     """The same with several feeds, a store of one's own and more options; waits for nothing."""
     told: list[str] = []
     servers = {"bootstrap.servers": kafka.bootstrap}
     tools = FeedTools(lambda: spark, servers | dict(options or {}), store, HASTY)
-    once = RunSpec(once=True)
+    once = RunSpec(once=True, take_over=take_over)
     runner = Runner(feeds, tools, lambda event: told.append(event.sentence), lambda: False, once)
     return runner.run(), told
 

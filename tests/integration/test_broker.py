@@ -14,7 +14,7 @@ from penstock.engine.java import Java
 from penstock.testing.broker import BrokerFailed, EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 
-pytestmark = pytest.mark.xdist_group("kafka")
+pytestmark = pytest.mark.xdist_group("processes")
 
 
 def test_with_several_processes_all_tests_of_the_broker_go_to_one(

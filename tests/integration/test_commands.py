@@ -11,7 +11,7 @@ from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import an_event
 
-pytestmark = pytest.mark.xdist_group("kafka")
+pytestmark = pytest.mark.xdist_group("processes")
 
 CONFIG = """
 version: 1

@@ -14,7 +14,7 @@ from penstock.testing.kafka_client import KafkaClient
 from tests.integration.crashing import POINTS, a_feed
 from tests.integration.lakes import an_event, deep_fold, positions_in, run_once
 
-pytestmark = pytest.mark.xdist_group("kafka")
+pytestmark = pytest.mark.xdist_group("processes")
 
 REPOSITORY = Path(__file__).parents[2]
 

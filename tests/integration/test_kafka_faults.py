@@ -3,7 +3,8 @@
 import base64
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.engine.java import Java
 from penstock.engine.kafka_source import KafkaSource
 from penstock.engine.owner import Owner, OwnerSpec
+from penstock.engine.run import Runner
 from penstock.engine.schemas import SchemaShelf
+from penstock.engine.telling import Event
 from penstock.errors import GapFound
 from penstock.journal.layout import Layout
 from penstock.model.entries import Gap, Start, Window
@@ -25,6 +28,7 @@ from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.lakes import (
+    AROUND,
     HASTY,
     bodies,
     event,
@@ -357,6 +361,32 @@ def test_s23_k8_c6_two_clusters_with_equal_names_and_one_of_them_down(
     assert watermarks(tmp_path, "theirs") == {("twins", 0): 7, ("twins", 1): 8}
     assert run_feeds(spark, other, store, their_feed)[0] == 0
     assert len(landed(tmp_path, theirs, "twins", feed="theirs").data) == 18
+
+
+def test_k1_a_broker_that_is_killed_and_comes_back_is_waited_for(
+    spark: SparkSession, other: EmbeddedKafka, tmp_path: Path
+) -> None:
+    """Goal: an outage is no reason to end. Method: kill the broker under a run, and start it."""
+    theirs = KafkaClient(other.bootstrap)
+    theirs.create_topic("outage")
+    theirs.produce("outage", 0, events(5))
+    servers = {"bootstrap.servers": other.bootstrap, **IMPATIENT}
+    tools = FeedTools(lambda: spark, servers, LocalStore(tmp_path), AROUND)
+    feed = mixed_feed("outage", window=WindowSpec(every_s=0.0))
+    told: list[str] = []
+    acts: list[Callable[[], object]] = [other.kill, other.restart]
+    steps = iter([*acts, lambda: theirs.produce("outage", 0, events(4, 50))])
+
+    def tell(event: Event) -> None:
+        told.append(event.name)
+        if event.name in ("window", "trouble") and len(told) < 20:
+            for step in islice(steps, 1 if event.name == "window" else 2):
+                step()
+
+    runner = Runner((feed,), tools, tell, lambda: told.count("window") == 2 or len(told) > 20)
+    assert runner.run() == 0
+    assert "trouble" in told
+    assert len(landed(tmp_path, theirs, "outage").data) == 9
 
 
 def test_m7_a_flood_of_types_is_capped_into_the_quarantine(

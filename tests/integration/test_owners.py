@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.crashing import a_feed
-from tests.integration.lakes import an_event, deep_fold, positions_in, run_once
+from tests.integration.lakes import an_event, deep_fold, positions_in, run_feeds, run_once
 from tests.integration.processes import is_stopped, wait_for, workers_of
 
-pytestmark = pytest.mark.xdist_group("kafka")
+pytestmark = pytest.mark.xdist_group("processes")
 
 REPOSITORY = Path(__file__).parents[2]
 CONFIG = """
@@ -177,7 +178,7 @@ def test_e1_an_owner_paused_at_the_worst_moment_changes_nothing_when_it_goes_on(
     try:
         wait_for(lambda: is_stopped(zombie.pid), "the pause")
         feed = a_feed(paused_topic, max_records=250)
-        assert run_once(spark, kafka, lake, feed)[0] == 0
+        assert run_feeds(spark, kafka, LocalStore(lake), feed, take_over=True)[0] == 0
         check_exact(lake, client, paused_topic)
         before = {path: path.stat().st_ino for path in lake.rglob("*.parquet")}
         os.killpg(zombie.pid, signal.SIGCONT)

@@ -1,6 +1,7 @@
 """The slice on real parts: a broker, Spark, a directory; and an independent consumer as oracle."""
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -8,10 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.engine.feed import FeedTools
+from penstock.engine.run import Runner
+from penstock.engine.telling import Event
+from penstock.model.entries import Window
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
+from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
-from tests.integration.lakes import an_event, deep_fold, positions_in, run_once
+from tests.integration.lakes import AROUND, an_event, bodies, deep_fold, positions_in, run_once
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
@@ -74,6 +80,57 @@ def test_s3_what_comes_later_is_added_and_nothing_is_delivered_again(
         assert run_once(spark, kafka, tmp_path / "lake", feed)[0] == 0
         data, refused = positions_in(tmp_path / "lake", deep_fold(tmp_path / "lake"))
         assert data + refused == Counter((0, o) for o in range(100 * (round_number + 1)))
+
+
+def test_s6_bytes_cut_windows_by_the_size_of_the_records_seen(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    """The first window tells the size; from then on none is much larger than it may be."""
+    client.create_topic("slice-bytes", partitions=2)
+    feed = a_feed("slice-bytes", window=WindowSpec(max_bytes=50_000))
+    lake = tmp_path / "lake"
+
+    def produce(count: int) -> None:
+        for partition in (0, 1):
+            at = int(time.time() * 1000)
+            records = [
+                json.dumps({"type": "a", "event_time": at, "text": f"{n:0900}"}).encode()
+                for n in range(count)
+            ]
+            client.produce("slice-bytes", partition, records)
+
+    produce(5)
+    assert run_once(spark, kafka, lake, feed)[0] == 0
+    produce(100)
+    assert run_once(spark, kafka, lake, feed)[0] == 0
+    sizes = [body.counts.read_bytes for body in bodies(lake) if isinstance(body, Window)]
+    assert len(sizes) == 1 + 4
+    assert max(sizes) <= 50_000
+    data, refused = positions_in(lake, deep_fold(lake))
+    assert (data, refused) == (Counter((p, o) for p in (0, 1) for o in range(105)), Counter())
+
+
+def test_s7_a_few_records_of_a_quiet_topic_are_delivered_at_their_age_and_not_before(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    client.create_topic("slice-quiet", partitions=1)
+    feed = a_feed("slice-quiet", window=WindowSpec(every_s=3.0))
+    tools = FeedTools(
+        lambda: spark, {"bootstrap.servers": kafka.bootstrap}, LocalStore(tmp_path), AROUND
+    )
+    told: list[Event] = []
+    produced_at: list[float] = []
+
+    def is_over() -> bool:
+        if not produced_at and any(event.name == "claimed" for event in told):
+            client.produce("slice-quiet", 0, [an_event(n) for n in range(3)])
+            produced_at.append(time.monotonic())
+        is_late = bool(produced_at) and time.monotonic() - produced_at[0] > 60
+        return is_late or any(event.name == "window" for event in told)
+
+    assert Runner((feed,), tools, told.append, is_over).run() == 0
+    assert [event.facts["records"] for event in told if event.name == "window"] == [3]
+    assert 3.0 <= time.monotonic() - produced_at[0] < 60
 
 
 def test_s30_too_many_broken_records_stop_the_window_with_nothing_visible(

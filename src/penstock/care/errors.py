@@ -14,7 +14,8 @@ class ResetRefused(PenstockError):
         super().__init__(
             f"Feed {feed!r} cannot go back over what it has delivered: {shown}.",
             "No offset was moved, also not of other partitions. To deliver records again, use "
-            f"`penstock backfill {feed} --generation N`; to move the others, name them "
+            f"`penstock backfill {feed} --generation N` (not in this version yet); to move the "
+            "others, name them "
             "with `--topic T:0,1`.",
         )
         self.places = places

@@ -84,12 +84,8 @@ def run(chosen: argparse.Namespace) -> int:
         findings.append(finding)
         _print(finding, chosen.output)
 
-    tell(
-        Finding(
-            "file",
-            found=[f"{chosen.config}: {len(spec.feeds)} feed{'s' if len(spec.feeds) != 1 else ''}"],
-        )
-    )
+    feeds = "1 feed" if len(spec.feeds) == 1 else f"{len(spec.feeds)} feeds"
+    tell(Finding("file", found=[f"{chosen.config}: {feeds}"]))
     tell(_try("java", _java))
     tell(_try("jars", lambda: _jars(spec)))
     with _not_made(spec):

@@ -278,7 +278,8 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
         for start in starts
     ]
     _print(rows, chosen.output)
-    _tell(chosen, f"{topic.topic} bound to its new life")
+    done = "is bound" if chosen.execute else "would be bound"
+    _tell(chosen, f"{topic.topic} {done} to its new life")
     return 0
 
 
