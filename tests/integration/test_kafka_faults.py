@@ -375,7 +375,8 @@ def test_k1_a_broker_that_is_killed_and_comes_back_is_waited_for(
     feed = mixed_feed("outage", window=WindowSpec(every_s=0.0))
     told: list[str] = []
     acts: list[Callable[[], object]] = [other.kill, other.restart]
-    steps = iter([*acts, lambda: theirs.produce("outage", 0, events(4, 50))])
+    acts.append(lambda: theirs.produce("outage", 0, events(4, 50)))
+    steps = iter(acts)
 
     def tell(event: Event) -> None:
         told.append(event.name)

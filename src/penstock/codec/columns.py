@@ -1,12 +1,12 @@
 """From parsed objects to Arrow arrays, one column at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import astuple
 
 from penstock.codec.shapes import Record, Shape
 
@@ -15,13 +15,21 @@ _DIRECT = frozenset({"boolean", "int64", "double", "string", "date", "decimal"})
 
 def columns_of(record: Record, objects: Sequence[Any]) -> list[pa.Array]:
     """One array per member of the record, with a value per object."""
+    return _columns(record, map(astuple, objects))
+
+
+def _columns(record: Record, rows: Iterable[tuple[Any, ...]]) -> list[pa.Array]:
+    """Rows have the members in their order, and perhaps more after them."""
+    columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
+    if not columns:
+        columns = [()] * len(record.members)
     return [
-        column(member.shape, list(map(attrgetter(member.attribute), objects)))
-        for member in record.members
+        column(member.shape, values)
+        for member, values in zip(record.members, columns, strict=False)
     ]
 
 
-def column(shape: Shape, values: list[Any]) -> pa.Array:
+def column(shape: Shape, values: Sequence[Any]) -> pa.Array:
     """An array of exactly the shape's Arrow type; None becomes null."""
     kind = shape.type.kind
     if shape.record is not None:
@@ -36,21 +44,20 @@ def column(shape: Shape, values: list[Any]) -> pa.Array:
     return pa.array(values, shape.arrow)
 
 
-def _structs(record: Record, values: list[Any]) -> pa.Array:
+def _structs(record: Record, values: Sequence[Any]) -> pa.Array:
     """A struct array; below a null struct the members are null too."""
     names = [member.column for member in record.members]
     try:
-        return pa.StructArray.from_arrays(columns_of(record, values), names)
-    except AttributeError:  # None is among them; looking for it first would cost more
-        mask = [value is None for value in values]
-    parts = []
-    for member in record.members:
-        get = attrgetter(member.attribute)
-        parts.append(column(member.shape, [None if v is None else get(v) for v in values]))
-    return pa.StructArray.from_arrays(parts, names, mask=pa.array(mask))
+        rows = list(map(astuple, values))
+    except TypeError:  # None is among them; looking for it first would cost more
+        nothing = (None,) * len(names)
+        rows = [nothing if v is None else astuple(v)[: len(names)] for v in values]
+        mask = pa.array([value is None for value in values])
+        return pa.StructArray.from_arrays(_columns(record, rows), names, mask=mask)
+    return pa.StructArray.from_arrays(_columns(record, rows), names)
 
 
-def _collections(shape: Shape, item: Shape, values: list[Any]) -> pa.Array:
+def _collections(shape: Shape, item: Shape, values: Sequence[Any]) -> pa.Array:
     """Lists or maps, built from their flattened items; an offset that is null marks a null."""
     offsets: list[int | None] = []
     end = 0

@@ -233,7 +233,7 @@ def _struct(
             fields.append((member.attribute, parsed))
     fields += [(attribute, unread, None) for attribute, _ in outside]
     names = {member.attribute: member.name for member in members} | dict(outside)
-    return msgspec.defstruct(
+    made = msgspec.defstruct(
         "Parsed",
         fields,
         rename=names if parsable else None,
@@ -243,3 +243,7 @@ def _struct(
         tag_field=tag[0],
         tag=tag[1],
     )
+    attributes = tuple(member.attribute for member in members)
+    if made.__struct_fields__[: len(attributes)] != attributes:
+        raise ValueError("the parser has another order of fields than the schema")
+    return made

@@ -20,8 +20,8 @@ def meta_columns(feed: FeedSpec, order: StageOrder, batch: Any, rows: Any, colum
         *columns.columns,
         constant(topic, count),
         pa.repeat(batch["partition"][0], count),
-        batch["offset"].take(chosen),
-        batch["timestamp"].take(chosen).cast(TIMESTAMP),
+        pa.array(batch["offset"].to_numpy()[rows]),
+        pa.array(batch["timestamp"].to_numpy()[rows]).view(TIMESTAMP),
     ]
     if "key" in feed.include:
         names.append("_key")

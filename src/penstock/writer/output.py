@@ -79,7 +79,7 @@ class Output:
             if self._parquet is None:
                 self._staged = sink.open(self)
                 self._stream = pa.output_stream(_AsFile(self._staged), buffer_size=WRITE_BYTES)
-                self._parquet = sink.parquet(self._stream, table)
+                self._parquet = sink.parquet(self, self._stream, table)
             self._parquet.write_table(table, row_group_size=ROW_GROUP_ROWS)
         return freed
 
@@ -116,6 +116,7 @@ class Sink:
         self._outputs: dict[tuple[str, str, OffsetRange], Output] = {}
         self._buffered_bytes = 0
         self._opened = 0
+        self._repeating: dict[str, list[str] | bool] = {}
 
     def output(
         self, dataset: str, version: int, directory: str, covered: OffsetRange, name: str
@@ -156,14 +157,17 @@ class Sink:
         spot = self._plan.order.spot(f"{self._attempt}-{self._opened}")
         return self._store.open_staged(output.final, spot)
 
-    def parquet(self, stream: Any, first: Any) -> Any:
-        """Begin Parquet in a stream; the first rows say how it is best written."""
+    def parquet(self, output: Output, stream: Any, first: Any) -> Any:
+        """Begin Parquet in a stream; a dataset's first rows say how it is best written."""
         compression = self._plan.feed.compression
+        known = self._repeating.get(output.dataset)
+        if known is None or known is True:  # True: there were too few rows to tell
+            known = self._repeating[output.dataset] = repeating_columns(first)
         return pq.ParquetWriter(
             stream,
             first.schema,
             compression=None if compression == "none" else compression,
-            use_dictionary=repeating_columns(first),
+            use_dictionary=known,
             store_schema=False,
         )
 

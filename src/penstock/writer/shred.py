@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.codec.json_codec import JsonCodec, arrow_schema
 from penstock.model.entries import LastRecord
@@ -94,7 +93,7 @@ class RangeShredder:
             last_hash,
             batch["timestamp"][-1].as_py(),
         )
-        self._read_bytes += _data_bytes(batch["key"]) + _data_bytes(batch["value"])
+        self._read_bytes += int(batch["key"].nbytes) + int(batch["value"].nbytes)
         self._shred_singly(batch, self._shred_together(batch, self._with_value(batch)))
 
     def report(self) -> TaskReport:
@@ -266,6 +265,7 @@ class RangeShredder:
             output = self._sink.output(
                 schema.dataset, schema.version, directory, self._covered, self._name
             )
+            # Copied and not sliced: a slice would keep the rows of all directories in memory.
             part = whole if len(members) == len(offsets) else whole.take(pa.array(members))
             self._sink.add(output, part, offsets[members])
 
@@ -290,11 +290,6 @@ def _groups(codes: Any, names: list[str]) -> Iterator[tuple[str, Any]]:
     for name, members in zip(names, group(codes, len(names)), strict=True):
         if len(members):
             yield name, members
-
-
-def _data_bytes(column: Any) -> int:
-    """The bytes of a column's values alone."""
-    return int(pc.sum(pc.binary_length(column)).as_py() or 0)
 
 
 def _take(column: Any, rows: Any) -> Any:
