@@ -139,7 +139,7 @@ def feed_of(world: World, max_records: int) -> FeedSpec:
         topics=(world.topic,),
         route=RouteSpec("field", "type"),
         time=TimeSpec(field="event_time", unit="ms", not_before="2015-01-01"),
-        window=WindowSpec(max_records=max_records, max_bytes=10**12),
+        window=WindowSpec(every_s=0.0, max_records=max_records, max_bytes=10**12),
     )
 
 

@@ -164,10 +164,8 @@ class RunningFeed:
 
     def doing(self, tick: float) -> str:
         """What the feed is at, in a few words. Any thread."""
-        if not self._phase:
-            return f"up to date, {self.state.windows} windows"
-        if not self._window:
-            return self._phase
+        if self._phase in ("", "claim", "plan"):
+            return f"{self.state.windows} windows so far, looking for more"
         since_s = tick - self._moved_at
         return f"{self._phase} {self._window}, {self._records:,} records, {since_s:.0f} s"
 

@@ -160,6 +160,14 @@ class Runner:
             self._failed(feed.name, PartitionsUnread(feed.name, unread))
         if feed.state.parked:
             self._failed(feed.name, DatasetsParked(feed.name, feed.state.parked))
+        if feed.name not in self.failures:
+            counts, windows = feed.state.counts, feed.state.windows
+            sentence = (
+                f"done: all that was there is delivered; in {windows:,} windows so far "
+                f"{counts.written:,} written, {counts.quarantined:,} quarantined, "
+                f"{counts.filtered:,} filtered"
+            )
+            self._say(feed.name, "done", sentence, {"windows": windows, "read": counts.read})
         self._running.remove(feed)
         self._close(feed)
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence, Set
+from importlib.resources import files
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
@@ -23,6 +24,7 @@ TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
 
 
+LOGGING = Path(str(files("penstock"))) / "engine" / "log4j2.properties"
 JVM_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 
 
@@ -55,10 +57,11 @@ def open_session(
         ours["spark.driver.host"] = "127.0.0.1"
     if jars:
         ours["spark.jars"] = ",".join(str(jar) for jar in jars)
+    quiet = f"-Dlog4j2.configurationFile=file:{LOGGING}"
     added = {
-        key: with_java_options(settings.get(key, ""), java_options)
-        for key in JVM_OPTIONS
-        if java_options
+        key: with_java_options(settings.get(key, ""), options)
+        for key, options in zip(JVM_OPTIONS, ([*java_options, quiet], java_options), strict=True)
+        if options
     }
     chosen = {**ours, **settings, **added}
     chosen["spark.master"] = with_tries(chosen["spark.master"])
