@@ -10,8 +10,11 @@ from penstock.model.ranges import OffsetRange
 
 HEADERS = "case when size(headers) > 0 then to_json(headers) end as headers"
 # A window is read from end to end, so fewer and larger fetches serve it better than Kafka's
-# defaults, which are made for single records soon. The user's own settings win.
+# defaults, which are made for single records soon. What is planned is there, so there is nothing to
+# wait for; only a fetch that an earlier window left open would make us wait for its end, half a
+# second per partition. The user's own settings win.
 FETCHING = {
+    "fetch.max.wait.ms": "20",
     "max.poll.records": "5000",
     "max.partition.fetch.bytes": str(8 * 1024 * 1024),
     "receive.buffer.bytes": str(1024 * 1024),
