@@ -17,6 +17,7 @@ from random import SystemRandom
 from typing import NamedTuple
 
 from penstock.config import places
+from penstock.engine import owner
 from penstock.engine.feed import FeedTools
 from penstock.engine.jars import CONNECTOR, jar_paths
 from penstock.engine.run import Runner, RunSpec
@@ -44,6 +45,7 @@ POINTS = {
     "C5": Point("create", ENTRY, 3),
     "C6": Point("create", ENTRY, 3, after=True),
     "C7": Point("staged", "*.staged"),
+    "C8": Point("prove", ""),
     "C9": Point("create", ENTRY, 4),
     "C10": Point("create", ENTRY, 4, after=True),
     "C11": Point("publish", "*", 1),
@@ -132,6 +134,8 @@ def main(lake: str, bootstrap: str, topic: str, point: str) -> int:
     chosen = {**POINTS, **PAUSES}[point]
     if chosen.call == "staged":
         threading.Thread(target=die_when_staged, args=(Path(lake),), daemon=True).start()
+    if chosen.call == "prove":  # all is staged, and nothing of it was looked at
+        setattr(owner, "prove", lambda *_: die())  # noqa: B010
     fast = {
         "spark.master": "local[2]",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",

