@@ -1,5 +1,6 @@
 """Kafka as the owner's source: looks through the admin client, stages through one Spark job."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,6 +23,7 @@ from penstock.writer.task import REPORT_SCHEMA, read_report, shredding
 
 QUIET_RECORDS = 20_000  # below this one task is quicker than starting several
 LEARNING_ROUNDS = 5
+_RAISED = re.compile(r"[\w.]+(?:Error|Exception): ")  # the last line of a Python worker's trace
 
 
 class KafkaSource:
@@ -136,5 +138,5 @@ def staged_window(reports: list[TaskReport]) -> StagedWindow:
 def first_line(error: Exception) -> str:
     """The cause of a failed job in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by")]
+    causes = [line for line in lines if line.startswith("Caused by") or _RAISED.match(line)]
     return (causes or lines or ["no cause given"])[-1 if causes else 0][:400]

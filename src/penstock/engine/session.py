@@ -69,10 +69,13 @@ def open_session(
     for key, value in chosen.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    if is_local:
+    if "spark.pyspark.python" in settings:
+        # Only spark-submit reads it; whoever starts Spark from Python has to hand it on.
+        session.sparkContext.pythonExec = settings["spark.pyspark.python"]
+    elif is_local:
         # A local worker must be this very Python, or it will not find what is installed here.
         session.sparkContext.pythonExec = sys.executable
-    else:
+    if not is_local:
         # Executors fetch it from here whenever they come, so it stays until this process ends.
         # What we depend on must be installed where they run.
         scratch = tempfile.mkdtemp(prefix="penstock-")
