@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,9 +25,8 @@ from tests.integration.conftest import (  # noqa: F401  fixtures
     java,
     kafka,
 )
-from tests.integration.lakes import an_event
+from tests.integration.lakes import an_event, check_exact
 from tests.integration.processes import wait_for, workers_of
-from tests.integration.test_owners import check_exact
 
 pytestmark = [pytest.mark.certify, pytest.mark.xdist_group("kafka")]
 
@@ -131,7 +129,6 @@ def test_e2_e4_a_copy_of_a_slow_task_delivers_and_the_slow_one_leaves_nothing_vi
         assert stopped
         code = running.wait(180)
         assert code == 0, (tmp_path / "log").read_text()[-3000:]
-        time.sleep(0.5)
         check_exact(lake, client, "cluster")
     finally:
         for pid in stopped:
@@ -139,5 +136,7 @@ def test_e2_e4_a_copy_of_a_slow_task_delivers_and_the_slow_one_leaves_nothing_vi
         if running.poll() is None:
             os.killpg(running.pid, signal.SIGKILL)
             running.wait(30)
-    time.sleep(2)
+    wait_for(
+        lambda: not any(Path(f"/proc/{pid}").exists() for pid in stopped), "the slow one's end"
+    )
     check_exact(lake, client, "cluster")

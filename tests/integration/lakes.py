@@ -166,6 +166,19 @@ def positions_in(
     return data, refused
 
 
+def check_exact(lake: Path, client: KafkaClient, topic: str) -> None:
+    """Every offset of the independent consumer once, in the data or in the quarantine."""
+    fold = deep_fold(lake)
+    data, refused = positions_in(lake, fold)
+    wanted = {(r.partition, r.offset): r.value for r in client.read_all(topic)}
+    broken = {place for place, value in wanted.items() if value and not value.endswith(b"}")}
+    assert data == Counter(set(wanted) - broken)
+    assert refused == Counter(broken)
+    visible = {path.relative_to(lake).as_posix() for path in lake.rglob("*.parquet")}
+    assert fold.inventory is not None
+    assert visible == set(fold.inventory.files)
+
+
 class Row(NamedTuple):
     """A row of a data file: the dataset's directory, the directories below, and the columns."""
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.crashing import a_feed
-from tests.integration.lakes import an_event, deep_fold, positions_in, run_feeds, run_once
+from tests.integration.lakes import an_event, check_exact, deep_fold, run_feeds, run_once
 from tests.integration.processes import is_stopped, wait_for, workers_of
 
 pytestmark = pytest.mark.xdist_group("processes")
@@ -88,19 +87,6 @@ def instances(directory: Path, bootstrap: str, topic: str) -> Iterator[Callable[
             if each.process.poll() is None:
                 each.signal(signal.SIGKILL)
                 each.process.wait(30)
-
-
-def check_exact(lake: Path, client: KafkaClient, topic: str) -> None:
-    """Every offset of the independent consumer once, in the data or in the quarantine."""
-    fold = deep_fold(lake)
-    data, refused = positions_in(lake, fold)
-    wanted = {(r.partition, r.offset): r.value for r in client.read_all(topic)}
-    broken = {place for place, value in wanted.items() if value and not value.endswith(b"}")}
-    assert data == Counter(set(wanted) - broken)
-    assert refused == Counter(broken)
-    visible = {path.relative_to(lake).as_posix() for path in lake.rglob("*.parquet")}
-    assert fold.inventory is not None
-    assert visible == set(fold.inventory.files)
 
 
 def watermark(lake: Path) -> int:

@@ -9,7 +9,7 @@ from penstock.audit.receipt import Difference
 from penstock.model.entries import Counts, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile
-from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.ranges import TopicPartition
 
 
 def window_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:
@@ -36,7 +36,7 @@ def _by_place(files: tuple[ManifestFile, ...]) -> dict[TopicPartition, list[Mani
 def _range_differences(
     number: int, seen: RangeEvidence, files: list[ManifestFile]
 ) -> Iterator[Difference]:
-    here = [file for file in files if any(_lies_in(part, seen.range) for part in file.ranges)]
+    here = [file for file in files if any(part.lies_in(seen.range) for part in file.ranges)]
     written = Evidence.total(file.evidence for file in here if file.dataset != QUARANTINE)
     refused = Evidence.total(file.evidence for file in here if file.dataset == QUARANTINE)
     if len(seen.offsets) != seen.read.count or not seen.offsets.within(seen.range):
@@ -73,7 +73,3 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
 def fates_of(counts: Counts) -> tuple[int, int, int, int]:
     """The counts that evidence can prove; how many bytes were read is not among them."""
     return counts.read, counts.written, counts.quarantined, counts.filtered
-
-
-def _lies_in(part: OffsetRange, covered: OffsetRange) -> bool:
-    return part.place == covered.place and covered.start <= part.start and part.end <= covered.end

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from penstock.care.targets import held_offsets
 from penstock.cli.common import (
     configured,
     local_store,
@@ -20,7 +21,7 @@ from penstock.cli.common import (
 from penstock.cli.kafka import asking_kafka
 from penstock.cli.run import PROBE, connector_jars
 from penstock.config.places import java_home
-from penstock.engine.feed import first_offset
+from penstock.engine.feed import first_offset, window_policy
 from penstock.engine.java import find_java
 from penstock.engine.run import worst
 from penstock.errors import GapFound, PenstockError
@@ -31,8 +32,8 @@ from penstock.journal.state import JournalState
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
-from penstock.source.admin import KafkaAdmin, wants
-from penstock.source.plan import WindowPolicy, check_source, new_starts, plan_ranges
+from penstock.source.admin import KafkaAdmin, bound_topics
+from penstock.source.plan import check_source, new_starts, plan_ranges
 
 State = Literal["ok", "warning", "failed", "halted"]
 Row = dict[str, object]
@@ -207,7 +208,7 @@ def _judge(finding: Finding, feed: FeedSpec, state: JournalState, available: Ava
     """The owner's own checks; a feed that never ran is bound to nothing yet."""
     if state.is_new:
         return
-    bound = {name: topic_id for name, topic_id in state.topics.items() if wants(feed, name)}
+    bound = bound_topics(feed, state.topics)
     try:
         check_source(state.cluster_id, bound, state.watermarks(), available)
     except GapFound as gap:
@@ -227,7 +228,7 @@ def _plan(
             state.topics, watermarks, available, first_offset(feed, lambda: admin)
         )
     }
-    cap = WindowPolicy(feed.window.max_records, feed.window.max_bytes).cap(state.record_bytes)
+    cap = window_policy(feed).cap(state.record_bytes)
     from_here = _past_gaps({**watermarks, **starts}, available)
     ranges = plan_ranges(from_here, available, cap, turn=state.windows)
     finding.found.append(
@@ -242,12 +243,11 @@ def _past_gaps(
     watermarks: dict[TopicPartition, int], available: Available
 ) -> dict[TopicPartition, int]:
     """Where reading goes on once accepted gaps are behind; only those can be left by now."""
-    earliest = {
-        TopicPartition(topic.topic_id, partition): offsets.earliest
-        for topic in available.topics
-        for partition, offsets in topic.partitions.items()
+    held = held_offsets(available)
+    return {
+        place: max(offset, held[place].earliest) if place in held else offset
+        for place, offset in watermarks.items()
     }
-    return {place: max(offset, earliest.get(place, 0)) for place, offset in watermarks.items()}
 
 
 def _rows(
@@ -292,5 +292,4 @@ def _print(finding: Finding, output: str) -> None:
     print(f"{finding.what:<12} {finding.state:<8} {sentences[0]}", flush=True)
     for sentence in sentences[1:]:
         print(f"{'':<12} {'':<8} {sentence}", flush=True)
-    rows = [{k: "-" if v is None else v for k, v in row.items()} for row in finding.rows]
-    print_rows(rows, "text")
+    print_rows(finding.rows, "text")

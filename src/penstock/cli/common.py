@@ -77,8 +77,15 @@ def reading_journal(spec: LakeSpec, feed: str) -> Journal:
     return Journal(store, Layout(feed), identity, surroundings())
 
 
+def feed_named(chosen: argparse.Namespace, name: str) -> tuple[LakeSpec, FeedSpec, Journal]:
+    """The one feed that a command is about, with its configuration and its journal to read."""
+    spec = configured(chosen)
+    (feed,) = chosen_feeds(spec, [name])
+    return spec, feed, reading_journal(spec, name)
+
+
 def print_rows(rows: Iterable[Mapping[str, object]], output: str) -> None:
-    """Data on stdout: a JSON object per line, or aligned text."""
+    """Data on stdout: a JSON object per line, or aligned text with `-` for what is not known."""
     found = list(rows)
     if output == "json":
         for row in found:
@@ -87,7 +94,7 @@ def print_rows(rows: Iterable[Mapping[str, object]], output: str) -> None:
     if not found:
         return
     names = list(found[0])
-    cells = [[str(row[name]) for name in names] for row in found]
+    cells = [["-" if row[name] is None else str(row[name]) for name in names] for row in found]
     widths = [max(len(n), *(len(c[i]) for c in cells)) for i, n in enumerate(names)]
     for line in [names, *cells]:
         text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))

@@ -4,10 +4,8 @@ import argparse
 from typing import Any
 
 from penstock.cli.common import (
-    chosen_feeds,
-    configured,
+    feed_named,
     print_rows,
-    reading_journal,
     with_config,
     with_output,
 )
@@ -31,9 +29,7 @@ def add_to(commands: Any) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Print them."""
     name, _, dataset = chosen.what.partition("/")
-    spec = configured(chosen)
-    chosen_feeds(spec, [name])
-    fold = reading_journal(spec, name).open(deep=True)
+    fold = feed_named(chosen, name)[2].open(deep=True)
     inventory = fold.inventory
     live = inventory.files.items() if inventory is not None else ()
     rows = [

@@ -21,10 +21,8 @@ from penstock.care.targets import (
     moves_to,
 )
 from penstock.cli.common import (
-    chosen_feeds,
-    configured,
+    feed_named,
     print_rows,
-    reading_journal,
     surroundings,
     with_config,
     with_output,
@@ -39,7 +37,7 @@ from penstock.model.entries import PartitionStart, SealedEntry
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, TopicOffsets
-from penstock.source.admin import KafkaAdmin, wants
+from penstock.source.admin import KafkaAdmin, bound_topics, wants
 from penstock.source.errors import KafkaUnavailable
 from penstock.source.plan import check_identity
 
@@ -156,6 +154,11 @@ class Sight:
     available: Available
     servers: str
 
+    @property
+    def bound(self) -> dict[str, str]:
+        """The topics read so far that the feed still asks for."""
+        return bound_topics(self.feed, self.state.topics)
+
     def topic(self, name: str) -> TopicOffsets | None:
         """The topic as it is now."""
         return next((topic for topic in self.available.topics if topic.topic == name), None)
@@ -171,9 +174,7 @@ class Sight:
 @contextmanager
 def looking(chosen: argparse.Namespace) -> Iterator[Sight]:
     """Fold the journal, then ask Kafka. A feed that never ran has nothing to show or to move."""
-    spec = configured(chosen)
-    feed = chosen_feeds(spec, [chosen.feed])[0]
-    journal = reading_journal(spec, feed.name)
+    spec, feed, journal = feed_named(chosen, chosen.feed)
     state = journal.open().state
     if not state.topics:
         raise UsageMistake(
@@ -191,7 +192,7 @@ def looking(chosen: argparse.Namespace) -> Iterator[Sight]:
 def show(chosen: argparse.Namespace) -> int:
     """Print a row per partition."""
     with looking(chosen) as sight:
-        _print(_rows_shown(sight), chosen.output)
+        print_rows(_rows_shown(sight), chosen.output)
     return 0
 
 
@@ -206,7 +207,7 @@ def reset(chosen: argparse.Namespace) -> int:
         targets = {m.place: m.to_offset for m in moves if m.to_offset != m.from_offset}
         landed = seek_all(sight.journal, targets, _word(chosen))
         entries = dict(zip(targets, landed, strict=True))
-    _print([_moved_row(move, entries.get(move.place)) for move in moves], chosen.output)
+    print_rows([_moved_row(move, entries.get(move.place)) for move in moves], chosen.output)
     check_moves(sight.feed.name, moves)
     skipped, again = sum(m.skipped for m in moves), sum(m.read_again for m in moves)
     _tell(chosen, f"{skipped} offsets never delivered, {again} read again")
@@ -216,7 +217,7 @@ def reset(chosen: argparse.Namespace) -> int:
 def accept_gap(chosen: argparse.Namespace) -> int:
     """Print what is lost; accept it when told to."""
     with looking(chosen) as sight:
-        check_identity(sight.state.cluster_id, _bound(sight), sight.available)
+        check_identity(sight.state.cluster_id, sight.bound, sight.available)
         lost = lost_ranges(sight.state, sight.available)
     if not lost:
         print(f"no gap: Kafka holds all that {sight.feed.name} has not read", file=sys.stderr)
@@ -234,7 +235,7 @@ def accept_gap(chosen: argparse.Namespace) -> int:
         }
         for index, each in enumerate(lost)
     ]
-    _print(rows, chosen.output)
+    print_rows(rows, chosen.output)
     _tell(chosen, f"{sum(map(len, lost))} offsets given up")
     return 0
 
@@ -277,7 +278,7 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
         }
         for start in starts
     ]
-    _print(rows, chosen.output)
+    print_rows(rows, chosen.output)
     done = "is bound" if chosen.execute else "would be bound"
     _tell(chosen, f"{topic.topic} {done} to its new life")
     return 0
@@ -334,7 +335,7 @@ def _note(sight: Sight, name: str, place: TopicPartition) -> str:
 def _chosen_places(sight: Sight, choices: list[TopicChoice]) -> list[TopicPartition]:
     """The partitions that were named, or all; each known to the journal and led in Kafka."""
     state = sight.state
-    bound = _bound(sight)
+    bound = sight.bound
     for choice in choices:
         known = state.partitions.get(bound.get(choice.topic, ""), {})
         absent = [partition for partition in choice.partitions if partition not in known]
@@ -354,17 +355,12 @@ def _chosen_places(sight: Sight, choices: list[TopicChoice]) -> list[TopicPartit
     return [place for place in places if place in held]
 
 
-def _bound(sight: Sight) -> dict[str, str]:
-    """The topics read so far that the feed still asks for."""
-    return {n: topic_id for n, topic_id in sight.state.topics.items() if wants(sight.feed, n)}
-
-
 def _unknown_topic(sight: Sight, topic: str, partitions: Iterable[int] = ()) -> UsageMistake:
     listed = ",".join(map(str, partitions))
     what = f"{topic}:{listed}" if listed else topic
     known = ", ".join(
         f"{name} with {len(sight.state.partitions.get(topic_id, {}))} partitions"
-        for name, topic_id in sorted(_bound(sight).items())
+        for name, topic_id in sorted(sight.bound.items())
     )
     return UsageMistake(
         f"Feed {sight.feed.name!r} has not read {what!r}.", f"It has read: {known or 'nothing'}."
@@ -394,13 +390,6 @@ def _moved_row(move: Move, entry: SealedEntry | None) -> Row:
         "entry": None if entry is None else entry.number,
         "note": move.note,
     }
-
-
-def _print(rows: Iterable[Row], output: str) -> None:
-    if output == "json":
-        print_rows(rows, output)
-        return
-    print_rows(({k: "-" if v is None else v for k, v in row.items()} for row in rows), output)
 
 
 def _tell(chosen: argparse.Namespace, what: str) -> None:

@@ -18,10 +18,8 @@ from penstock.audit.quarantine import (
     waiting_records,
 )
 from penstock.cli.common import (
-    chosen_feeds,
-    configured,
+    feed_named,
     print_rows,
-    reading_journal,
     surroundings,
     with_config,
     with_output,
@@ -141,9 +139,7 @@ def run_accept(chosen: argparse.Namespace) -> int:
     reason, author = chosen.reason.strip(), (chosen.author or login_name()).strip()
     if not reason or not author:
         raise UsageMistake("The reason or the author is empty.", "Both are kept: say who and why.")
-    spec = configured(chosen)
-    chosen_feeds(spec, [chosen.feed])
-    journal = reading_journal(spec, chosen.feed)
+    journal = feed_named(chosen, chosen.feed)[2]
     state = journal.open().state
     require_started(state, chosen.feed)
     is_new = accept_next(journal, state, author, reason, surroundings().timestamp())
@@ -159,9 +155,7 @@ def run_accept(chosen: argparse.Namespace) -> int:
 
 def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:
     """The feed that was named, folded with everything that is live in it."""
-    spec = configured(chosen)
-    chosen_feeds(spec, [chosen.feed])
-    journal = reading_journal(spec, chosen.feed)
+    journal = feed_named(chosen, chosen.feed)[2]
     state, ledger = open_ledger(journal)
     require_started(state, chosen.feed)
     return journal, state, ledger

@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
@@ -117,9 +117,8 @@ class RunningFeed:
     def export_offsets(self) -> None:
         """Tell Kafka's lag tools how far we are. Never read back."""
         offsets = {
-            (known.topic, partition): known.watermark
-            for topic_id in self.state.topics.values()
-            for partition, known in self.state.partitions.get(topic_id, {}).items()
+            (topic, partition): known.watermark
+            for topic, partition, known in self.state.known_partitions()
         }
         self._kafka.admin.commit_group(f"penstock-{self.name}", offsets)
 
@@ -153,9 +152,13 @@ class RunningFeed:
 
     def _new_owner(self) -> Owner:
         source: Source = UpTo(self._kafka) if self._once else self._kafka
-        spec = replace(
-            owner_spec(self.feed, lambda: self._kafka.admin),
+        feed = self.feed
+        spec = OwnerSpec(
             owner=self._name,
+            policy=window_policy(feed),
+            first_offset=first_offset(feed, lambda: self._kafka.admin),
+            generation=feed.generation,
+            wants=lambda topic: wants(feed, topic),
             is_due=self._pace.is_due,
             judge=self._judge,
             watch=self._moved,
@@ -206,15 +209,9 @@ class RunningFeed:
         self._journal.append(self.owner.fold, body, self.owner.epoch)
 
 
-def owner_spec(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> OwnerSpec:
-    """The feed's configuration as the owner understands it."""
-    return OwnerSpec(
-        owner="",
-        policy=WindowPolicy(feed.window.max_records, feed.window.max_bytes),
-        first_offset=first_offset(feed, admin),
-        generation=feed.generation,
-        wants=lambda topic: wants(feed, topic),
-    )
+def window_policy(feed: FeedSpec) -> WindowPolicy:
+    """How much of a feed one window may take."""
+    return WindowPolicy(feed.window.max_records, feed.window.max_bytes)
 
 
 def first_offset(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> FirstOffset:

@@ -11,6 +11,11 @@ from penstock.journal.lease import BEAT_S
 class Beating(Protocol):
     """A feed that may be owned."""
 
+    @property
+    def name(self) -> str:
+        """Which feed it is."""
+        ...
+
     def beat(self) -> None:
         """Leave a sign of life, if there is reason to."""
         ...

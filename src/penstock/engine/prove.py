@@ -56,7 +56,7 @@ def _check_range(order: StageOrder, seen: RangeEvidence, files: tuple[ManifestFi
         raise StagedSetWrong(
             order.window, f"{covered} gave {seen.read.count} records at offsets {seen.offsets}"
         )
-    here = [file for file in files if _lies_in(file.ranges[0], covered)]
+    here = [file for file in files if file.ranges[0].lies_in(covered)]
     written = Evidence.total(file.evidence for file in here if file.dataset != QUARANTINE)
     refused = Evidence.total(file.evidence for file in here if file.dataset == QUARANTINE)
     if refused != seen.quarantined:
@@ -77,10 +77,6 @@ def _positions(records: RecordSet) -> Evidence:
     return Evidence.of_positions(records.topic, records.partition, records.offsets)
 
 
-def _lies_in(part: OffsetRange, covered: OffsetRange) -> bool:
-    return part.place == covered.place and covered.start <= part.start and part.end <= covered.end
-
-
 def _check_records(
     order: StageOrder, evidence: tuple[RangeEvidence, ...], staged: StagedWindow
 ) -> None:
@@ -91,6 +87,6 @@ def _check_records(
         raise StagedSetWrong(
             order.window, f"{wanted.count} bad records, and {named.count} named, or not the same"
         )
-    owned = sum(len([f for f in staged.files if _lies_in(f.ranges[0], s.range)]) for s in evidence)
+    owned = sum(len([f for f in staged.files if f.ranges[0].lies_in(s.range)]) for s in evidence)
     if owned != len(staged.files):
         raise StagedSetWrong(order.window, "a file lies outside the planned ranges")

@@ -206,8 +206,8 @@ class Runner:
         self._say(name, kind, f"{kind}: {error}", facts, level="error")
 
     def _beat_failed(self, feed: Beating, error: PenstockError) -> None:
-        name = feed.name if isinstance(feed, RunningFeed) else ""
-        self._say(name, "beat_failed", f"no sign of life could be left: {error}", level="warning")
+        sentence = f"no sign of life could be left: {error}"
+        self._say(feed.name, "beat_failed", sentence, level="warning")
 
     def _say_waiting(self, feed: RunningFeed, holder: Beat) -> None:
         if feed.name not in self._told_to_wait:

@@ -3,6 +3,8 @@
 It holds no file list, so it stays small however old the journal is; `inventory` has the files.
 """
 
+from collections.abc import Iterator
+
 import msgspec
 
 from penstock.model.entries import GENESIS, Counts
@@ -68,6 +70,12 @@ class JournalState(msgspec.Struct, forbid_unknown_fields=True):
     def partition(self, place: TopicPartition) -> PartitionState | None:
         """What is known of a partition; None before its `start` entry."""
         return self.partitions.get(place.topic_id, {}).get(place.partition)
+
+    def known_partitions(self) -> Iterator[tuple[str, int, PartitionState]]:
+        """Topic, number and state of every partition of the topics as they are bound now."""
+        for topic, topic_id in sorted(self.topics.items()):
+            for partition, known in sorted(self.partitions.get(topic_id, {}).items()):
+                yield topic, partition, known
 
     def watermarks(self) -> dict[TopicPartition, int]:
         """The next offset to read of every partition of the topics as they are bound now."""

@@ -55,6 +55,10 @@ class OffsetRange(Value, frozen=True, order=True):
             return False
         return max(self.start, other.start) < min(self.end, other.end)
 
+    def lies_in(self, whole: "OffsetRange") -> bool:
+        """True when this is a part of `whole`, or all of it."""
+        return self.place == whole.place and whole.start <= self.start and self.end <= whole.end
+
     def split(self, at: int) -> tuple["OffsetRange", "OffsetRange"]:
         """Cut in two at offset `at`; joining the parts gives this range again."""
         if not self.start <= at <= self.end:

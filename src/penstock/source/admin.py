@@ -251,6 +251,11 @@ def wants(feed: FeedSpec, topic: str) -> bool:
     return bool(feed.pattern) and re.fullmatch(feed.pattern, topic) is not None
 
 
+def bound_topics(feed: FeedSpec, topics: Mapping[str, str]) -> dict[str, str]:
+    """Of the topics read so far, by id, those that the feed still asks for; others may be gone."""
+    return {name: topic_id for name, topic_id in topics.items() if wants(feed, name)}
+
+
 def within(options: Mapping[str, str], limit_ms: int) -> dict[str, str]:
     """The client's options with a limit on every call, unless the user has set one."""
     limited = dict(options)

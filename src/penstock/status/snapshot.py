@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from penstock.journal.lease import STALE_S, Beat
-from penstock.journal.state import JournalState, PartitionState
+from penstock.journal.state import JournalState
 from penstock.model.entries import Counts
 from penstock.model.value import Value
 
@@ -57,7 +57,7 @@ def snapshot(
     partitions = tuple(_partitions(state, ends, now_s))
     lags = [each.lag_records for each in partitions if each.lag_records is not None]
     ages = [each.lag_seconds for each in partitions if each.lag_seconds is not None]
-    newest_ms = max((p.last_timestamp_ms for _, _, p in _known(state)), default=-1)
+    newest_ms = max((p.last_timestamp_ms for _, _, p in state.known_partitions()), default=-1)
     return FeedSnapshot(
         feed=feed,
         watermark=_watermarks(state),
@@ -87,15 +87,9 @@ def ends_of(beat: Beat | None) -> Ends | None:
     return Ends(beat.note.latest, beat.note.looked_at)
 
 
-def _known(state: JournalState) -> Iterator[tuple[str, int, PartitionState]]:
-    for topic, topic_id in sorted(state.topics.items()):
-        for partition, known in sorted(state.partitions.get(topic_id, {}).items()):
-            yield topic, partition, known
-
-
 def _watermarks(state: JournalState) -> dict[str, dict[int, int]]:
     found: dict[str, dict[int, int]] = {}
-    for topic, partition, known in _known(state):
+    for topic, partition, known in state.known_partitions():
         found.setdefault(topic, {})[partition] = known.watermark
     return found
 
@@ -103,7 +97,7 @@ def _watermarks(state: JournalState) -> dict[str, dict[int, int]]:
 def _partitions(
     state: JournalState, ends: Ends | None, now_s: float
 ) -> Iterator[PartitionSnapshot]:
-    for topic, partition, known in _known(state):
+    for topic, partition, known in state.known_partitions():
         latest = ends.latest.get(topic, {}).get(partition) if ends is not None else None
         lag = None if latest is None else max(latest - known.watermark, 0)
         # What waits is younger than the last record delivered: this is the most it can be.

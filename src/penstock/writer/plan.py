@@ -5,6 +5,8 @@ import msgspec
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import ManifestFile, RecordSet
+from penstock.model.names import FileName, encode_component
+from penstock.model.ranges import OffsetRange
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import FeedSpec
 from penstock.model.value import Value
@@ -28,6 +30,21 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     now_s: float
     buffer_bytes: int = BUFFER_BYTES
     max_new: int = MAX_NEW
+
+
+def file_name(order: StageOrder, covered: OffsetRange, suffix: str) -> str:
+    """The last part of a final name: what the file covers, and in which window."""
+    return str(
+        FileName(
+            order.generation,
+            encode_component(covered.topic),
+            covered.partition,
+            covered.start,
+            covered.end,
+            order.window,
+            suffix,
+        )
+    )
 
 
 class Samples(Value, frozen=True):

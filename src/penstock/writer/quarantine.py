@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, RecordSet
-from penstock.model.names import FileName, encode_component
+from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.rows import BadRecord
 from penstock.model.spec import DatasetSpec
 from penstock.writer.columns import TIMESTAMP
 from penstock.writer.output import Output, Sink
-from penstock.writer.plan import ShredPlan
+from penstock.writer.plan import ShredPlan, file_name
 from penstock.writer.tally import positions
 
 NOBODY = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
@@ -101,14 +101,11 @@ class QuarantineRows:
     def _output(self, dataset: str) -> Output:
         """The file of the records that were meant for a dataset."""
         covered, order = self._covered, self._order
-        name = FileName(
-            order.generation, encode_component(covered.topic), covered.partition, covered.start,
-            covered.end, order.window, "zstd.parquet",
-        )  # fmt: skip
+        name = file_name(order, covered, "zstd.parquet")
         owner = self._owner(dataset)
         owned = encode_component(owner) if owner else NOBODY
         directory = f"_penstock/{order.feed}/quarantine/owner={owned}/dataset={dataset or NOBODY}"
-        return self._sink.output(QUARANTINE, 0, directory, covered, str(name))
+        return self._sink.output(QUARANTINE, 0, directory, covered, name)
 
     def _owner(self, dataset: str) -> str:
         declared = self._declared.get(dataset)

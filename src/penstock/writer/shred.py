@@ -17,7 +17,7 @@ import pyarrow as pa
 from penstock.codec.json_codec import JsonCodec, arrow_schema
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
-from penstock.model.names import FileName, encode_component
+from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange
 from penstock.model.rows import BadRecord
 from penstock.model.schema import DatasetSchema
@@ -27,7 +27,7 @@ from penstock.shape.route import Router, group, header_values
 from penstock.shape.time import Times, event_times
 from penstock.writer.columns import meta_columns
 from penstock.writer.output import Sink
-from penstock.writer.plan import ShredPlan, TaskReport
+from penstock.writer.plan import ShredPlan, TaskReport, file_name
 from penstock.writer.quarantine import QuarantineRows
 from penstock.writer.samples import Sampling
 from penstock.writer.tally import Tally, runs_of, sum_mod64
@@ -64,7 +64,9 @@ class RangeShredder:
         self._sink = sink
         self._router = router
         self._codec = JsonCodec()
-        self._name = self._file_name()
+        compression = plan.feed.compression
+        suffix = "parquet" if compression == "none" else f"{compression}.parquet"
+        self._name = file_name(plan.order, covered, suffix)
         self._paths = peek_paths(plan.feed)
         self._one_pass = self._codec.one_pass(*self._usual(), self._paths)
         self._declared = {encode_component(d.route): d for d in plan.feed.datasets}
@@ -268,17 +270,6 @@ class RangeShredder:
             # Copied and not sliced: a slice would keep the rows of all directories in memory.
             part = whole if len(members) == len(offsets) else whole.take(pa.array(members))
             self._sink.add(output, part, offsets[members])
-
-    def _file_name(self) -> str:
-        order, covered = self._plan.order, self._covered
-        compression = self._feed.compression
-        suffix = "parquet" if compression == "none" else f"{compression}.parquet"
-        topic = encode_component(covered.topic)
-        name = FileName(
-            order.generation, topic, covered.partition, covered.start, covered.end, order.window,
-            suffix,
-        )  # fmt: skip
-        return str(name)
 
 
 def _tombstones(count: int, why: str) -> list[BadRecord]:
