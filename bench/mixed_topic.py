@@ -22,12 +22,12 @@ from penstock.engine.jars import BROKER, CONNECTOR, fetch, jar_paths
 from penstock.engine.java import find_java
 from penstock.engine.session import open_session
 from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec, WindowSpec
-from penstock.model.surroundings import Surroundings
+from penstock.model.surroundings import Surroundings, side_by_side
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 
-AROUND = Surroundings(time.time, time.sleep, SystemRandom())
+AROUND = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
 DAYS = 3
 DAY_MS = 86_400_000
 PARTITIONS = 4

@@ -24,7 +24,7 @@ from penstock.store.local import LocalStore
 from penstock.writer.plan import ShredPlan
 from penstock.writer.task import shred_batches
 
-BATCH = 20_000
+BATCH = 65_536
 
 
 def batches_of(records: int, types: int) -> list[Any]:

@@ -24,7 +24,7 @@ from penstock.engine.run import Runner, RunSpec
 from penstock.engine.session import open_session
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.model.staged import StagedHandle
-from penstock.model.surroundings import Surroundings
+from penstock.model.surroundings import Surroundings, side_by_side
 from penstock.store.disk import Disk
 from penstock.store.local import LocalStore
 
@@ -141,7 +141,7 @@ def main(lake: str, bootstrap: str, topic: str, point: str) -> int:
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     spark = open_session("crashing", fast, jar_paths(CONNECTOR, places.jar_cache()))
-    around = Surroundings(time.time, time.sleep, SystemRandom())
+    around = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
     store = DyingStore(lake, chosen)
     tools = FeedTools(lambda: spark, {"bootstrap.servers": bootstrap}, store, around)
     runner = Runner((a_feed(topic),), tools, lambda _event: None, lambda: False, RunSpec(once=True))

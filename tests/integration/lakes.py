@@ -21,13 +21,13 @@ from penstock.journal.layout import Layout
 from penstock.model.entries import AnyBody, Window
 from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec
-from penstock.model.surroundings import Surroundings
+from penstock.model.surroundings import Surroundings, side_by_side
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 
-AROUND = Surroundings(time.time, time.sleep, SystemRandom())
-HASTY = Surroundings(time.time, lambda _s: time.sleep(0.01), SystemRandom())
+AROUND = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
+HASTY = Surroundings(time.time, lambda _s: time.sleep(0.01), SystemRandom(), do_all=side_by_side)
 DAY_MS = 86_400_000
 NOON_MS = int(time.time() * 1000) // DAY_MS * DAY_MS - DAY_MS // 2  # of yesterday
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -147,6 +148,18 @@ def test_a_batch_is_read_as_its_rows_are(
         for row, answer in enumerate(said)
         if isinstance(answer, BadTime)
     ]
+
+
+@given(st.lists(st.none() | KAFKA_MS), batches(), KAFKA_MS)
+def test_a_column_of_whole_numbers_is_read_as_a_list_of_them(
+    numbers: list[int | None], batch: tuple[list[object | None], TimeSpec], kafka_ms: int
+) -> None:
+    _, spec = batch
+    stamps = np.full(len(numbers), kafka_ms, np.int64)
+    listed = event_times(numbers, stamps, spec, NOW_S)
+    column = event_times(pa.array(numbers, pa.int64()), stamps, spec, NOW_S)
+    assert column.micros.tolist() == listed.micros.tolist()
+    assert column.bad == listed.bad
 
 
 @given(st.lists(KAFKA_MS), BELIEFS)

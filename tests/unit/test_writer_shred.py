@@ -1,15 +1,18 @@
 """The shredder on records that are whole, broken, new, empty, or far too many kinds."""
 
+import dataclasses
+import io
 from collections import Counter
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from penstock.codec.json_codec import JsonCodec
 from penstock.model.schema import INT64, DatasetSchema, Field
 from penstock.model.spec import PartitionKey, RouteSpec
-from penstock.writer.dictionaries import repeating_columns
 from penstock.writer.samples import SAMPLE_ROWS
+from penstock.writer.ways import ways_of
 from tests.unit.shredding import BY_TOPIC, BY_TYPE, TOPIC, an_event, header, learned, shred
 
 
@@ -66,14 +69,34 @@ def test_rows_lie_in_the_order_of_their_offsets_and_the_footer_says_whose_they_a
     assert footer[b"penstock.ranges"] == f"{TOPIC}/0:0-60".encode()
 
 
-def test_a_dictionary_is_made_where_values_repeat_also_inside_others() -> None:
+def test_columns_are_written_in_the_way_that_suits_their_values_also_inside_others() -> None:
     rows = [
-        {"id": n, "kind": n % 3, "who": {"os": "web", "ip": n}, "tags": ["x"], "marks": [n]}
+        {"id": n, "kind": n % 3, "who": {"os": "web", "ip": f"{n}"}, "tags": ["x"], "at": [n % 99]}
         for n in range(600)
     ]
-    table = pa.Table.from_pylist(rows)
-    assert repeating_columns(table.slice(0, 100)) is True
-    assert repeating_columns(table) == ["kind", "who.os", "tags.list.element"]
+    batch = pa.RecordBatch.from_pylist(rows)
+    assert ways_of(batch.slice(0, 100), "zstd") is None
+    ways = ways_of(batch, "zstd")
+    assert ways is not None
+    leaves = ["id", "kind", "who.os", "who.ip", "tags.list.element", "at.list.element"]
+    assert ways.use_dictionary == ["kind", "who.os", "tags.list.element", "at.list.element"]
+    assert ways.compression == dict(
+        zip(leaves, ["zstd", "none", "none", "zstd", "none", "zstd"], strict=True)
+    )
+    assert ways.write_statistics == [leaf for leaf in leaves if leaf != "who.ip"]
+    parquet = io.BytesIO()
+    with pq.ParquetWriter(parquet, batch.schema, **dataclasses.asdict(ways)) as writer:
+        writer.write_batch(batch)
+    group = pq.ParquetFile(parquet).metadata.row_group(0)
+    written = [group.column(number) for number in range(group.num_columns)]
+    assert [each.path_in_schema for each in written] == leaves
+    assert [each.compression for each in written] == [
+        {"zstd": "ZSTD", "none": "UNCOMPRESSED"}[ways.compression[leaf]] for leaf in leaves
+    ]
+    assert [each.is_stats_set for each in written] == [leaf != "who.ip" for leaf in leaves]
+    assert [each.has_dictionary_page for each in written] == [
+        leaf in ways.use_dictionary for leaf in leaves
+    ]
 
 
 def test_tombstones_are_kept_as_rows_without_event_columns_where_the_topic_names_the_dataset() -> (

@@ -15,13 +15,13 @@ from penstock.journal.journal import Journal
 from penstock.journal.lake import known_identity
 from penstock.journal.layout import Layout
 from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.model.surroundings import Surroundings
+from penstock.model.surroundings import Surroundings, side_by_side
 from penstock.store.local import LocalStore
 
 
 def surroundings() -> Surroundings:
     """The real clock, the real sleep, real randomness."""
-    return Surroundings(time.time, time.sleep, random.SystemRandom())
+    return Surroundings(time.time, time.sleep, random.SystemRandom(), do_all=side_by_side)
 
 
 def with_config(command: argparse.ArgumentParser) -> None:

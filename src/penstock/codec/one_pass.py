@@ -5,9 +5,12 @@ the parser is given one struct per dataset, tagged with the route's text. What i
 both looks together would have given: the tag must be there, as a text, and if it comes twice both
 must agree; all other fields obey the rules of the fast way. What it refuses is left to the usual
 way, whatever the cause, so nothing is judged here.
+
+Records are parsed in an order that has likes together, by a guess at their tags: so columns are
+made of hundreds of records at once, also where hundreds of datasets are mixed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, pairwise, repeat
@@ -20,6 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.codec.columns import columns_of
+from penstock.codec.guess import guess
 from penstock.codec.outside import often_met
 from penstock.codec.payload import PARSER_ERRORS, Limits, Screen, refuse
 from penstock.codec.shapes import Member, Plan, Record, plan_of, tagged_struct
@@ -35,8 +39,7 @@ _LONGEST_PAUSE = 16
 
 # Small enough that parsed objects stay in the processor's cache until they are columns, and large
 # enough that the pieces of columns are worth making.
-_CHUNK = 4_096
-_CHUNK_PER_KIND = 128
+_CHUNK = 1_024
 
 Numbers = npt.NDArray[np.int64]
 Values = list[Any]
@@ -45,17 +48,23 @@ Look = Callable[[Values], Values]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The records of one dataset: which they were, their columns, and the wanted fields' values."""
+    """The records of one dataset: which they were, their columns, and the wanted fields' values.
+
+    The values of a field are a list, or the very column where that holds whole numbers.
+    """
 
     schema: DatasetSchema
     members: Numbers
     batch: pa.RecordBatch
-    fields: dict[str, Values]
+    fields: dict[str, Values | pa.Array]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kind:
-    """One dataset, compiled: its tag, its plan without the tag's field, and looks at the paths."""
+    """One dataset, compiled: its tag, its plan without the tag's field, and looks at the paths.
+
+    A path that is a column of whole numbers needs no look; `columns` says which column it is.
+    """
 
     text: str
     schema: DatasetSchema
@@ -63,6 +72,7 @@ class _Kind:
     record: Record
     tag_at: int | None
     looks: dict[str, Look]
+    columns: dict[str, int]
 
 
 class OnePass:
@@ -97,14 +107,27 @@ class OnePass:
             self._compile()
         found: list[_Found] = [_Found() for _ in self._kinds]
         left = [
-            self._read_chunk(start, values.slice(start, self._chunk).to_pylist(), found)
-            for start in range(0, len(values), self._chunk)
+            self._read_chunk(rows, likes.to_pylist(), found) for rows, likes in self._chunks(values)
         ]
         parts = [_part(*pair) for pair in zip(self._kinds, found, strict=True) if pair[1].members]
         is_hopeless = sum(map(len, left)) > _HOPELESS * len(values)
         self._patience = min(self._patience * 2, _LONGEST_PAUSE) if is_hopeless else 1
         self._pause = self._patience // 2 if is_hopeless else 0
-        return parts, np.concatenate(left) if left else np.empty(0, np.int64)
+        return parts, np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
+
+    def _chunks(self, values: pa.Array) -> Iterator[tuple[Numbers, pa.Array]]:
+        """The records in chunks, each of one kind as far as that can be guessed."""
+        order: Numbers = np.arange(len(values))
+        bounds = [0, len(values)]
+        if len(self._kinds) > 1:
+            codes = guess(values, self._tag, self._texts)
+            order = np.argsort(codes, kind="stable")
+            bounds = np.searchsorted(codes[order], np.arange(-1, len(self._kinds) + 1)).tolist()
+            values = values.take(pa.array(order))
+        for first, end in pairwise(bounds):
+            for start in range(first, end, _CHUNK):
+                stop = min(start + _CHUNK, end)
+                yield order[start:stop], values.slice(start, stop - start)
 
     def _often_met(self) -> list[tuple[str, ...]]:
         """Per dataset the fields without a column that keep coming, mostly because they are null.
@@ -121,7 +144,7 @@ class OnePass:
         ]
         self._kinds = [kind for kind in found if kind is not None]
         self._number = {kind.record.make: number for number, kind in enumerate(self._kinds)}
-        self._chunk = max(_CHUNK, _CHUNK_PER_KIND * len(self._kinds))
+        self._texts = {kind.text: number for number, kind in enumerate(self._kinds)}
         classes = tuple(kind.record.make for kind in self._kinds)
         if self._tag:
             # With a single class the parser would not ask for the tag. No dataset has this one.
@@ -130,19 +153,24 @@ class OnePass:
         if self._kinds:
             self._decode = msgspec.json.Decoder(Union[classes]).decode  # noqa: UP007
 
-    def _read_chunk(self, start: int, payloads: list[bytes], found: list["_Found"]) -> Numbers:
+    def _read_chunk(self, rows: Numbers, payloads: list[bytes], found: list["_Found"]) -> Numbers:
         """Parse a chunk and add its records to what was found; the numbers of those left."""
         objects = _parsed(self._decode, payloads)
+        kinds = set(map(type, objects))
+        if len(kinds) == 1:
+            number = self._number.get(kinds.pop(), _NO_PART)
+            if number == _NO_PART:
+                return rows
+            found[number].add(self._kinds[number], rows, objects)
+            return rows[:0]
         numbers = map(self._number.get, map(type, objects), repeat(_NO_PART))
         codes = np.fromiter(numbers, np.int16, len(objects))
-        order = np.argsort(codes, kind="stable")
-        ends = np.searchsorted(codes[order], np.arange(len(self._kinds) + 1)).tolist()
-        for number, (first, end) in enumerate(pairwise(ends)):
-            if first < end:
-                members = order[first:end]
-                mine = [objects[member] for member in members.tolist()]
-                found[number].add(self._kinds[number], members + start, mine)
-        return order[: ends[0]] + start
+        for number in np.unique(codes[codes != _NO_PART]).tolist():
+            members = np.flatnonzero(codes == number)
+            mine = [objects[member] for member in members.tolist()]
+            found[number].add(self._kinds[number], rows[members], mine)
+        left: Numbers = rows[codes == _NO_PART]
+        return left
 
 
 class _Found:
@@ -163,26 +191,31 @@ class _Found:
 def _parsed(decode: Callable[[bytes], Any], payloads: list[bytes]) -> list[Any]:
     """One object per payload; None where the parser refused."""
     objects: list[Any] = []
-    keep = objects.append
-    for payload in payloads:
+    rest = iter(payloads)
+    while len(objects) < len(payloads):
         try:
-            keep(decode(payload))
-        except PARSER_ERRORS:
-            keep(None)
+            objects.extend(map(decode, rest))
+        except PARSER_ERRORS:  # what was parsed before is kept, and the refused one is consumed
+            objects.append(None)
     return objects
 
 
 def _part(kind: _Kind, found: _Found) -> Part:
-    """Everything that was found of one dataset as one batch."""
+    """Everything that was found of one dataset as one batch, in the order of the records."""
     members = np.concatenate(found.members)
     arrays = [pa.concat_arrays(pieces) for pieces in zip(*found.columns, strict=True)]
     if kind.tag_at is not None:
         arrays.insert(kind.tag_at, pa.repeat(pa.scalar(kind.text, pa.string()), len(members)))
     arrays.append(pa.nulls(len(members), pa.string()))
     batch = pa.RecordBatch.from_arrays(arrays, schema=kind.plan.schema)
-    fields = {
+    fields: dict[str, Any] = {
         path: list(chain.from_iterable(each[path] for each in found.fields)) for path in kind.looks
     }
+    if bool((members[1:] < members[:-1]).any()):  # some guesses were wrong
+        order = np.argsort(members)
+        members, batch = members[order], batch.take(pa.array(order))
+        fields = {path: [values[at] for at in order.tolist()] for path, values in fields.items()}
+    fields |= {path: batch.column(at) for path, at in kind.columns.items()}
     return Part(kind.schema, members, batch, fields)
 
 
@@ -201,13 +234,26 @@ def _kind(
             return None
         tag_at = named[0]
         members = members[:tag_at] + members[tag_at + 1 :]
-    looks = {path: _look(members, path, text if path == tag else None) for path in paths}
+    columns = {
+        path: at
+        for at, path in enumerate(each.name for each in plan.root.members)
+        if path in paths and "." not in path and _is_whole_number(plan.root.members[at])
+    }
+    looks = {
+        path: _look(members, path, text if path == tag else None)
+        for path in paths
+        if path not in columns
+    }
     exact = {path: look for path, look in looks.items() if look is not None}
     if len(exact) < len(looks):
         return None
     make = tagged_struct(members, tag, text, tuple(name for name in nulls if name != tag))
     record = replace(plan.root, members=members, make=make)
-    return _Kind(text, schema, plan, record, tag_at, exact)
+    return _Kind(text, schema, plan, record, tag_at, exact, columns)
+
+
+def _is_whole_number(member: Member) -> bool:
+    return member.shape.type.kind == "int64"
 
 
 def _is_text(text: str) -> bool:

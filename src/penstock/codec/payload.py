@@ -99,7 +99,7 @@ class Screen:
     def __init__(self, values: pa.Array, limits: Limits) -> None:
         self._values = values
         self._limits = limits
-        self._data, self._offsets = _buffers(values)
+        self._data, self._offsets = buffers_of(values)
         self._lengths = np.diff(self._offsets)
 
     def suspects(self) -> set[int]:
@@ -149,7 +149,7 @@ def _is_utf8(payload: bytes) -> bool:
     return True
 
 
-def _buffers(values: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def buffers_of(values: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """The bytes of all payloads end to end, and where each begins; the last entry is the end."""
     if len(values) == 0:
         return np.empty(0, np.uint8), np.zeros(1, np.int64)

@@ -104,7 +104,13 @@ class Finisher:
         """Run the steps, deriving again what was lost; False when somebody else did it all."""
         for attempt in range(LOSSES):
             try:
-                publish_group(self._journal.store, group, content, fresh=fresh and attempt == 0)
+                publish_group(
+                    self._journal.store,
+                    group,
+                    content,
+                    fresh=fresh and attempt == 0,
+                    do_all=self._around.do_all,
+                )
             except StagedGone as gone:
                 found = self._look_again(sealed, group, gone)
                 if found is None:

@@ -80,11 +80,10 @@ class KafkaSource:
         """The hash of the record at each of these single offsets, where Kafka still has one."""
         rows = self._collect(
             "at the watermarks",
-            read_ranges(self._session(), self._options, ranges)
-            .select("topic", "partition", "hash")
-            .coalesce(1),
+            read_ranges(self._session(), self._options, ranges).drop("key", "value").coalesce(1),
         )
-        found = {(row.topic, row.partition): row.hash % 2**64 for row in rows}
+        only = ranges[0].topic
+        found = {(getattr(row, "topic", only), row.partition): row.hash % 2**64 for row in rows}
         return {
             one: found[one.topic, one.partition]
             for one in ranges

@@ -1,10 +1,35 @@
 """What the protocol takes from the world around it; never reached for, always handed in."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
+
+AT_ONCE = 16  # acts of a store mostly wait: for a disk to sync, for an answer from afar
+
+Acts = Sequence[Callable[[], None]]
+
+
+def one_by_one(acts: Acts) -> None:
+    """Do them in their order, on this thread."""
+    for act in acts:
+        act()
+
+
+def side_by_side(acts: Acts) -> None:
+    """Do them on several threads. All are tried; then the first error, in their order, is raised.
+
+    For acts that do not depend on each other and may be repeated.
+    """
+    if len(acts) < 2:
+        one_by_one(acts)
+        return
+    with ThreadPoolExecutor(min(AT_ONCE, len(acts)), "penstock-act") as threads:
+        begun = [threads.submit(act) for act in acts]
+    for each in begun:
+        each.result()
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,12 +37,14 @@ class Surroundings:
     """Clock, sleep and randomness. No decision depends on the clock; it only dates entries.
 
     `tick` never goes back and means nothing between processes; it is for pacing and waiting.
+    `do_all` does independent acts, one by one or side by side.
     """
 
     now: Callable[[], float]
     sleep: Callable[[float], None]
     random: Random
     tick: Callable[[], float] = time.monotonic
+    do_all: Callable[[Acts], None] = one_by_one
 
     def timestamp(self) -> str:
         """The time as it stands in entries, in UTC."""

@@ -1,11 +1,13 @@
 """Publishing an entry's groups: all steps of a dataset, one dataset after the other."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.markers import Marker, create_marker
 from penstock.model.entries import Deciding, Replace, SealedEntry
-from penstock.model.manifest import Content, Group
+from penstock.model.manifest import Content, Group, StepKind
+from penstock.model.surroundings import Acts, one_by_one
 from penstock.publish.steps import DeleteInput, PublishFile, Step, finish_step
 from penstock.store.protocol import Store
 
@@ -38,23 +40,37 @@ def leave_tail_mark(journal: Journal, number: int, sha256: str) -> None:
     create_marker(journal.store, journal.layout.tail(number), Marker(number, sha256))
 
 
-def publish_group(store: Store, group: Group, content: Content, *, fresh: bool = False) -> None:
-    """Run a group's frozen list of steps to the end, in its order."""
-    for step in steps_of(store, group, content):
-        finish_step(step, fresh=fresh)
+def publish_group(
+    store: Store,
+    group: Group,
+    content: Content,
+    *,
+    fresh: bool = False,
+    do_all: Callable[[Acts], None] = one_by_one,
+) -> None:
+    """Run a group's frozen list of steps to the end, in its order.
 
-
-def steps_of(store: Store, group: Group, content: Content) -> Iterator[Step]:
-    """The single steps of a group. Inputs go only after everything that replaces them is there."""
+    The steps of one kind do not depend on each other. Inputs go only after everything that replaces
+    them is there.
+    """
     for kind in group.steps:
-        if kind == "publish_files":
-            for file in content.files:
-                if file.dataset == group.dataset:
-                    yield PublishFile(store, file.handle)
-        else:
-            for taken in content.inputs:
-                if taken.dataset == group.dataset:
-                    yield DeleteInput(store, taken.final)
+        steps = steps_of(store, group, content, kind)
+        do_all([partial(finish_step, step, fresh=fresh) for step in steps])
+
+
+def steps_of(store: Store, group: Group, content: Content, kind: StepKind) -> list[Step]:
+    """The single steps of one kind of a group."""
+    if kind == "publish_files":
+        return [
+            PublishFile(store, file.handle)
+            for file in content.files
+            if file.dataset == group.dataset
+        ]
+    return [
+        DeleteInput(store, taken.final)
+        for taken in content.inputs
+        if taken.dataset == group.dataset
+    ]
 
 
 def groups_named(sealed: SealedEntry, names: tuple[str, ...]) -> list[Group]:

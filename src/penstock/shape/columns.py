@@ -7,9 +7,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.shape.number_columns import Read, read_floats, read_ints
+from penstock.shape.number_columns import Read, read_floats, read_int64, read_ints
 from penstock.shape.reading import UNITS
 from penstock.shape.text_columns import read_texts
 from penstock.shape.zones import Micros
@@ -27,8 +28,10 @@ class TimeColumns:
     missing: NDArray[np.int64]
 
 
-def read_columns(raw: Sequence[object | None], unit: str, zone: ZoneInfo) -> TimeColumns:
+def read_columns(raw: Sequence[object | None] | pa.Array, unit: str, zone: ZoneInfo) -> TimeColumns:
     """Read what can be read at once. Rows that are neither read nor missing are undecided."""
+    if isinstance(raw, pa.Array):
+        return _read_int_column(raw, unit)
     kinds = set(map(type, raw))
     if len(kinds) == 1:
         kind = kinds.pop()
@@ -40,6 +43,17 @@ def read_columns(raw: Sequence[object | None], unit: str, zone: ZoneInfo) -> Tim
         rows = np.flatnonzero(np.array(is_kind, np.bool_))
         micros[rows], is_read[rows] = _read_kind(kind, list(compress(raw, is_kind)), unit, zone)
     missing = np.flatnonzero(np.array([value is None for value in raw], np.bool_))
+    return TimeColumns(micros, is_read, missing)
+
+
+def _read_int_column(column: pa.Array, unit: str) -> TimeColumns:
+    """A column of whole numbers, with nulls where there is no value."""
+    missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+    if unit not in _NUMBER_UNITS:
+        return TimeColumns(*_nothing_read(len(column)), missing)
+    numbers = column.fill_null(0) if len(missing) else column
+    micros, is_read = read_int64(numbers.to_numpy(), unit)
+    is_read[missing] = False
     return TimeColumns(micros, is_read, missing)
 
 

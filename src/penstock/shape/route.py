@@ -7,7 +7,7 @@ file system can tell their directories apart (some ignore case) is not looked at
 """
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -125,6 +125,13 @@ def group(codes: Codes, count: int) -> list[NDArray[np.int64]]:
     order = np.argsort(narrow, kind="stable")
     ends = np.searchsorted(narrow[order], np.arange(count + 1))
     return [order[ends[code] : ends[code + 1]] for code in range(count)]
+
+
+def members_by_name(codes: Codes, names: list[str]) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """The rows of each name that has any."""
+    for name, members in zip(names, group(codes, len(names)), strict=True):
+        if len(members):
+            yield name, members
 
 
 def header_values(headers_json: pa.Array, name: str) -> list[str | None]:

@@ -42,8 +42,9 @@ def scalar_text(value: object) -> str | None:
     return json.dumps(value) if isinstance(value, int | float) else None
 
 
-def encode_scalars(values: Sequence[object | None]) -> Dictionary:
+def encode_scalars(column: Sequence[object | None] | pa.Array) -> Dictionary:
     """Find the distinct texts of a column. Texts that differ in any character stay apart."""
+    values = column.to_pylist() if isinstance(column, pa.Array) else column
     if set(map(type, values)) <= {str, type(None)}:
         try:
             return _encode_strings(pa.array(values, pa.large_string()))

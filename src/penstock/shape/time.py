@@ -15,6 +15,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.model.rows import BadRecord
@@ -102,11 +103,12 @@ def event_time_of(value: object, kafka_ms: int, spec: TimeSpec, now_s: float) ->
 
 
 def event_times(
-    raw: Sequence[object | None] | None, kafka_ms: Micros, spec: TimeSpec, now_s: float
+    raw: Sequence[object | None] | pa.Array | None, kafka_ms: Micros, spec: TimeSpec, now_s: float
 ) -> Times:
     """The event times of a batch; `raw` None, or no field in the spec: Kafka's timestamps.
 
-    Runs on executors, once per batch; safe to repeat and to run in many threads.
+    Whole numbers may come as a column. Runs on executors, once per batch; safe to repeat and to run
+    in many threads.
     """
     rule = _rule(spec, now_s)
     if raw is None or not spec.field:
@@ -123,7 +125,13 @@ def event_times(
         )
     elif rule.stand_in is not None:
         good[columns.missing], micros[columns.missing] = True, rule.stand_in
-    return _with_the_rest(micros, good, lambda row: rule.of_value(raw[row], int(kafka_ms[row])))
+    return _with_the_rest(
+        micros, good, lambda row: rule.of_value(_at(raw, row), int(kafka_ms[row]))
+    )
+
+
+def _at(raw: Sequence[object | None] | pa.Array, row: int) -> object | None:
+    return raw[row].as_py() if isinstance(raw, pa.Array) else raw[row]
 
 
 def _believed_kafka(kafka_ms: Micros, rule: _Rule) -> tuple[NDArray[np.bool_], Micros]:

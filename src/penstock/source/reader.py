@@ -28,7 +28,9 @@ def read_ranges(
 ) -> DataFrame:
     """The records of the ranges with a hash of offset, key and value, made while reading.
 
-    A partition's range stays in one task. The read fails when a record of the range is gone.
+    A partition's range stays in one task. The read fails when a record of the range is gone. Every
+    record pays for every column on its way to Python: the topic's name comes along only where
+    there are several.
     Headers become text, because null arrays are slow on their way to Python. They are always read,
     since any record may turn out to be broken, and goes to the quarantine with all it had.
     """
@@ -44,7 +46,7 @@ def read_ranges(
         .option("includeHeaders", "true")
         .load()
         .selectExpr(
-            "topic",
+            *(["topic"] if len({each.topic for each in ranges}) > 1 else []),
             "partition",
             "offset",
             "unix_millis(timestamp) as timestamp",

@@ -4,35 +4,36 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
-from penstock.model.window import StageOrder
+from penstock.writer.plan import ShredPlan
 
 TIMESTAMP = pa.timestamp("ms", tz="UTC")
+KEPT = ("key", "headers")
 
 
-def meta_columns(feed: FeedSpec, order: StageOrder, batch: Any, rows: Any, columns: Any) -> Any:
-    """The event's columns followed by `_topic`, `_partition`, `_offset`, `_timestamp` and more."""
+def extra_columns(feed: FeedSpec, batch: Any, rows: Any) -> dict[str, Any]:
+    """The columns of a record that a feed wants to keep beside those of the event."""
     chosen = pa.array(rows)
-    count = len(rows)
-    names = [*columns.schema.names, "_topic", "_partition", "_offset", "_timestamp"]
-    topic = batch["topic"][0].as_py()
-    arrays = [
-        *columns.columns,
-        constant(topic, count),
-        pa.repeat(batch["partition"][0], count),
-        pa.array(batch["offset"].to_numpy()[rows]),
-        pa.array(batch["timestamp"].to_numpy()[rows]).view(TIMESTAMP),
-    ]
-    if "key" in feed.include:
-        names.append("_key")
-        arrays.append(batch["key"].take(chosen))
-    if "headers" in feed.include:
-        names.append("_headers")
-        arrays.append(batch["headers"].take(chosen))
-    if "window" in feed.include:
-        names.append("_window")
-        arrays.append(constant(order.window, count))
-    return pa.RecordBatch.from_arrays(arrays, names=names)
+    return {f"_{name}": batch[name].take(chosen) for name in KEPT if name in feed.include}
+
+
+def with_meta_columns(
+    plan: ShredPlan, covered: OffsetRange, columns: Any, offsets: Any, kafka_ms: Any, extras: Any
+) -> Any:
+    """The event's columns followed by `_topic`, `_partition`, `_offset`, `_timestamp` and more."""
+    count = len(offsets)
+    ours = {
+        "_topic": constant(covered.topic, count),
+        "_partition": pa.repeat(pa.scalar(covered.partition, pa.int32()), count),
+        "_offset": pa.array(offsets),
+        "_timestamp": pa.array(kafka_ms).view(TIMESTAMP),
+        **extras,
+    }
+    if "window" in plan.feed.include:
+        ours["_window"] = constant(plan.order.window, count)
+    names = [*columns.schema.names, *ours]
+    return pa.RecordBatch.from_arrays([*columns.columns, *ours.values()], names=names)
 
 
 def constant(text: str, count: int) -> Any:

@@ -9,15 +9,19 @@ import pyarrow.parquet as pq
 
 from penstock.model.manifest import ManifestFile
 from penstock.model.ranges import OffsetRange
+from penstock.model.staged import StagedHandle
+from penstock.model.surroundings import side_by_side
 from penstock.store.protocol import StagedWriter, Store
-from penstock.writer.dictionaries import repeating_columns
 from penstock.writer.plan import ShredPlan
 from penstock.writer.tally import Offsets, Tally
+from penstock.writer.ways import Ways, ways_of
 
 ROW_GROUP_ROWS = 200_000
 # A batch of records gives a file a few rows only. Many small arrays cost more than the rows in
 # them and nobody counts it, so they are joined from time to time.
 PIECES = 16
+# Files wait for the disk together; each of them holds a descriptor until it is durable.
+OPEN_FILES = 128
 # Parquet writes page by page, dozens of small pieces per file.
 WRITE_BYTES = 64 * 1024
 
@@ -50,6 +54,7 @@ class Output:
         self._pieces: list[Any] = []
         self._batches: list[Any] = []
         self._staged: StagedWriter | None = None
+        self._handle: StagedHandle | None = None
         self._stream: Any = None
         self._parquet: Any = None
 
@@ -83,17 +88,26 @@ class Output:
             self._parquet.write_table(table, row_group_size=ROW_GROUP_ROWS)
         return freed
 
-    def finish(self, sink: "Sink") -> ManifestFile:
-        """Close the file, make it durable, and describe it."""
+    def close(self, sink: "Sink") -> None:
+        """Write the rest; the file is whole then, and not durable yet."""
         self.flush(sink)
         if self._staged is None:
             raise ValueError(f"{self.final} has no rows")
         self._parquet.add_key_value_metadata(sink.footer(self))
         self._parquet.close()
         self._stream.close()
-        handle = self._staged.finish()
-        total = self._tally.total()
-        return ManifestFile(self.dataset, handle, total, (self.covered,), self._schema_version)
+
+    def make_durable(self) -> None:
+        """Wait for the store; safe to repeat."""
+        if self._staged is not None:
+            self._handle = self._staged.finish()
+
+    def described(self) -> ManifestFile:
+        """The file as the journal will know it; only when it is durable."""
+        if self._handle is None:
+            raise ValueError(f"{self.final} is not durable")
+        total, ranges = self._tally.total(), (self.covered,)
+        return ManifestFile(self.dataset, self._handle, total, ranges, self._schema_version)
 
     def _join(self) -> None:
         if self._pieces:
@@ -113,10 +127,11 @@ class Sink:
         self._store = store
         self._plan = plan
         self._attempt = attempt
+        self._limit_bytes = plan.buffer_bytes - plan.waiting_bytes
         self._outputs: dict[tuple[str, str, OffsetRange], Output] = {}
         self._buffered_bytes = 0
         self._opened = 0
-        self._repeating: dict[str, list[str] | bool] = {}
+        self._ways: dict[str, Ways] = {}
 
     def output(
         self, dataset: str, version: int, directory: str, covered: OffsetRange, name: str
@@ -132,18 +147,20 @@ class Sink:
     def add(self, output: Output, batch: Any, offsets: Offsets) -> None:
         """Buffer rows, and write the largest buffers when all together are too large."""
         self._buffered_bytes += output.add(batch, offsets)
-        if self._buffered_bytes > self._plan.buffer_bytes:
+        if self._buffered_bytes > self._limit_bytes:
             self._make_room()
 
     def finish_range(self, covered: OffsetRange) -> list[ManifestFile]:
-        """Close the files of one range."""
-        done = [key for key in self._outputs if key[2] == covered]
-        files = []
-        for key in sorted(done):
-            output = self._outputs.pop(key)
-            self._buffered_bytes -= output.buffered_bytes
-            files.append(output.finish(self))
-        return files
+        """Close the files of one range, and wait until the store has all of them for good."""
+        outputs = [self._outputs[key] for key in sorted(self._outputs) if key[2] == covered]
+        for start in range(0, len(outputs), OPEN_FILES):
+            some = outputs[start : start + OPEN_FILES]
+            for output in some:
+                self._buffered_bytes -= output.buffered_bytes
+                output.close(self)
+            side_by_side([output.make_durable for output in some])
+        self._outputs = {key: each for key, each in self._outputs.items() if key[2] != covered}
+        return [output.described() for output in outputs]
 
     def abandon(self) -> None:
         """Remove everything that was begun."""
@@ -158,18 +175,23 @@ class Sink:
         return self._store.open_staged(output.final, spot)
 
     def parquet(self, output: Output, stream: Any, first: Any) -> Any:
-        """Begin Parquet in a stream; a dataset's first rows say how it is best written."""
-        compression = self._plan.feed.compression
-        known = self._repeating.get(output.dataset)
-        if known is None or known is True:  # True: there were too few rows to tell
-            known = self._repeating[output.dataset] = repeating_columns(first)
+        """Begin Parquet in a stream, as is best for the rows of its dataset."""
+        ways = self._ways.get(output.dataset) or Ways(True, self._plan.feed.compression, True)
         return pq.ParquetWriter(
             stream,
             first.schema,
-            compression=None if compression == "none" else compression,
-            use_dictionary=known,
+            compression=ways.compression,
+            use_dictionary=ways.use_dictionary,
+            write_statistics=ways.write_statistics,
             store_schema=False,
         )
+
+    def look_at(self, dataset: str, rows: Any) -> None:
+        """See from a dataset's first rows how its files are best written."""
+        if dataset not in self._ways:
+            found = ways_of(rows, self._plan.feed.compression)
+            if found is not None:
+                self._ways[dataset] = found
 
     def footer(self, output: Output) -> dict[str, str]:
         """What a file says about itself to whoever finds it alone."""
@@ -184,7 +206,7 @@ class Sink:
     def _make_room(self) -> None:
         """Write the largest buffers until half of the budget is free."""
         for output in sorted(self._outputs.values(), key=_by_size):
-            if self._buffered_bytes <= self._plan.buffer_bytes // 2:
+            if self._buffered_bytes <= self._limit_bytes // 2:
                 return
             self._buffered_bytes -= output.flush(self)
 

@@ -31,6 +31,11 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     buffer_bytes: int = BUFFER_BYTES
     max_new: int = MAX_NEW
 
+    @property
+    def waiting_bytes(self) -> int:
+        """The part of a task's budget for rows that wait to be split; the files have the rest."""
+        return self.buffer_bytes // 4
+
 
 def file_name(order: StageOrder, covered: OffsetRange, suffix: str) -> str:
     """The last part of a final name: what the file covers, and in which window."""

@@ -115,7 +115,7 @@ class QuarantineRows:
         count = len(bad)
         owner = self._owner(dataset)
         columns = {
-            "_topic": taken["topic"],
+            "_topic": pa.array([self._covered.topic] * count, pa.string()),
             "_partition": taken["partition"],
             "_offset": taken["offset"],
             "_timestamp": taken["timestamp"].cast(TIMESTAMP),

@@ -1,14 +1,13 @@
 """The shredder: one pass over the batches of a range, from bytes to staged files.
 
 Per batch: count and hash what was read; peek at the few fields that decide where a record goes;
-group rows by dataset; decode each group as columns; split by partition directory; buffer. What
+group rows by dataset; decode each group as columns; gather, and split by directory. What
 fails on the way goes to the quarantine with its raw bytes, alone. A dataset that the plan does
 not know is sampled and not written: the driver learns it and asks again.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,37 +20,18 @@ from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange
 from penstock.model.rows import BadRecord
 from penstock.model.schema import DatasetSchema
-from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
-from penstock.shape.partition import partition_directories
-from penstock.shape.route import Router, group, header_values
+from penstock.model.spec import FeedSpec
+from penstock.shape.route import Router, header_values, members_by_name
 from penstock.shape.time import Times, event_times
-from penstock.writer.columns import meta_columns
+from penstock.writer.columns import extra_columns
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan, TaskReport, file_name
 from penstock.writer.quarantine import QuarantineRows
 from penstock.writer.samples import Sampling
+from penstock.writer.split import Piece, Splitter
 from penstock.writer.tally import Tally, runs_of, sum_mod64
 
 TOMBSTONE = "TOMBSTONE"
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Rows of one dataset on their way to files: columns, event times, and fields by path."""
-
-    schema: DatasetSchema
-    rows: Any
-    columns: Any
-    micros: Any
-    fields: dict[str, list[Any]]
-
-    def only(self, good: Any) -> "Piece":
-        """The rows that a mask keeps."""
-        if good.all():
-            return self
-        fields = {path: list(compress(column, good)) for path, column in self.fields.items()}
-        columns = self.columns.filter(pa.array(good))
-        return Piece(self.schema, self.rows[good], columns, self.micros[good], fields)
 
 
 class RangeShredder:
@@ -66,10 +46,12 @@ class RangeShredder:
         self._codec = JsonCodec()
         compression = plan.feed.compression
         suffix = "parquet" if compression == "none" else f"{compression}.parquet"
-        self._name = file_name(plan.order, covered, suffix)
         self._paths = peek_paths(plan.feed)
         self._one_pass = self._codec.one_pass(*self._usual(), self._paths)
         self._declared = {encode_component(d.route): d for d in plan.feed.datasets}
+        name = file_name(plan.order, covered, suffix)
+        self._splitter = Splitter(plan, covered, sink, name, self._declared)
+        self._kept_paths = partition_paths(plan.feed)
         self._quarantine = QuarantineRows(plan, covered, sink, self._declared)
         self._read = Tally(covered.topic, covered.partition)
         self._filtered = Tally(covered.topic, covered.partition)
@@ -98,6 +80,10 @@ class RangeShredder:
         self._read_bytes += int(batch["key"].nbytes) + int(batch["value"].nbytes)
         self._shred_singly(batch, self._shred_together(batch, self._with_value(batch)))
 
+    def settle(self) -> None:
+        """Hand everything to the files: there may be other ranges to come."""
+        self._splitter.split()
+
     def report(self) -> TaskReport:
         """Close the files of the range and tell what happened."""
         offsets = np.concatenate(self._offsets) if self._offsets else np.empty(0, np.int64)
@@ -112,6 +98,7 @@ class RangeShredder:
         if self.is_learning:
             self._sink.abandon()
             return TaskReport(evidence, samples=self._samples.all())
+        self.settle()
         return TaskReport(
             evidence,
             files=tuple(self._sink.finish_range(self._covered)),
@@ -163,7 +150,7 @@ class RangeShredder:
         nulls = [pa.nulls(len(rows), column.type) for column in columns]
         fields: dict[str, list[Any]] = {path: [None] * len(rows) for path in self._paths}
         empty = pa.RecordBatch.from_arrays(nulls, schema=columns)
-        self._put(batch, Piece(schema, rows, empty, times.micros, fields).only(good))
+        self._put(self._piece(batch, rows, schema, empty, times.micros, fields), good)
 
     def _usual(self) -> tuple[dict[str, DatasetSchema], str]:
         """The datasets that can be told apart while parsing, by text, and the field of the text."""
@@ -185,8 +172,9 @@ class RangeShredder:
             mine = rows[part.members]
             times = self._times(batch, mine, part.fields)
             good = self._refuse(batch, mine, times.bad, part.schema.dataset)
-            piece = Piece(part.schema, mine, part.batch, times.micros, part.fields)
-            self._put(batch, piece.only(good))
+            self._put(
+                self._piece(batch, mine, part.schema, part.batch, times.micros, part.fields), good
+            )
         return rows[left]
 
     def _shred_singly(self, batch: Any, rows: Any) -> None:
@@ -209,7 +197,7 @@ class RangeShredder:
         dropped = np.asarray(routed.filtered, dtype=np.int64)
         dropped = dropped[good[dropped]]
         self._filtered.add(batch["offset"].to_numpy()[rows[dropped]])
-        return _groups(np.where(good, routed.codes, -1), routed.datasets)
+        return members_by_name(np.where(good, routed.codes, -1), routed.datasets)
 
     def _refuse(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> Any:
         """Quarantine the bad ones; a mask of those that are left."""
@@ -244,43 +232,38 @@ class RangeShredder:
             self._samples.add_unknown(dataset, values, decoded)
         good = decoded.good
         mine = {path: [column[g] for g in good] for path, column in fields.items()}
-        piece = Piece(schema, rows[good], decoded.batch, times.micros[good], mine)
-        self._put(batch, piece.only(fits[good]))
+        piece = self._piece(batch, rows[good], schema, decoded.batch, times.micros[good], mine)
+        self._put(piece, fits[good])
 
     def _times(self, batch: Any, rows: Any, fields: dict[str, list[Any]]) -> Times:
         spec = self._feed.time
         raw = fields[spec.field] if spec.field else None
         return event_times(raw, batch["timestamp"].to_numpy()[rows], spec, self._plan.now_s)
 
-    def _put(self, batch: Any, piece: Piece) -> None:
-        """Add our columns, split by directory, and buffer."""
-        if len(piece.rows) == 0 or self.is_learning:
-            return
-        schema = piece.schema
-        keys = partition_keys(self._feed, self._declared.get(schema.dataset))
-        found = partition_directories(piece.micros, keys, self._feed.time.zone, piece.fields)
-        whole = meta_columns(self._feed, self._plan.order, batch, piece.rows, piece.columns)
-        offsets = batch["offset"].to_numpy()[piece.rows]
-        base = f"{self._plan.order.feed}/{schema.dataset}"
-        for path, members in _groups(found.codes, found.paths):
-            directory = f"{base}/{path}" if path else base
-            output = self._sink.output(
-                schema.dataset, schema.version, directory, self._covered, self._name
-            )
-            # Copied and not sliced: a slice would keep the rows of all directories in memory.
-            part = whole if len(members) == len(offsets) else whole.take(pa.array(members))
-            self._sink.add(output, part, offsets[members])
+    def _piece(
+        self, batch: Any, rows: Any, schema: DatasetSchema, columns: Any, micros: Any, fields: Any
+    ) -> Piece:
+        """Rows of a batch with what was made of them."""
+        return Piece(
+            schema,
+            batch["offset"].to_numpy()[rows],
+            batch["timestamp"].to_numpy()[rows],
+            columns,
+            micros,
+            {path: fields[path] for path in self._kept_paths},
+            extra_columns(self._feed, batch, rows),
+        )
+
+    def _put(self, piece: Piece, good: Any) -> None:
+        """Let the good rows wait for their files; while learning nothing is written."""
+        if self.is_learning:
+            self._splitter.forget()
+        else:
+            self._splitter.add(piece.only(good))
 
 
 def _tombstones(count: int, why: str) -> list[BadRecord]:
     return [BadRecord(index, TOMBSTONE, why) for index in range(count)]
-
-
-def _groups(codes: Any, names: list[str]) -> Iterator[tuple[str, Any]]:
-    """The rows of each name that has any."""
-    for name, members in zip(names, group(codes, len(names)), strict=True):
-        if len(members):
-            yield name, members
 
 
 def _take(column: Any, rows: Any) -> Any:
@@ -291,30 +274,33 @@ def peek_paths(feed: FeedSpec) -> tuple[str, ...]:
     """The fields that decide where a record goes, each once."""
     paths = [feed.route.name] if feed.route.kind == "field" else []
     paths += [feed.time.field] if feed.time.field else []
-    every = (*feed.partition, *(k for d in feed.datasets for k in d.partition or ()))
-    paths += [key.path for key in every if key.kind == "field"]
-    return tuple(dict.fromkeys(paths))
+    return tuple(dict.fromkeys([*paths, *partition_paths(feed)]))
 
 
-def partition_keys(feed: FeedSpec, declared: DatasetSpec | None) -> tuple[PartitionKey, ...]:
-    """A dataset's own partitioning, or the feed's."""
-    if declared is not None and declared.partition is not None:
-        return declared.partition
-    return feed.partition
+def partition_paths(feed: FeedSpec) -> tuple[str, ...]:
+    """The fields that name directories, of any dataset."""
+    every = (*feed.partition, *(key for each in feed.datasets for key in each.partition or ()))
+    return tuple(dict.fromkeys(key.path for key in every if key.kind == "field"))
 
 
-def split_by_place(batch: Any) -> Iterator[tuple[str, int, Any]]:
-    """The parts of a batch that are of one topic and partition each, in order."""
+def split_by_place(batch: Any, only_topic: str) -> Iterator[tuple[str, int, Any]]:
+    """The parts of a batch that are of one topic and partition each, in order.
+
+    A batch without the column `topic` is of the only topic that is read.
+    """
     partitions = batch["partition"].to_numpy()
-    topics = batch["topic"]
     changes = np.flatnonzero(np.diff(partitions)) + 1
     bounds = [0, *changes.tolist(), batch.num_rows]
     for start, end in pairwise(bounds):
         piece = batch.slice(start, end - start)
-        names = topics.slice(start, end - start).unique().to_pylist()
+        partition = int(partitions[start])
+        if "topic" not in batch.schema.names:
+            yield only_topic, partition, piece
+            continue
+        names = piece["topic"].unique().to_pylist()
         if len(names) == 1:
-            yield names[0], int(partitions[start]), piece
+            yield names[0], partition, piece
             continue
         for name in names:  # two topics, same partition number, side by side in one batch
             mask = pa.compute.equal(piece["topic"], name)
-            yield name, int(partitions[start]), piece.filter(mask)
+            yield name, partition, piece.filter(mask)

@@ -48,11 +48,16 @@ def shred_batches(
     sink = Sink(store, plan, attempt)
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
     ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
+    any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
     shredders: dict[OffsetRange, RangeShredder] = {}
+    latest: OffsetRange | None = None
     try:
         for batch in batches:
-            for topic, partition, piece in split_by_place(batch):
+            for topic, partition, piece in split_by_place(batch, any_topic):
                 covered = ranges[topic, partition]
+                if latest is not None and latest != covered:
+                    shredders[latest].settle()
+                latest = covered
                 if covered not in shredders:
                     shredders[covered] = RangeShredder(plan, covered, sink, router)
                 shredders[covered].take(piece)

@@ -1,0 +1,172 @@
+"""Rows on their way to files: gathered per dataset, then split by directory, many at a time.
+
+A batch gives a dataset a few rows only when there are hundreds of datasets, and each of those a few
+directories. Splitting costs the same for ten rows as for a thousand, so it waits for more.
+"""
+
+from dataclasses import dataclass, field, replace
+from itertools import chain, compress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.model.ranges import OffsetRange
+from penstock.model.schema import DatasetSchema
+from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
+from penstock.shape.partition import partition_directories
+from penstock.shape.route import members_by_name
+from penstock.writer.columns import with_meta_columns
+from penstock.writer.output import Sink
+from penstock.writer.plan import ShredPlan
+from penstock.writer.tally import Offsets
+
+ENOUGH_ROWS = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one dataset: where they come from, their columns, event times, fields by path.
+
+    The values of a field are a list, or a column. `extras` are columns that a feed asked for.
+    """
+
+    schema: DatasetSchema
+    offsets: Offsets
+    kafka_ms: Any
+    columns: Any
+    micros: Any
+    fields: dict[str, Any]
+    extras: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def size_bytes(self) -> int:
+        """What it holds in memory, as far as that grows with the data."""
+        parts = (self.columns, self.offsets, self.kafka_ms, self.micros, *self.extras.values())
+        return sum(int(part.nbytes) for part in parts)
+
+    def only(self, good: Any) -> "Piece":
+        """The rows that a mask keeps."""
+        if good.all():
+            return self
+        mask = pa.array(good)
+        return replace(
+            self,
+            offsets=self.offsets[good],
+            kafka_ms=self.kafka_ms[good],
+            columns=self.columns.filter(mask),
+            micros=self.micros[good],
+            fields={path: _filtered(values, good) for path, values in self.fields.items()},
+            extras={name: column.filter(mask) for name, column in self.extras.items()},
+        )
+
+
+def _filtered(values: Any, good: Any) -> Any:
+    if isinstance(values, pa.Array):
+        return values.filter(pa.array(good))
+    return list(compress(values, good))
+
+
+class Splitter:
+    """Gathers the pieces of one range and hands them to a sink. Used by one thread."""
+
+    def __init__(
+        self,
+        plan: ShredPlan,
+        covered: OffsetRange,
+        sink: Sink,
+        name: str,
+        declared: dict[str, DatasetSpec],
+    ) -> None:
+        self._plan = plan
+        self._covered = covered
+        self._sink = sink
+        self._name = name
+        self._declared = declared
+        self._waiting: dict[str, list[Piece]] = {}
+        self._rows: dict[str, int] = {}
+        self._bytes = 0
+
+    def add(self, piece: Piece) -> None:
+        """Take rows; split when a dataset has enough, or when all together are too large."""
+        if len(piece.offsets) == 0:
+            return
+        dataset = piece.schema.dataset
+        self._waiting.setdefault(dataset, []).append(piece)
+        self._rows[dataset] = self._rows.get(dataset, 0) + len(piece.offsets)
+        self._bytes += piece.size_bytes
+        if self._bytes > self._plan.waiting_bytes:
+            self.split()
+        elif self._rows[dataset] >= ENOUGH_ROWS:
+            self._split(dataset)
+
+    def split(self) -> None:
+        """Split whatever waits."""
+        for dataset in sorted(self._waiting):
+            self._split(dataset)
+
+    def forget(self) -> None:
+        """Drop whatever waits: nothing of this range will be written."""
+        self._waiting.clear()
+        self._rows.clear()
+        self._bytes = 0
+
+    def _split(self, dataset: str) -> None:
+        pieces = self._waiting.pop(dataset)
+        del self._rows[dataset]
+        self._bytes -= sum(piece.size_bytes for piece in pieces)
+        keys = partition_keys(self._plan.feed, self._declared.get(dataset))
+        whole = _joined(pieces, [key.path for key in keys if key.kind == "field"])
+        zone = self._plan.feed.time.zone
+        found = partition_directories(whole.micros, keys, zone, whole.fields)
+        rows = with_meta_columns(
+            self._plan, self._covered, whole.columns, whole.offsets, whole.kafka_ms, whole.extras
+        )
+        self._sink.look_at(dataset, rows)
+        base = f"{self._plan.order.feed}/{dataset}"
+        for path, members in members_by_name(found.codes, found.paths):
+            directory = f"{base}/{path}" if path else base
+            version = whole.schema.version
+            output = self._sink.output(dataset, version, directory, self._covered, self._name)
+            self._sink.add(output, *_in_order(rows, whole.offsets, members))
+
+
+def _joined(pieces: list[Piece], paths: list[str]) -> Piece:
+    """Pieces of one dataset as one, with the fields of some paths."""
+    if len(pieces) == 1:
+        return pieces[0]
+    first = pieces[0]
+    return Piece(
+        first.schema,
+        np.concatenate([piece.offsets for piece in pieces]),
+        np.concatenate([piece.kafka_ms for piece in pieces]),
+        pa.concat_batches([piece.columns for piece in pieces]),
+        np.concatenate([piece.micros for piece in pieces]),
+        {path: list(chain.from_iterable(_values(p, path) for p in pieces)) for path in paths},
+        {n: pa.concat_arrays([piece.extras[n] for piece in pieces]) for n in first.extras},
+    )
+
+
+def _values(piece: Piece, path: str) -> list[Any]:
+    values = piece.fields[path]
+    found: list[Any] = values.to_pylist() if isinstance(values, pa.Array) else values
+    return found
+
+
+def _in_order(rows: Any, offsets: Offsets, members: Any) -> tuple[Any, Offsets]:
+    """Some rows by offset: records that had to be looked at singly came after their batch."""
+    mine = offsets[members]
+    if bool((mine[1:] < mine[:-1]).any()):
+        members = members[np.argsort(mine, kind="stable")]
+        mine = offsets[members]
+    elif len(members) == len(offsets):
+        return rows, mine
+    # Copied and not sliced: a slice would keep the rows of all directories in memory.
+    return rows.take(pa.array(members)), mine
+
+
+def partition_keys(feed: FeedSpec, declared: DatasetSpec | None) -> tuple[PartitionKey, ...]:
+    """A dataset's own partitioning, or the feed's."""
+    if declared is not None and declared.partition is not None:
+        return declared.partition
+    return feed.partition
