@@ -22,7 +22,7 @@ from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec
 from penstock.model.window import StageOrder
 from penstock.store.local import LocalStore
 from penstock.writer.plan import ShredPlan
-from penstock.writer.task import shred_batches
+from penstock.writer.task import shred_batches, suit_worker
 
 BATCH = 65_536
 
@@ -74,6 +74,7 @@ def run(plan: ShredPlan, batches: list[Any]) -> float:
     """The processor time of one task."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as lake:
         store = LocalStore(Path(lake))
+        suit_worker()
         began = time.process_time()
         list(shred_batches(plan, store, "attempt", batches))
         return time.process_time() - began

@@ -29,6 +29,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 _TIMEOUT_S = 60.0
 _POLL_S = 0.1
+_LEADER_UNKNOWN = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 _BATCH = 10_000
 _BATCH_S = 0.02
 
@@ -123,10 +124,7 @@ class KafkaClient:
         """Return log start and log end of every partition; an open transaction is within."""
         consumer = self._consumer("read_uncommitted")
         try:
-            found = {
-                place.partition: consumer.get_watermark_offsets(place, timeout=_TIMEOUT_S)
-                for place in self._places(topic)
-            }
+            found = {place.partition: _watermarks(consumer, place) for place in self._places(topic)}
         finally:
             consumer.close()
         return {partition: _known(ends) for partition, ends in found.items()}
@@ -302,6 +300,20 @@ def _read(message: Message) -> ReadRecord:
         tuple((name, value.encode() if isinstance(value, str) else value) for name, value in pairs),
         message.timestamp()[1],
     )
+
+
+def _watermarks(consumer: Consumer, place: TopicPartition) -> tuple[int, int] | None:
+    """Ask the leader; right after a start, who that is may take a moment to become known."""
+    deadline = time.monotonic() + _TIMEOUT_S
+    while True:
+        try:
+            found: tuple[int, int] | None = consumer.get_watermark_offsets(place, _TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() not in _LEADER_UNKNOWN or time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+        else:
+            return found
 
 
 def _known(answer: T | None) -> T:

@@ -1,5 +1,6 @@
 """The one function that runs inside Spark's tasks."""
 
+import gc
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -33,12 +34,22 @@ def shredding(
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        pa.set_cpu_count(1)  # Spark gives every core a task already
+        suit_worker()
         reports = list(shred_batches(plan, store, attempt(), batches))
         encoded = [msgspec.msgpack.encode(report) for report in reports]
         yield pa.RecordBatch.from_arrays([pa.array(encoded, pa.binary())], schema=_ARROW)
 
     return run
+
+
+def suit_worker() -> None:
+    """Settings of the process that a task runs in.
+
+    Every record makes a few objects that are gone a moment later and are part of no cycle. Looking
+    for cycles after each 700 of them, as Python does by itself, takes a sixth of the decoding time.
+    """
+    pa.set_cpu_count(1)  # Spark gives every core a task already
+    gc.set_threshold(50_000, 10, 10)
 
 
 def shred_batches(

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_LOOKED_AT = 2_000
+_LOOKED_AT = 1_000
 _TOO_FEW = 500
 _FEW = 0.5  # of the values looked at, at most this share may be different
 _HANDFUL = 16
