@@ -11,7 +11,10 @@ from penstock.audit.explain import AreaOrder, RecordedRange
 from penstock.model.evidence import RangeEvidence
 from penstock.model.ranges import OffsetRange, TopicPartition
 
-MOST_AREAS = 100  # beyond these the files are named, and their offsets are not worked out
+# Beyond these the files are named, and their offsets are not worked out: memory has an end, and so
+# has the patience of whoever reads the receipt.
+MOST_AREAS = 100
+MOST_OFFSETS = 20_000_000
 
 
 def areas_of(
@@ -25,17 +28,17 @@ def areas_of(
     areas: list[AreaOrder] = []
     done: set[str] = set()
     for file in files:
-        if file.final in wrong and file.final not in done and len(areas) < MOST_AREAS:
-            members = _closed(file, by_place)
-            done |= set(members)
-            ranges = {part for member in members.values() for part in member.ranges}
-            areas.append(
-                AreaOrder(
-                    tuple(_recorded(ranges, recorded)),
-                    tuple(members.values()),
-                    tuple(sorted(wrong & set(members))),
-                )
-            )
+        if file.final not in wrong or file.final in done or not file.ranges:
+            continue
+        if len(areas) == MOST_AREAS:
+            break
+        members = _closed(file, by_place)
+        done |= set(members)
+        ranges = {part for member in members.values() for part in member.ranges}
+        read = tuple(_recorded(ranges, recorded))
+        if sum(len(each.offsets) for each in read) <= MOST_OFFSETS:
+            suspects = tuple(sorted(wrong & set(members)))
+            areas.append(AreaOrder(read, tuple(members.values()), suspects))
     return areas
 
 

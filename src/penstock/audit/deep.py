@@ -5,7 +5,7 @@ only, also beside a live owner: files are listed before the journal is read, and
 wrong must still be live in a newer fold.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -14,7 +14,14 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from penstock.audit.areas import areas_of
-from penstock.audit.audit import Sight, damage_of, journal_differences, look, receipt_of
+from penstock.audit.audit import (
+    Sight,
+    damage_of,
+    journal_differences,
+    look,
+    receipt_of,
+    still_live,
+)
 from penstock.audit.balance import records_evidence
 from penstock.audit.check_file import FileFinding, FileOrder, check_file
 from penstock.audit.errors import DatasetUnknown
@@ -117,7 +124,10 @@ def is_since(ledger: Ledger, number: int, spec: DeepSpec) -> bool:
     """True for entries that were decided at or after the time asked for."""
     if spec.since_s is None:
         return True
-    return datetime.fromisoformat(ledger.decided[number]).timestamp() >= spec.since_s
+    try:
+        return datetime.fromisoformat(ledger.decided[number]).timestamp() >= spec.since_s
+    except ValueError:
+        return True  # a time that nobody can read leaves nothing out
 
 
 def chosen_files(journal: Journal, sight: Sight, spec: DeepSpec) -> list[FileOrder]:
@@ -163,31 +173,37 @@ def rows_differences(
             raise StoreUnavailable("read", finding.final, finding.unanswered)
     suspects = [order for order in orders if not by_name[order.final].is_as(order)]
     if suspects:
-        now = read_ledger(journal, lambda _what, _done, _of: None).ledger
-        suspects = [order for order in suspects if order.final in now.files]
-    ledger = sight.opened.ledger
-    wrong = {o.final for o in suspects if not by_name[o.final].has_rows_of(o)}
-    told: dict[str, tuple[Offsets, ...]] = {}
-    if wrong:
-        everything = list(orders_of(journal.layout.feed, ledger))
-        areas = areas_of(everything, ledger.reads, wrong)
-        answers = tools.spread(
-            "offsets", partial(explain_area, journal.store), areas, lambda area: area.size_bytes
-        )
-        told = {each.final: each.offsets for answer in answers for each in answer if each.final}
-        yield from _missing_together(each.offsets for a in answers for each in a if not each.final)
-    owners = {recorded.checksum: final for final, recorded in ledger.recorded.items()}
-    for order in suspects:
-        finding = by_name[order.final]
-        twin = owners.get(finding.checksum, "")
-        yield file_difference(order, finding, told.get(order.final, ()), twin)
-    yield from refused_differences(ledger, orders, by_name)
+        now = read_ledger(journal, keeps_reading=True)
+        ledger = now.ledger if now.is_whole else sight.opened.ledger
+        suspects = [order for order in suspects if order.final in ledger.files]
+        wrong = {o.final for o in suspects if not by_name[o.final].has_rows_of(o)}
+        told = explained(journal, ledger, wrong, tools)
+        owners = by_checksum(ledger)
+        for offsets in told.get("", ()):
+            yield Difference("offsets", "missing from the files below together", offsets=offsets)
+        for order in suspects:
+            seen = by_name[order.final]
+            [offsets] = told.get(order.final, [()])
+            yield file_difference(order, seen, offsets, owners.get(seen.checksum, ""))
+    yield from refused_differences(sight.opened.ledger, orders, by_name)
 
 
-def _missing_together(found: Iterable[tuple[Offsets, ...]]) -> Iterator[Difference]:
-    for offsets in found:
-        words = "these are missing from the files below, together"
-        yield Difference("offsets", words, offsets=offsets)
+def explained(
+    journal: Journal, ledger: Ledger, wrong: set[str], tools: DeepTools
+) -> dict[str, list[tuple[Offsets, ...]]]:
+    """The offsets of the files whose rows are wrong; under no name, those of several together."""
+    areas = areas_of(list(orders_of(journal.layout.feed, ledger)), ledger.reads, wrong)
+    work = partial(explain_area, journal.store)
+    found: dict[str, list[tuple[Offsets, ...]]] = {}
+    for answer in tools.spread("offsets", work, areas, lambda area: area.size_bytes):
+        for each in answer:
+            found.setdefault(each.final, []).append(each.offsets)
+    return found
+
+
+def by_checksum(ledger: Ledger) -> dict[str, str]:
+    """The live files by the contents they were written with."""
+    return {known.checksum: final for final, known in ledger.recorded.items()}
 
 
 def refused_differences(
@@ -235,14 +251,13 @@ def other_files(
         if each.file not in read
     ]
     if suspects:
-        now = read_ledger(journal, lambda _what, _done, _of: None).ledger
-        yield from (each for each in suspects if each.file in now.files)
+        yield from still_live(journal, suspects)
 
 
 def strangers(journal: Journal, sight: Sight) -> Iterator[Difference]:
     """Foreign files; and of the first ones, whether they are copies of what was written."""
     opened = sight.opened
-    owners = {recorded.checksum: final for final, recorded in opened.ledger.recorded.items()}
+    owners = by_checksum(opened.ledger)
     found = foreign_files(journal, opened.state, opened.ledger, sight.listed)
     for number, each in enumerate(found):
         if number >= MOST_FOREIGN:

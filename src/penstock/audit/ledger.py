@@ -193,7 +193,12 @@ class Opened:
     is_whole: bool = True
 
 
-def read_ledger(journal: Journal, progress: Progress, *, keeps_reading: bool = False) -> Opened:
+def read_ledger(
+    journal: Journal,
+    progress: Progress = lambda _what, _done, _of: None,
+    *,
+    keeps_reading: bool = False,
+) -> Opened:
     """As `open_ledger`, but damage is handed over with what could be read in spite of it.
 
     The plain opening comes first, because it looks at whatever could prove that the journal was

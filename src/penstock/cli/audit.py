@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -33,7 +33,7 @@ from penstock.engine.session import StartingSession, open_session
 from penstock.engine.spread import SparkSpread
 from penstock.errors import PenstockError
 from penstock.journal.journal import Journal
-from penstock.model.spec import LakeSpec
+from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.source.recheck import KafkaAgain
 
 
@@ -84,20 +84,34 @@ def run(chosen: argparse.Namespace) -> int:
             "--since and --dataset limit what is read, and only --deep reads.", "Add --deep."
         )
     spec = configured(chosen)
-    feeds = chosen_feeds(spec, chosen.feeds)
     ticker = Ticker(sys.stderr, time.monotonic)
     what = DeepSpec(chosen.since, chosen.dataset)
-    codes = []
-    with opened_tools(spec, ticker) if chosen.deep else nullcontext() as tools:
-        for feed in feeds:
+    codes: list[int] = []
+
+    def tell(feed: str, error: PenstockError) -> None:
+        print(f"{feed}: {error}", file=sys.stderr)
+        codes.append(error.exit_code)
+
+    journals = list(readable_journals(spec, chosen_feeds(spec, chosen.feeds), tell))
+    is_deep = chosen.deep and journals  # Spark is not started for nothing
+    with opened_tools(spec, ticker) if is_deep else nullcontext() as tools:
+        for journal in journals:
             try:
-                journal = reading_journal(spec, feed.name)
-                audit_feed(journal, chosen.output, lambda j: receipt(j, what, tools, ticker))
+                show(receipt(journal, what, tools, ticker), chosen.output)
             except PenstockError as error:
-                ticker.close()
-                print(f"{feed.name}: {error}", file=sys.stderr)
-                codes.append(error.exit_code)
+                tell(journal.layout.feed, error)
     return worst(codes)
+
+
+def readable_journals(
+    spec: LakeSpec, feeds: Iterable[FeedSpec], tell: Callable[[str, PenstockError], None]
+) -> Iterator[Journal]:
+    """The journals of these feeds; those that have none are told."""
+    for feed in feeds:
+        try:
+            yield reading_journal(spec, feed.name)
+        except PenstockError as error:
+            tell(feed.name, error)
 
 
 def receipt(journal: Journal, what: DeepSpec, tools: DeepTools | None, ticker: Ticker) -> Receipt:
@@ -108,10 +122,9 @@ def receipt(journal: Journal, what: DeepSpec, tools: DeepTools | None, ticker: T
         ticker.close()
 
 
-def audit_feed(journal: Journal, output: str, audit_it: Callable[[Journal], Receipt]) -> None:
-    """Audit one feed and print its receipt; raises when something differs."""
-    feed = journal.layout.feed
-    found = audit_it(journal)
+def show(found: Receipt, output: str) -> None:
+    """Print a receipt; raises when something differs."""
+    feed = found.feed
     if not found.entries and not found.differences:
         raise UsageMistake(f"Nothing was delivered by feed {feed!r} yet.", "Run `penstock run`.")
     if output == "json":
