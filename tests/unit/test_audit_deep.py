@@ -9,8 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.errors import StoreUnavailable
+from penstock.store.local import LocalStore
 from tests.simulator.programs import FEED
 from tests.unit.doctored import DoctoredLake, doubled, events, offsets_in, only, without
+from tests.unit.lake import an_owner, decided_only
 
 
 @pytest.fixture(params=[False, True], ids=["nothing filtered", "some filtered"])
@@ -248,3 +251,102 @@ def test_a_row_that_was_removed_from_the_quarantine_is_named(
     victim = lake.quarantined()[0]
     lake.rewrite(victim, without(17))
     assert told(lake, capsys) == {lake.key(victim): {"missing": [[17, 18]]}}
+
+
+def test_the_receipt_has_the_rows_of_each_dataset_by_partition(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = receipt(lake, capsys)
+    clicks = sum(len(offsets_in(file)) for file in lake.data("click"))
+    orders = sum(len(offsets_in(file)) for file in lake.data("order"))
+    [part] = found["partitions"]
+    assert part["datasets"] == found["datasets"] == {"click": clicks, "order": orders}
+
+
+def test_only_one_dataset_is_read_when_it_is_asked_for(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.rewrite(lake.data("order")[0], doubled(1))
+    found = receipt(lake, capsys, "--dataset", "click", code=4)
+    # The other files are not read, but their sizes are looked at as ever.
+    assert [each["kind"] for each in found["differences"]] == ["file_size"]
+    deep = found["deep"]
+    assert (deep["files"], deep["dataset"]) == (2, "click")
+    assert deep["kafka"]["skipped"] == "only one dataset was asked for"
+
+
+def test_a_dataset_that_is_not_there_is_a_mistake_that_names_the_others(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lake.audit("--deep", "--dataset", "clicks") == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "no dataset 'clicks'" in told.err
+    assert "_quarantine, click, order" in told.err
+
+
+@pytest.mark.parametrize(
+    ("word", "files"), [("2027-01-15T07:59:59Z", 6), ("2027-01-15T08:00:01", 0), ("1h", 6)]
+)
+def test_only_what_was_decided_since_is_read(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str], word: str, files: int
+) -> None:
+    """The windows were decided at 2027-01-15T08:00:00Z, by the frozen clock of the tests."""
+    found = receipt(lake, capsys, "--since", word)
+    assert found["deep"]["files"] == files
+    assert found["deep"]["kafka"]["agreed"] == (100 if files else 0)
+    assert found["deep"]["since"].startswith("20")
+    assert (found["offsets"], found["files"]) == (100, 6)
+
+
+@pytest.mark.parametrize("words", [("--since", "1h"), ("--dataset", "click")])
+def test_limits_without_deep_are_a_mistake(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert lake.audit(*words) == 2
+    assert "Add --deep." in capsys.readouterr().err
+
+
+def test_a_time_that_is_none_is_a_mistake(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        lake.audit("--deep", "--since", "yesterday")
+    assert "'yesterday' is no time such as" in capsys.readouterr().err
+
+
+def test_a_footer_that_names_another_window_is_a_difference(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    victim = lake.data("click")[0]
+    table = pq_read(victim)
+    pq.write_table(table.replace_schema_metadata({"penstock.feed": "x"}), victim)
+    [difference] = receipt(lake, capsys, code=4)["differences"]
+    assert (
+        "its footer says feed x instead of feed; window nothing instead of 1-1"
+        in (difference["found"])
+    )
+
+
+def test_a_window_that_is_decided_and_not_visible_is_pending(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.source.payloads += events(10)
+    lake.kafka = type(lake.kafka)(lake.source)
+    decided_only(an_owner(lake.room([]), lake.source, max_records=50))
+    found = receipt(lake, capsys)
+    assert [each["dataset"] for each in found["pending"]] == ["_quarantine", "click", "order"]
+    assert (found["deep"]["files"], found["deep"]["kafka"]["agreed"]) == (6, 110)
+
+
+def test_a_store_that_does_not_answer_is_no_difference(
+    lake: DoctoredLake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_store: LocalStore, key: str) -> None:
+        raise StoreUnavailable("read", key, "no permission")
+
+    monkeypatch.setattr(LocalStore, "open_read", refuse)
+    assert lake.audit("--deep") == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "STORE_UNAVAILABLE" in told.err

@@ -94,7 +94,7 @@ def check_file(store: Store, order: FileOrder) -> FileFinding:
         with file:
             return _look_through(file, order)
     except StoreUnavailable as error:
-        return FileFinding(final=order.final, unanswered=str(error))
+        return FileFinding(final=order.final, unanswered=str(error.__cause__ or error))
 
 
 def _look_through(file: BinaryIO, order: FileOrder) -> FileFinding:

@@ -152,7 +152,7 @@ def _compare(kafka: KafkaSide, topics: list[str], held: list[_Held], outcome: Co
         elif each.is_whole:
             outcome.agreed += len(each.part)
         else:
-            words = "a part of its window has expired: positions agree, contents not comparable"
+            words = "a part of its window is gone: positions agree, contents not comparable"
             outcome.leave_out(each.part, words)
     if suspects:
         again = kafka.read(tuple(each.part for each in suspects), with_offsets=True)
