@@ -6,6 +6,7 @@ memory that any Python worker held. With `--keep` the lake is found again by the
 """
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from mixed_topic import event
-from workers import WorkerMemory
+from workers import WorkerMemory, below, cpu_s
 
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
@@ -121,17 +122,24 @@ def fill(store: LocalStore, records: int, types: int) -> None:
         print(f"  {owner.fold.state.counts.read:,} records delivered", flush=True)
 
 
-def measure(store: LocalStore) -> tuple[Receipt, int]:
-    """The audit, and the most memory that a worker held."""
+def measure(store: LocalStore) -> tuple[Receipt, int, float]:
+    """The audit, the most memory that a worker held, and the processor time of all of them."""
     spark = open_session("bench", {"spark.master": "local[2]"}, [])
     try:
         spark.sparkContext.parallelize(range(8), 8).map(abs).collect()  # workers are up
         with WorkerMemory() as memory:
             spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
             tools = DeepTools(spread, None, time.monotonic)
-            return deep_audit(journal_of(store), DeepSpec(), tools), memory.most_bytes
+            before = used_s()
+            receipt = deep_audit(journal_of(store), DeepSpec(), tools)
+            return receipt, memory.most_bytes, used_s() - before
     finally:
         spark.stop()
+
+
+def used_s() -> float:
+    """Processor time of this process, the JVM and the workers."""
+    return cpu_s([os.getpid(), *below(os.getpid())])
 
 
 def main() -> None:
@@ -144,7 +152,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as scratch:
         store = LocalStore(options.keep or Path(scratch) / "lake")
         fill(store, options.records, options.types)
-        receipt, most_bytes = measure(store)
+        receipt, most_bytes, used = measure(store)
     deep = receipt.deep
     if deep is None or receipt.differences:
         raise SystemExit(f"the audit objects: {receipt.differences[:3]}")
@@ -155,6 +163,7 @@ def main() -> None:
     whole_s = MEASURED_ROWS / (deep.rows / deep.seconds)
     verdict = "kept" if whole_s <= LIMIT_S else "broken"
     print(f"10 million rows in {whole_s:.0f} s: limit of {LIMIT_S:.0f} s {verdict}")
+    print(f"processor time {used:.1f} s, {used / deep.rows * 1e6:.2f} s per million rows")
     print(f"at most {most_bytes / 2**20:,.0f} MiB in a worker")
 
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.audit.deep import DeepTools
+from penstock.audit.deep import DeepTools, Spread
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.main import main
+from penstock.journal.layout import Layout
 from penstock.journal.markers import Marker
 from penstock.journal.wire import open_entry, seal
 from penstock.model.entries import Entry
@@ -125,14 +126,6 @@ class DoctoredLake(DiskLake):
         """The name of a file in the lake."""
         return file.relative_to(self.root).as_posix()
 
-    def rewrite(self, file: Path, change: Callable[[Any], Any]) -> None:
-        """Change the rows of a file, and keep its footer."""
-        parquet = pq.ParquetFile(file)
-        footer = parquet.metadata.metadata or {}
-        table = change(parquet.read())
-        kept = {k: v for k, v in footer.items() if k.startswith(b"penstock.")}
-        pq.write_table(table.replace_schema_metadata(kept), file, store_schema=False)
-
     def entry(self, number: int) -> Path:
         """The file of an entry."""
         return self.root / LAYOUT.entry(number)
@@ -143,38 +136,57 @@ class DoctoredLake(DiskLake):
 
     def reseal(self, number: int, change: Callable[[Entry], Entry], *, onward: bool) -> None:
         """Edit an entry and hash it again; `onward`, also every entry after it."""
-        previous = ""
-        for each in range(number, self.entries() if onward else number + 1):
-            path = self.entry(each)
-            entry = open_entry(str(path), each, path.read_bytes()).entry
-            changed = change(entry) if each == number else entry
-            if previous:
-                changed = msgspec.structs.replace(changed, previous=previous)
-            data, previous = seal(changed)
-            path.write_bytes(data)
+        reseal(self.root, LAYOUT, number, change, self.entries() if onward else number + 1)
 
     def remark(self, number: int) -> None:
-        """Let an entry's done marker and the tail marks name the hash that it has now."""
-        sha256 = open_entry("", number, self.entry(number).read_bytes()).sha256
-        for path in (self.root / LAYOUT.marker(number), self.root / LAYOUT.tail(number)):
-            if path.exists():
-                marker = msgspec.json.decode(path.read_bytes(), type=Marker)
-                path.write_bytes(
-                    msgspec.json.encode(msgspec.structs.replace(marker, sha256=sha256))
-                )
+        """Let an entry's done marker and tail mark name the hash that it has now."""
+        remark(self.root, LAYOUT, number)
 
-    def plain_tools(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def plain_tools(self, monkeypatch: pytest.MonkeyPatch, spread: Spread = plainly) -> None:
         """Let the command work in this process, with this lake's Kafka."""
 
         @contextmanager
         def tools(_spec: LakeSpec, ticker: Ticker) -> Iterator[DeepTools]:
-            yield DeepTools(plainly, self.kafka, lambda: 0.0, ticker)
+            yield DeepTools(spread, self.kafka, lambda: 0.0, ticker)
 
         monkeypatch.setattr("penstock.cli.audit.opened_tools", tools)
 
     def audit(self, *words: str) -> int:
         """`penstock audit` of the feed; the exit code."""
         return main(self.words("audit", FEED, *words))
+
+
+def rewrite(file: Path, change: Callable[[Any], Any]) -> None:
+    """Change the rows of a file, and keep its footer."""
+    parquet = pq.ParquetFile(file)
+    footer = parquet.metadata.metadata or {}
+    table = change(parquet.read())
+    kept = {k: v for k, v in footer.items() if k.startswith(b"penstock.")}
+    pq.write_table(table.replace_schema_metadata(kept), file, store_schema=False)
+
+
+def reseal(
+    root: Path, layout: Layout, number: int, change: Callable[[Entry], Entry], end: int
+) -> None:
+    """Edit an entry and hash it again, and all that follow up to `end`."""
+    previous = ""
+    for each in range(number, end):
+        path = root / layout.entry(each)
+        entry = open_entry(str(path), each, path.read_bytes()).entry
+        changed = change(entry) if each == number else entry
+        if previous:
+            changed = msgspec.structs.replace(changed, previous=previous)
+        data, previous = seal(changed)
+        path.write_bytes(data)
+
+
+def remark(root: Path, layout: Layout, number: int) -> None:
+    """Let an entry's done marker and tail mark name the hash that it has now."""
+    sha256 = open_entry("", number, (root / layout.entry(number)).read_bytes()).sha256
+    for path in (root / layout.marker(number), root / layout.tail(number)):
+        if path.exists():
+            marker = msgspec.json.decode(path.read_bytes(), type=Marker)
+            path.write_bytes(msgspec.json.encode(msgspec.structs.replace(marker, sha256=sha256)))
 
 
 def without(*offsets: int) -> Callable[[Any], Any]:

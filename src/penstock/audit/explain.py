@@ -20,6 +20,7 @@ from penstock.model.value import Value
 from penstock.store.protocol import Store
 
 _ALL = 1 << 64
+ROUNDS = 2
 MOST_CASES = 50  # files of one area that are worked out one by one; each costs a search
 
 
@@ -88,65 +89,73 @@ class _Case:
 
 class _Area:
     def __init__(self, store: Store, order: AreaOrder) -> None:
-        self._order = order
         self._places: dict[PlaceName, int] = {}
         self._read = Positions.joined(
             self._recorded(each.range, each.offsets) for each in order.recorded
         )
-        found = {file.final: self._found(store, file) for file in order.files}
-        self._kept = {final: here.once()[0].both(self._read) for final, here in found.items()}
-        suspects = set(order.suspects)
-        self._cases = [
-            _Case(
-                file,
-                self._kept[file.final],
-                found[file.final].once()[1],
-                found[file.final].once()[0].without(self._read),
-            )
-            for file in order.files
-            if file.final in suspects
-        ]
-        everywhere = Positions.joined(self._kept.values())
-        self._nowhere = self._read.without(everywhere)
+        self._kept: dict[str, Positions] = {}
+        self._own: dict[str, Positions] = {}  # what belongs to a file, where that is known
+        self._cases: list[_Case] = []
+        for file in order.files:
+            each, doubled = self._found(store, file).once()
+            kept = self._kept[file.final] = each.both(self._read)
+            if file.final in order.suspects:
+                self._cases.append(_Case(file, kept, doubled, each.without(self._read)))
+            elif kept.evidence() == file.evidence:
+                self._own[file.final] = kept
+        self._nowhere = self._read.without(Positions.joined(self._kept.values()))
 
     def explain(self) -> Iterator[FileOffsets]:
-        for case in self._cases[:MOST_CASES]:
-            self._solve(case)
-        together = self._solve_together([case for case in self._cases if not case.is_solved])
+        """Work out each file on its own; what one has explained helps with the others."""
+        for _ in range(ROUNDS):
+            for case in self._cases[:MOST_CASES]:
+                if not case.is_solved:
+                    self._solve(case)
+        unsolved = [case for case in self._cases if not case.is_solved]
+        together = self._solve_together(unsolved)
         for case in self._cases:
             offsets = [
                 *self._told("missing", case.missing),
                 *self._told("doubled", case.doubled),
                 *self._told("foreign", case.foreign),
             ]
-            if not case.is_solved:
+            if not case.is_solved and not together:
                 offsets += self._candidates(case)
             yield FileOffsets(case.order.final, tuple(offsets))
         if together:
             yield FileOffsets("", tuple(self._told("missing", together)))
 
     def _solve(self, case: _Case) -> None:
-        """Try what explains most first; the last tries look at every offset of the area."""
-        elsewhere = Positions.joined(
-            kept for final, kept in self._kept.items() if final != case.order.final
-        )
-        twice = case.kept.both(elsewhere)
-        others = (k for final, k in self._kept.items() if final != case.order.final)
-        same = next((k for k in others if k.evidence() == case.order.evidence), None)
+        """Try what explains most first; the last try looks at every offset that is left."""
+        final = case.order.final
+        others = [kept for name, kept in self._kept.items() if name != final]
+        same = next((kept for kept in others if kept.evidence() == case.order.evidence), None)
         if case.count == 0 and case.hash_sum == 0:
             case.solve(Positions.none(), Positions.none())
         elif same is not None and len(same):
             case.solve(same.without(case.kept), case.kept.without(same))
         else:
-            self._search(case, self._nowhere, twice)
-            if not case.is_solved:
-                self._search(case, self._read.without(case.kept), case.kept)
+            owned = case.kept.both(self._of_others(final))
+            self._search(case, self._nowhere, owned)
+            self._search(case, self._nowhere, case.kept.both(Positions.joined(others)))
+            self._search(case, self._lost_by(case), case.kept)
+        if case.is_solved:
+            self._own[final] = Positions.joined([case.kept.without(case.foreign), case.missing])
+
+    def _of_others(self, final: str) -> Positions:
+        """What is known to belong to other files."""
+        return Positions.joined(own for name, own in self._own.items() if name != final)
+
+    def _lost_by(self, case: _Case) -> Positions:
+        """All that a file may have lost: what is not in it, and is not known to be another's."""
+        return self._read.without(case.kept).without(self._of_others(case.order.final))
 
     def _search(self, case: _Case, lost: Positions, extra: Positions) -> None:
         """Find rows that are lost, or too many, whose hashes add up to what is wrong."""
-        for missing, surplus in ((lost, None), (None, extra), (lost, extra)):
-            gone = missing or Positions.none()
-            more = surplus or Positions.none()
+        if case.is_solved:
+            return
+        none = Positions.none()
+        for gone, more in ((lost, none), (none, extra), (lost, extra)):
             is_sum = (_sum(gone) - _sum(more)) % _ALL == case.hash_sum
             if len(gone) - len(more) == case.count and is_sum:
                 case.solve(gone, more)
@@ -165,14 +174,11 @@ class _Area:
         return self._nowhere if solved else Positions.none()
 
     def _candidates(self, case: _Case) -> Iterator[Offsets]:
-        """The rows that are missing lie among these; which of them they are cannot be told."""
-        lost = self._nowhere
-        if len(lost) < case.count:
-            lost = self._read.without(case.kept)
-        if case.count > 0:
-            yield from self._told("missing", lost, among=case.count)
-        elif case.count < 0:
-            yield from self._told("foreign", case.kept, among=-case.count)
+        """What is missing, or too many, lies among these; which of them cannot be told."""
+        if case.count >= 0:
+            yield from self._told("missing", self._lost_by(case), among=max(case.count, 1))
+        if case.count <= 0:
+            yield from self._told("foreign", case.kept, among=max(-case.count, 1))
 
     def _told(self, fate: Fate, found: Positions, among: int = 0) -> Iterator[Offsets]:
         """The offsets of each partition as runs, the first of them."""

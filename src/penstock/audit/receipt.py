@@ -27,8 +27,8 @@ Fate = Literal["missing", "doubled", "foreign", "never_read"]
 class Offsets(Value, frozen=True, kw_only=True):
     """Offsets of one partition with one fate: the first runs [start, end), and how many more.
 
-    `count` is how many offsets have that fate. They are exactly those of the runs, unless `among`
-    is true: then it could not be told which of those of the runs they are.
+    `count` is how many offsets have that fate: exactly those of the runs. If `among` is true, it
+    could not be told which of those of the runs they are, and there are at least so many.
     """
 
     fate: Fate

@@ -170,7 +170,7 @@ def offsets_words(each: Offsets) -> str:
     more = f" and {each.more_runs:,} more runs" if each.more_runs else ""
     fate = each.fate.replace("_", " ")
     if each.among:
-        fate = f"{fate}: {each.count:,} rows, among"
+        fate = f"{fate}: at least {each.count:,}, among"
     return f"{fate} {each.topic}/{each.partition}: {', '.join(runs)}{more}"
 
 

@@ -21,6 +21,7 @@ R = TypeVar("R")
 
 TASKS_PER_CORE = 4  # so that a slow task does not leave the other cores idle for long
 POLL_S = 0.2
+ITEM_BYTES = 256 * 1024  # what opening a file costs, in bytes that could be read meanwhile
 
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
 
@@ -65,7 +66,7 @@ class SparkSpread:
         try:
             while thread.is_alive():
                 thread.join(POLL_S)
-                self._progress(what, *tasks_done(context, group))
+                self._progress(f"reading {what}, part", *tasks_done(context, group))
         except BaseException:
             context.cancelJobGroup(group)
             raise
@@ -95,9 +96,6 @@ def balanced(items: Sequence[T], weight: Callable[[T], int], most: int) -> list[
         parts[number].append(item)
         heapq.heappush(loads, (load + weight(item) + ITEM_BYTES, number))
     return parts
-
-
-ITEM_BYTES = 256 * 1024  # what opening a file costs, in bytes that could be read meanwhile
 
 
 def tasks_done(context: SparkContext, group: str) -> tuple[int, int]:
