@@ -161,8 +161,9 @@ def rewrite(file: Path, change: Callable[[Any], Any]) -> None:
     parquet = pq.ParquetFile(file)
     footer = parquet.metadata.metadata or {}
     table = change(parquet.read())
-    kept = {k: v for k, v in footer.items() if k.startswith(b"penstock.")}
-    pq.write_table(table.replace_schema_metadata(kept), file, store_schema=False)
+    with pq.ParquetWriter(file, table.schema, store_schema=False) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({k.decode(): v.decode() for k, v in footer.items()})
 
 
 def reseal(

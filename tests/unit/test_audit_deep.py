@@ -177,7 +177,10 @@ def test_a_value_that_was_changed_is_told_by_the_files_name(
     rewrite(victim, change)
     [difference] = receipt(lake, capsys, code=4)["differences"]
     assert (difference["kind"], difference["file"]) == ("file_contents", lake.key(victim))
-    assert difference["found"].startswith("contents altered")
+    assert difference["found"] == (
+        f"contents altered: all {len(offsets_in(victim))} rows are at their positions, "
+        "and the checksum is wrong"
+    )
     assert difference["offsets"] == []
 
 

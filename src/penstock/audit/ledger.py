@@ -224,6 +224,7 @@ def read_ledger(
     except JournalError as error:
         if str(error) not in map(str, damage):
             damage.append(error)
+        damage += marker_damage(journal, fold.state, known=set(map(str, damage)))
         return Opened(fold.state, ledger, damage, {}, is_whole=False)
     groups = {number: frozenset(undone.groups) for number, undone in fold.state.undone.items()}
     damage += marker_damage(journal, fold.state, known=set(map(str, damage)))

@@ -81,7 +81,7 @@ def facts(receipt: Receipt) -> Iterator[tuple[str, str]]:
         yield "given up", given_up_words(given_up)
     if receipt.retired_rows:
         yield "retired", f"{receipt.retired_rows:,} rows, by entries that name their files"
-    yield "files", f"{receipt.files:,}, {receipt.size_bytes:,} bytes"
+    yield "files", f"{receipt.files:,}, together {receipt.size_bytes:,} bytes"
     for pending in receipt.pending:
         yield "pending", pending_words(pending)
     if receipt.deep is not None:
