@@ -14,7 +14,7 @@ from penstock.journal.wire import open_entry
 from penstock.model.entries import Entry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content
-from penstock.model.ranges import OffsetSet
+from penstock.model.ranges import OffsetRange, OffsetSet
 from tests.simulator.programs import FEED
 from tests.unit.doctored import DoctoredLake, events
 from tests.unit.lake import LAYOUT
@@ -117,6 +117,32 @@ def test_with_forged_markers_the_sums_of_the_window_still_contradict(
     lake.remark(LAST)
     found = [each for each in differences() if each["entry"] == LAST]
     assert any(each["kind"] == "counts" and "written" in each["found"] for each in found)
+
+
+def elsewhere(entry: Entry) -> Entry:
+    """Files and evidence are said to be of a partition that was never read."""
+    content = window(entry).content or Content()
+
+    def moved(part: OffsetRange) -> OffsetRange:
+        return msgspec.structs.replace(part, partition=9)
+
+    files = tuple(
+        msgspec.structs.replace(file, ranges=tuple(map(moved, file.ranges)))
+        for file in content.files
+    )
+    evidence = tuple(
+        msgspec.structs.replace(seen, range=moved(seen.range)) for seen in content.evidence
+    )
+    return with_content(entry, files=files, evidence=evidence)
+
+
+def test_a_forgery_about_a_partition_that_was_never_read(
+    lake: DoctoredLake, differences: Callable[[], Differences]
+) -> None:
+    lake.reseal(LAST, elsewhere, onward=False)
+    lake.remark(LAST)
+    told = [each["found"] for each in differences()]
+    assert any("has no evidence for its ranges, or for others" in words for words in told)
 
 
 def dropped(entry: Entry) -> Entry:

@@ -9,7 +9,7 @@ from penstock.audit.receipt import Difference
 from penstock.model.entries import Counts, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
-from penstock.model.position_columns import offsets_in, positions
+from penstock.model.position_columns import set_evidence
 from penstock.model.ranges import TopicPartition
 
 
@@ -43,8 +43,7 @@ def _range_differences(
     if len(seen.offsets) != seen.read.count or not seen.offsets.within(seen.range):
         words = f"{seen.range} gave {seen.read.count} records at the offsets {seen.offsets}"
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
-    found = positions(seen.range.topic, seen.range.partition, offsets_in(seen.offsets))
-    if found != seen.read:
+    elif set_evidence(seen.range.topic, seen.range.partition, seen.offsets) != seen.read:
         words = f"{seen.range}: the offsets that were read are not those of the evidence"
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
     if refused != seen.quarantined or written + refused + seen.filtered != seen.read:
@@ -83,7 +82,7 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
 def records_evidence(records: Iterable[RecordSet]) -> Evidence:
     """The evidence of records that are named by offset."""
     return Evidence.total(
-        positions(part.topic, part.partition, offsets_in(part.offsets)) for part in records
+        set_evidence(part.topic, part.partition, part.offsets) for part in records
     )
 
 

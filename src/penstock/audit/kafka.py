@@ -11,7 +11,7 @@ from typing import Protocol
 
 from penstock.audit.receipt import Difference, KafkaReceipt, Offsets, Unchecked
 from penstock.model.evidence import RangeEvidence
-from penstock.model.position_columns import offsets_in, positions
+from penstock.model.position_columns import set_evidence
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.window import Available, PartitionOffsets
 from penstock.source.errors import KafkaUnavailable
@@ -53,8 +53,7 @@ class _Held:
         """True when Kafka has the same records there now."""
         if self.is_whole:
             return (found.read, found.content_sum) == (self.seen.read, self.seen.content_sum)
-        offsets = offsets_in(self.offsets)
-        return found.read == positions(self.part.topic, self.part.partition, offsets)
+        return found.read == set_evidence(self.part.topic, self.part.partition, self.offsets)
 
 
 @dataclass(slots=True)

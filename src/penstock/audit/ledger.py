@@ -114,7 +114,8 @@ class Ledger(Inventory):
         for covered in window.ranges:
             self.differences += self._at(covered.place).cover(number, covered)
         for seen in content.evidence:
-            self._at(seen.range.place).count(seen)
+            if seen.range.place in self.coverage:  # else the sums were told to be wrong already
+                self._at(seen.range.place).count(seen)
         if self._keeps_reading:
             self.reads += [(number, seen) for seen in content.evidence]
             self.refused[number] = content.quarantined
@@ -122,9 +123,10 @@ class Ledger(Inventory):
 
     def _write(self, content: Content) -> None:
         for file in content.files:
-            if file.dataset != QUARANTINE and file.ranges:
-                place = file.ranges[0].place  # what is written anew is of one partition
-                self._at(place).deliver(file.dataset, file.evidence.count)
+            # What is written anew is of one partition; a forged one belongs to none.
+            place = file.ranges[0].place if file.ranges else None
+            if file.dataset != QUARANTINE and place in self.coverage:
+                self.coverage[place].deliver(file.dataset, file.evidence.count)
         self.written += Evidence.total(
             file.evidence for file in content.files if file.dataset != QUARANTINE
         )

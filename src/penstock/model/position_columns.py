@@ -13,6 +13,7 @@ from penstock.model.ranges import OffsetSet
 Offsets = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 
+PIECE = 1_000_000  # offsets that are hashed at once
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xBF58476D1CE4E5B9)
 _M2 = np.uint64(0x94D049BB133111EB)
@@ -65,7 +66,36 @@ def offsets_in(runs: OffsetSet) -> Offsets:
     """The offsets of a set, ascending: what `runs_of` was made of."""
     if not runs.runs:
         return np.empty(0, np.int64)
-    return np.concatenate([np.arange(start, end, dtype=np.int64) for start, end in runs.runs])
+    bounds = np.array(runs.runs, np.int64)
+    lengths = bounds[:, 1] - bounds[:, 0]
+    before = np.concatenate(([0], np.cumsum(lengths)[:-1]))
+    numbers: Offsets = np.arange(lengths.sum(), dtype=np.int64)
+    return numbers + np.repeat(bounds[:, 0] - before, lengths)
+
+
+def set_evidence(topic: str, partition: int, offsets: OffsetSet) -> Evidence:
+    """The evidence of a row per offset of a set, in pieces that never take much memory."""
+    return Evidence.total(
+        positions(topic, partition, offsets_in(piece)) for piece in _pieces(offsets)
+    )
+
+
+def _pieces(offsets: OffsetSet) -> Iterator[OffsetSet]:
+    """A set cut into sets of a bounded number of offsets each."""
+    taken: list[tuple[int, int]] = []
+    room = PIECE
+    for run_start, end in offsets.runs:
+        start = run_start
+        while start < end:
+            cut = min(end, start + room)
+            taken.append((start, cut))
+            room -= cut - start
+            start = cut
+            if room == 0:
+                yield OffsetSet(tuple(taken))
+                taken, room = [], PIECE
+    if taken:
+        yield OffsetSet(tuple(taken))
 
 
 def sum_mod64(hashes: npt.NDArray[Any]) -> int:
