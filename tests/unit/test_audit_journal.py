@@ -119,6 +119,27 @@ def test_with_forged_markers_the_sums_of_the_window_still_contradict(
     assert any(each["kind"] == "counts" and "written" in each["found"] for each in found)
 
 
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [({"size_bytes": 7}, "file_size"), ({"checksum": "sha256:" + "0" * 64}, "file_contents")],
+)
+def test_a_forgery_about_a_file_contradicts_the_file(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str], change: dict[str, Any], kind: str
+) -> None:
+    def other_handle(entry: Entry) -> Entry:
+        content = window(entry).content or Content()
+        first, *others = content.files
+        handle = msgspec.structs.replace(first.handle, **change)
+        return with_content(entry, files=(msgspec.structs.replace(first, handle=handle), *others))
+
+    first = window(open_entry("", LAST, lake.entry(LAST).read_bytes()).entry).content or Content()
+    lake.reseal(LAST, other_handle, onward=False)
+    lake.remark(LAST)
+    assert lake.audit("--deep", "--output", "json") == 4
+    [difference] = json.loads(capsys.readouterr().out)["differences"]
+    assert (difference["kind"], difference["file"]) == (kind, first.files[0].handle.final)
+
+
 def elsewhere(entry: Entry) -> Entry:
     """Files and evidence are said to be of a partition that was never read."""
     content = window(entry).content or Content()

@@ -36,4 +36,6 @@ def _kind(order: FileOrder, seen: FileFinding) -> tuple[DifferenceKind, str]:
             f"contents altered: all {seen.rows.count} rows are at their positions, "
             "and the checksum is wrong"
         )
-    return "file_contents", "it is not the file that was written"
+    if seen.size_bytes != order.size_bytes:
+        return "file_size", sizes
+    return "file_contents", "its rows and bytes are right"
