@@ -1,10 +1,13 @@
 """Evidence made from columns is the evidence made row by row."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model.evidence import Evidence
+from penstock.model import position_columns
+from penstock.model.evidence import Evidence, position_hash
+from penstock.model.position_columns import offsets_in, position_hashes, set_evidence
 from penstock.model.ranges import OffsetSet
 from penstock.writer.tally import Tally, positions, runs_of, sum_mod64
 
@@ -36,3 +39,25 @@ def test_a_tally_is_the_sum_of_its_batches(batches: list[list[int]]) -> None:
         tally.add(np.array(batch, np.int64))
     every = [offset for batch in batches for offset in batch]
     assert tally.total() == Evidence.of_positions("events", 3, every)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**63 - 2), st.integers(0, 1_000)), max_size=20))
+def test_several_rows_of_a_record_have_hashes_of_their_own(places: list[tuple[int, int]]) -> None:
+    offsets = np.array([offset for offset, _ in places], np.int64)
+    rows = np.array([row for _, row in places], np.int64)
+    wanted = [position_hash("events", 1, offset, row) for offset, row in places]
+    assert position_hashes("events", 1, offsets, rows).tolist() == wanted
+
+
+RUNS = st.lists(st.tuples(st.integers(0, 10_000), st.integers(1, 40)), max_size=8)
+
+
+@given(RUNS, st.integers(1, 50))
+def test_the_evidence_of_a_set_does_not_depend_on_the_size_of_the_pieces(
+    runs: list[tuple[int, int]], piece: int
+) -> None:
+    offsets = OffsetSet.from_runs((start, start + length) for start, length in runs)
+    assert offsets_in(offsets).tolist() == list(offsets)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(position_columns, "PIECE", piece)
+        assert set_evidence("t", 0, offsets) == Evidence.of_positions("t", 0, offsets)

@@ -1,0 +1,250 @@
+"""Which offsets are missing, doubled or foreign, and in which file. Pure work for executors.
+
+The journal knows every offset that was read, as runs; but of a file it knows only how many rows
+it has and the sum of their hashes. So what is wrong with a file is the difference between the
+recorded sum and the sum of what is found in it. A difference of one or two rows has one solution
+among the offsets of its range, and that solution is searched for by its hash.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.audit.check_file import FileOrder
+from penstock.audit.positions import NotOurs, PlaceName, Positions, open_parquet, rows_of
+from penstock.audit.receipt import Fate, Offsets
+from penstock.model.position_columns import offsets_in, position_hashes, runs_of
+from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.value import Value
+from penstock.store.protocol import Store
+
+_ALL = 1 << 64
+ROUNDS = 2
+MOST_CASES = 50  # files of one area that are worked out one by one; each costs a search
+
+
+class RecordedRange(Value, frozen=True):
+    """The offsets that were read from one range."""
+
+    range: OffsetRange
+    offsets: OffsetSet
+
+
+class AreaOrder(Value, frozen=True):
+    """Ranges that something is wrong with: all that was read, and all files that share it.
+
+    `suspects` are the final names of the files that are not as recorded.
+    """
+
+    recorded: tuple[RecordedRange, ...]
+    files: tuple[FileOrder, ...]
+    suspects: tuple[str, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of its files, as recorded."""
+        return sum(file.size_bytes for file in self.files)
+
+
+class FileOffsets(Value, frozen=True):
+    """What is wrong with one file, offset by offset. No file: missing from several together."""
+
+    final: str
+    offsets: tuple[Offsets, ...]
+
+
+def explain_area(store: Store, order: AreaOrder) -> tuple[FileOffsets, ...]:
+    """Read the files of an area again and work out what happened. Runs on executors."""
+    return tuple(_Area(store, order).explain())
+
+
+@dataclass(slots=True)
+class _Case:
+    """One suspect file: what is left to explain once the obvious is taken away."""
+
+    order: FileOrder
+    kept: Positions  # positions that were read in this area, each once
+    doubled: Positions
+    foreign: Positions  # positions that nobody read in this area
+    missing: Positions = field(default_factory=Positions.none)
+    is_solved: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many rows too few; negative when there are too many."""
+        return self.order.evidence.count - len(self.kept)
+
+    @property
+    def hash_sum(self) -> int:
+        """The sum of the hashes that are too few."""
+        return (self.order.evidence.hash_sum - self.kept.evidence().hash_sum) % _ALL
+
+    def solve(self, missing: Positions, extra: Positions) -> None:
+        """Take a solution."""
+        self.missing = missing
+        self.foreign = Positions.joined([self.foreign, extra])
+        self.is_solved = True
+
+
+class _Area:
+    def __init__(self, store: Store, order: AreaOrder) -> None:
+        self._places: dict[PlaceName, int] = {}
+        self._read = Positions.joined(
+            self._recorded(each.range, each.offsets) for each in order.recorded
+        )
+        self._kept: dict[str, Positions] = {}
+        self._own: dict[str, Positions] = {}  # what belongs to a file, where that is known
+        self._cases: list[_Case] = []
+        for file in order.files:
+            each, doubled = self._found(store, file).once()
+            kept = self._kept[file.final] = each.both(self._read)
+            if file.final in order.suspects:
+                self._cases.append(_Case(file, kept, doubled, each.without(self._read)))
+            elif kept.evidence() == file.evidence:
+                self._own[file.final] = kept
+        self._nowhere = self._read.without(Positions.joined(self._kept.values()))
+
+    def explain(self) -> Iterator[FileOffsets]:
+        """Work out each file on its own; what one has explained helps with the others."""
+        for _ in range(ROUNDS):
+            for case in self._cases[:MOST_CASES]:
+                if not case.is_solved:
+                    self._solve(case)
+        unsolved = [case for case in self._cases if not case.is_solved]
+        together = self._solve_together(unsolved)
+        for case in self._cases:
+            offsets = [
+                *self._told("missing", case.missing),
+                *self._told("doubled", case.doubled),
+                *self._told("foreign", case.foreign),
+            ]
+            if not case.is_solved and not together:
+                offsets += self._candidates(case)
+            yield FileOffsets(case.order.final, tuple(offsets))
+        if together:
+            yield FileOffsets("", tuple(self._told("missing", together)))
+
+    def _solve(self, case: _Case) -> None:
+        """Try what explains most first; the last try looks at every offset that is left."""
+        final = case.order.final
+        others = [kept for name, kept in self._kept.items() if name != final]
+        same = next((kept for kept in others if kept.evidence() == case.order.evidence), None)
+        if case.count == 0 and case.hash_sum == 0:
+            case.solve(Positions.none(), Positions.none())
+        elif same is not None and len(same):
+            case.solve(same.without(case.kept), case.kept.without(same))
+        else:
+            owned = case.kept.both(self._of_others(final))
+            self._search(case, self._nowhere, owned)
+            self._search(case, self._nowhere, case.kept.both(Positions.joined(others)))
+            self._search(case, self._lost_by(case), case.kept)
+        if case.is_solved:
+            self._own[final] = Positions.joined([case.kept.without(case.foreign), case.missing])
+
+    def _of_others(self, final: str) -> Positions:
+        """What is known to belong to other files."""
+        return Positions.joined(own for name, own in self._own.items() if name != final)
+
+    def _lost_by(self, case: _Case) -> Positions:
+        """All that a file may have lost: what is not in it, and is not known to be another's."""
+        return self._read.without(case.kept).without(self._of_others(case.order.final))
+
+    def _search(self, case: _Case, lost: Positions, extra: Positions) -> None:
+        """Find rows that are lost, or too many, whose hashes add up to what is wrong."""
+        if case.is_solved:
+            return
+        none = Positions.none()
+        for gone, more in ((lost, none), (none, extra), (lost, extra)):
+            is_sum = (_sum(gone) - _sum(more)) % _ALL == case.hash_sum
+            if len(gone) - len(more) == case.count and is_sum:
+                case.solve(gone, more)
+                return
+        few = _few(case.count, case.hash_sum, lost, extra)
+        if few is not None:
+            case.solve(*few)
+
+    def _solve_together(self, cases: list[_Case]) -> Positions:
+        """What several files have lost together, when it cannot be told which lost what."""
+        if len(cases) < 2:
+            return Positions.none()
+        count = sum(case.count for case in cases)
+        hash_sum = sum(case.hash_sum for case in cases) % _ALL
+        solved = count == len(self._nowhere) and hash_sum == _sum(self._nowhere)
+        return self._nowhere if solved else Positions.none()
+
+    def _candidates(self, case: _Case) -> Iterator[Offsets]:
+        """What is missing, or too many, lies among these; which of them cannot be told."""
+        if case.count >= 0:
+            yield from self._told("missing", self._lost_by(case), among=max(case.count, 1))
+        if case.count <= 0:
+            yield from self._told("foreign", case.kept, among=max(-case.count, 1))
+
+    def _told(self, fate: Fate, found: Positions, among: int = 0) -> Iterator[Offsets]:
+        """The offsets of each partition as runs, the first of them."""
+        for (topic, partition), number in self._places.items():
+            here = np.unique(found.offsets[found.places == number])
+            if len(here):
+                yield Offsets.of(fate, topic, partition, runs_of(here), among=among)
+
+    def _recorded(self, covered: OffsetRange, offsets: OffsetSet) -> Positions:
+        return self._positions(covered.topic, covered.partition, offsets_in(offsets), None)
+
+    def _found(self, store: Store, order: FileOrder) -> Positions:
+        """The positions in a file; none where it cannot be read."""
+        file = store.open_read(order.final)
+        if file is None:
+            return Positions.none()
+        parts = []
+        with file:
+            try:
+                for each in rows_of(open_parquet(file)):
+                    parts.append(
+                        self._positions(each.topic, each.partition, each.offsets, each.rows)
+                    )
+            except NotOurs:
+                return Positions.none()
+        return Positions.joined(parts)
+
+    def _positions(
+        self, topic: str, partition: int, offsets: np.ndarray, rows: np.ndarray | None
+    ) -> Positions:
+        number = self._places.setdefault((topic, partition), len(self._places))
+        hashes = position_hashes(topic, partition, offsets, rows)
+        return Positions(hashes, np.full(len(offsets), number, np.int32), offsets)
+
+
+def _sum(found: Positions) -> int:
+    return found.evidence().hash_sum
+
+
+def _few(
+    count: int, hash_sum: int, lost: Positions, extra: Positions
+) -> tuple[Positions, Positions] | None:
+    """One or two rows lost or too many, or one of each; None when that explains nothing."""
+    none = Positions.none()
+    if count in (1, 2):
+        found = _adding_up(lost, count, hash_sum)
+        return None if found is None else (found, none)
+    if count in (-1, -2):
+        found = _adding_up(extra, -count, -hash_sum % _ALL)
+        return None if found is None else (none, found)
+    if count == 0 and len(lost) and len(extra):
+        with np.errstate(over="ignore"):
+            wanted = extra.hashes + np.uint64(hash_sum)
+        one = lost.only(np.isin(lost.hashes, wanted))
+        if len(one) == 1:
+            other = extra.only(np.isin(wanted, one.hashes))
+            return one, other
+    return None
+
+
+def _adding_up(found: Positions, count: int, hash_sum: int) -> Positions | None:
+    """The one position with this hash, or the two whose hashes add up to it."""
+    if count == 1:
+        one = found.only(found.hashes == np.uint64(hash_sum))
+        return one if len(one) == 1 else None
+    with np.errstate(over="ignore"):
+        partners = np.uint64(hash_sum) - found.hashes
+    two = found.only(np.isin(found.hashes, partners) & (found.hashes != partners))
+    return two if len(two) == 2 else None

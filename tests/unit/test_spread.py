@@ -1,0 +1,24 @@
+"""How work is split between tasks; the job itself runs in the integration tests."""
+
+from penstock.engine.spread import ITEM_BYTES, balanced, working
+
+
+def test_parts_weigh_about_the_same_and_hold_every_item_once() -> None:
+    items = [ITEM_BYTES * weight for weight in (90, 50, 40, 30, 30, 20, 10, 10, 5, 5)]
+    parts = balanced(items, lambda item: item, 3)
+    assert sorted(item for part in parts for item in part) == sorted(items)
+    loads = [sum(part) for part in parts]
+    assert max(loads) - min(loads) <= 10 * ITEM_BYTES
+
+
+def test_items_without_weight_are_spread_too() -> None:
+    parts = balanced(list(range(100)), lambda _item: 0, 8)
+    assert {len(part) for part in parts} == {12, 13}
+
+
+def test_there_are_never_more_parts_than_items() -> None:
+    assert balanced(["a", "b"], lambda _item: 1, 8) == [["a"], ["b"]]
+
+
+def test_a_task_works_on_one_item_after_the_other() -> None:
+    assert list(working(abs)([-1, 2, -3])) == [1, 2, 3]
