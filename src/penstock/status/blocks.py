@@ -82,10 +82,10 @@ def text_grid(
     shown = {place: brief(value) for place, value in values.items()}
     number = max((len(words) for words in shown.values()), default=1)
     room = width - label_width
-    cell = max(number + 2, max(_columns(_seen(name, marks)) for name in columns)) + _GAP
-    cell = min(cell, room // len(columns))
-    has_numbers = cell >= number + 2 + 1
-    cell = max(cell if has_numbers else min(cell, 3), 2)
+    head_width = max(_columns(_seen(name, marks)) for name in columns)
+    cell = min(max(number + 3, head_width) + _GAP, room // len(columns))
+    has_numbers = cell >= number + 4  # two shades, and a gap on each side
+    cell = max(cell if has_numbers else min(cell, head_width + 1), 2)
     fits = max(min(len(columns), (room - (0 if cell * len(columns) <= room else 9)) // cell), 1)
     head = " " * label_width + "".join(
         _right(_fitted(_seen(name, marks), cell - 1, marks).strip(), cell)

@@ -32,7 +32,7 @@ _ROW = 26.0
 _TOP = 46.0
 _PLOT_HEIGHT = 260.0
 _FAINTEST = 0.10
-_DARK_ENOUGH = 0.55  # from here on the number on a cell needs the other ink
+_DARK_ENOUGH = 0.65  # from here on the number on a cell needs the other ink
 _LABEL_PX = (70.0, 250.0)
 _HUGE, _TINY = 1e100, 1e-100  # beyond them arithmetic would fail before a reader learned anything
 
@@ -175,13 +175,7 @@ def timeline(
             start, end = xs.place(span.start), xs.place(span.end)
             look = f'class="c{span.group % COLOURS}"'
             pieces.append(rect(start, y + 4, (max(end - start, 2.0), _ROW - 8), look, span.tip))
-    for mark in marks:
-        x = xs.place(mark.at)
-        pieces.append(line((x, top - 4), (x, bottom), "mark", mark.label))
-        anchor = "end" if x > WIDTH - 30 - CHAR_PX * len(mark.label) else "start"
-        pieces.append(
-            text(x + (3 if anchor == "start" else -3), top - 8, mark.label, "soft", anchor)
-        )
+    pieces += _marked(marks, xs, (top, bottom))
     return picture(title, pieces, bottom + 34)
 
 
@@ -220,6 +214,22 @@ def _frame(xs: _Scale, ys: _Scale, axes: Axes) -> list[str]:
         pieces.append(text(20, top - 12, axes.y, "soft"))
     if axes.x:
         pieces.append(text((left + right) / 2, bottom + 36, axes.x, "soft", "middle"))
+    return pieces
+
+
+def _marked(marks: Sequence[Mark], xs: _Scale, rows: tuple[float, float]) -> list[str]:
+    """Dashed lines with their labels, each on the side where it meets no other."""
+    top, bottom = rows
+    pieces = []
+    ordered = sorted(marks, key=lambda mark: mark.at)
+    limits = [*(xs.place(mark.at) for mark in ordered[1:]), float(WIDTH)]
+    for mark, limit in zip(ordered, limits, strict=True):
+        x, label = xs.place(mark.at), shortened(mark.label)
+        pieces.append(line((x, top - 4), (x, bottom), "mark", mark.label))
+        if x + CHAR_PX * len(label) < limit:
+            pieces.append(text(x + 4, top - 8, label, "soft"))
+        else:
+            pieces.append(text(x - 4, top - 8, label, "soft", "end"))
     return pieces
 
 
@@ -279,4 +289,4 @@ def _label_width(labels: Sequence[str]) -> float:
 
 
 def _spaced(note: str) -> str:
-    return f"  {note}" if note else ""
+    return f" · {note}" if note else ""

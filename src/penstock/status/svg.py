@@ -104,9 +104,11 @@ def picture(title: str, pieces: Sequence[str], height: float, width: float = WID
 
 
 def legend(labels: Sequence[str], y: float) -> list[str]:
-    """A coloured box and a name per series, in one line."""
+    """A coloured box and a name per series, in one line; an empty name is a colour not used."""
     pieces, x = [], 20.0
     for number, label in enumerate(labels):
+        if not label:
+            continue
         shown = shortened(label)
         pieces.append(rect(x, y - 9, (10, 10), f'class="c{number % COLOURS}"'))
         pieces.append(text(x + 15, y, shown, "soft"))
