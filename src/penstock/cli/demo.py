@@ -6,14 +6,18 @@ import shutil
 import signal
 import sys
 import time
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from penstock.cli.common import surroundings
-from penstock.demo.errors import DemoPartsMissing
+from penstock.config.overrides import PREFIX
+from penstock.demo.errors import DemoDifference, DemoPartsMissing
+from penstock.demo.place import Place
 from penstock.demo.screen import Screen
 from penstock.demo.serve import serve
+from penstock.errors import PenstockError
 
 
 def add_to(commands: Any) -> None:
@@ -48,32 +52,52 @@ def run(chosen: argparse.Namespace) -> int:
     """Tell the story; raises when a record was lost or doubled."""
     story = _story()
     signal.signal(signal.SIGTERM, _as_ctrl_c)
+    _forget_overrides()
     spec = story.DemoSpec(chosen.dir, chosen.records)
     place, replaced = story.begin(spec)
     width = shutil.get_terminal_size((80, 24)).columns
     colour = not os.environ.get("NO_COLOR")
     screen = Screen(sys.stdout, time.monotonic, min(width, 100), colour)
-    screen.title(
-        f"Penstock demo: {chosen.records:,} events into a lake, and one kill -9 on the way"
-    )
-    screen.plain(f"everything lies in {place.shown()}{', an earlier demo is gone' * replaced}")
     try:
+        screen.title(
+            f"Penstock demo: {chosen.records:,} events into a lake, and a kill -9 on the way"
+        )
+        screen.plain(f"everything lies in {place.shown()}{', an earlier demo is gone' * replaced}")
         ending = story.tell(spec, place, screen, surroundings())
         story.show(ending, screen, kept=not chosen.rm)
         story.judged(ending)
         if chosen.serve:
             serve(place.page, screen)
+        code = 0
     except KeyboardInterrupt:
         screen.alarm("interrupted: broker and children are stopped")
-        if not chosen.rm:
-            screen.more(f"what was made so far lies in {place.shown()}")
-        return 1
-    finally:
+        code = 1
+    except DemoDifference:
+        raise  # with everything in its place, for whoever looks into it
+    except BrokenPipeError:
+        code = 1  # nobody heard the end, so it is not a success
+    except PenstockError:
+        _leave(place, screen, chosen.rm, is_whole=False)
+        raise
+    _leave(place, screen, chosen.rm, is_whole=code == 0)
+    return code
+
+
+def _leave(place: Place, screen: Screen, is_unwanted: bool, is_whole: bool) -> None:
+    """Remove what was made; say where the parts of a story without an end lie."""
+    with suppress(BrokenPipeError):
         screen.close()
-        if chosen.rm:
+        if is_unwanted:
             place.remove()
             screen.plain(f"removed {place.shown()}")
-    return 0
+        elif not is_whole:
+            screen.plain(f"what was made so far lies in {place.shown()}; the next demo replaces it")
+
+
+def _forget_overrides() -> None:
+    """Variables that change a configuration are meant for the user's own, not for the demo's."""
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        del os.environ[name]
 
 
 def _story() -> Any:

@@ -83,6 +83,7 @@ def fill(scene: Scene, client: KafkaClient, topic: Topic) -> None:
             _counted(scene, topic.of_partition(partition), written),
             compression_type="lz4",
             linger_ms=50,
+            enable_idempotence="true",  # a retry neither doubles records nor moves them
         )
 
 

@@ -28,23 +28,6 @@ _PAGES = ("/", "/search", "/cart", "/product/17", "/product/42", "/help")
 _DAY_SHARES = (15, 16, 14, 17, 21, 9, 8)  # of a hundred events; two of the days are a weekend
 _LATE, _EARLY = 0.06, 0.03
 
-# The one type whose schema is declared; the other five are learned from the events.
-PAYMENT_SCHEMA = """{
-  "type": "record", "name": "payment", "fields": [
-    {"name": "type", "type": "string"},
-    {"name": "event_time", "type": "long"},
-    {"name": "id", "type": "long"},
-    {"name": "user_id", "type": "long"},
-    {"name": "method", "type": "string"},
-    {"name": "amount", "type": "double"},
-    {"name": "ok", "type": "boolean"},
-    {"name": "card", "type": ["null", {"type": "record", "name": "card", "fields": [
-      {"name": "brand", "type": "string"}, {"name": "country", "type": "string"}]}],
-     "default": null}
-  ]
-}
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Topic:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.demo.errors import DemoRefused
-from penstock.demo.events import PAYMENT_SCHEMA
 
 TOPIC = "events"
 FEED = "events"
@@ -34,6 +33,24 @@ feeds:
     time: {{field: event_time, unit: ms}}
     partition: [day]
     window: {{max_records: {max_records}}}   # small, so that there are several to look at
+"""
+
+
+# The one type whose schema is declared; the other five are learned from the events.
+_PAYMENT = """{
+  "type": "record", "name": "payment", "fields": [
+    {"name": "type", "type": "string"},
+    {"name": "event_time", "type": "long"},
+    {"name": "id", "type": "long"},
+    {"name": "user_id", "type": "long"},
+    {"name": "method", "type": "string"},
+    {"name": "amount", "type": "double"},
+    {"name": "ok", "type": "boolean"},
+    {"name": "card", "type": ["null", {"type": "record", "name": "card", "fields": [
+      {"name": "brand", "type": "string"}, {"name": "country", "type": "string"}]}],
+     "default": null}
+  ]
+}
 """
 
 
@@ -79,7 +96,7 @@ class Place:
         """Write penstock.yaml, and the one schema that is declared."""
         text = _CONFIG.format(bootstrap=bootstrap, feed=FEED, topic=TOPIC, max_records=max_records)
         (self.root / "schemas").mkdir(exist_ok=True)
-        (self.root / "schemas" / "payment.avsc").write_text(PAYMENT_SCHEMA)
+        (self.root / "schemas" / "payment.avsc").write_text(_PAYMENT)
         self.config.write_text(text)
 
     def remove(self) -> None:

@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from confluent_kafka import KafkaException
+
 from penstock.care.clean import clean
 from penstock.demo.acts import (
     AUDIT,
@@ -18,7 +20,7 @@ from penstock.demo.acts import (
     start_broker,
 )
 from penstock.demo.count import Tally, landed, refused_of, rows_of, tally
-from penstock.demo.errors import DemoDifference, DemoRefused
+from penstock.demo.errors import DemoDifference, DemoFailed, DemoRefused
 from penstock.demo.events import BROKEN, DAYS, PARTITIONS, TYPES, Topic, week_before
 from penstock.demo.page import Facts, receipt_lines, sides, write_page
 from penstock.demo.place import FEED, TOPIC, Place, prepare
@@ -32,6 +34,7 @@ from penstock.model.surroundings import Surroundings
 from penstock.status.blocks import text_bars, text_grid
 from penstock.status.charts import Bar
 from penstock.store.local import LocalStore
+from penstock.testing.broker import BrokerFailed
 from penstock.testing.kafka_client import KafkaClient
 
 DEFAULT_RECORDS = 200_000
@@ -67,13 +70,17 @@ def begin(spec: DemoSpec) -> tuple[Place, bool]:
 
 def tell(spec: DemoSpec, place: Place, screen: Screen, around: Surroundings) -> Ending:
     """The whole story. Nothing that it starts runs after it, however it ends."""
-    with ExitStack() as stack:
-        scene = Scene(place, screen, stack, spec.records, time.time())
-        client = _a_topic(scene)
-        first, sight = _first_run(scene)
-        second = _second_run(scene, first, around)
-        facts = _proof(scene, client, (first, second), sight)
-        screen.progress("stopping the broker")
+    try:
+        with ExitStack() as stack:
+            scene = Scene(place, screen, stack, spec.records, time.time())
+            client = _a_topic(scene)
+            first, sight = _first_run(scene)
+            second = _second_run(scene, first, around)
+            facts = _proof(scene, client, (first, second), sight)
+            screen.progress("stopping the broker")
+    except (BrokerFailed, KafkaException, TimeoutError) as error:
+        log = place.kafka / "node-1" / "server.log"
+        raise DemoFailed(f"The broker failed: {error}.", log) from error
     screen.close()
     write_page(place.page, facts)
     return Ending(place, facts)
@@ -125,7 +132,7 @@ def _second_run(scene: Scene, first: Run, around: Surroundings) -> Run:
     removed = _clean(scene.place, around)
     scene.screen.say(
         f"back {run.claimed_s - first.ended_s:.1f} s after the kill; "
-        f"the next window was visible after {next_s - first.ended_s:.1f} s"
+        f"the next window visible after {next_s - first.ended_s:.1f} s"
     )
     if removed:
         scene.screen.more(f"{removed} staged files of the dead run were cleaned away")
