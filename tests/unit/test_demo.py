@@ -211,8 +211,10 @@ def test_the_receipt_fits_beside_the_time_in_80_columns() -> None:
         "written": 4_999_916, "quarantined": 60, "filtered": 24, "empty": 0, "given_up": 0,
         "files": 1909, "size_bytes": 5_985_920_000, "pending": [], "differences": [],
         "verdict": "ok",
+        "deep": {"files": 1909, "rows": 4_999_976, "kafka": {"records": 5_000_000, "agreed": 0}},
     }  # fmt: skip
     assert max(map(len, receipt_lines(receipt))) <= 71
+    assert len(receipt_lines(receipt)) == len(receipt_lines(receipt | {"deep": None})) + 2
 
 
 def test_what_lay_there_at_the_kill_is_told_as_it_was() -> None:

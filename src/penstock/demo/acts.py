@@ -31,7 +31,7 @@ _SETTLE_S = 10.0
 _LOOK_S = 0.005
 _SILENCE_S = 240.0  # a child that tells nothing for so long is stuck
 _TOLD_EVERY = 2_000
-AUDIT = ("audit",)
+AUDIT = ("audit", "--deep")
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,9 +181,20 @@ def receipt_lines(receipt: Mapping[str, Any]) -> list[str]:
         f"           filtered {counts['filtered']}, empty {counts['empty']}, "
         f"given up {counts['given_up']}",
         f"files      {receipt['files']:,}, {receipt['size_bytes']:,} bytes",
+        *_deep_lines(receipt["deep"]),
         *(f"pending    {each}" for each in receipt["pending"]),
         *(f"DIFFERENT  {each}" for each in receipt["differences"][:20]),
         f"verdict    {receipt['verdict']}",
+    ]
+
+
+def _deep_lines(deep: Mapping[str, Any] | None) -> list[str]:
+    if deep is None:
+        return []
+    kafka = deep["kafka"]
+    return [
+        f"read       {deep['files']:,} files, {deep['rows']:,} rows, every one by its position",
+        f"Kafka      {kafka['records']:,} records read again; {kafka['agreed']:,} offsets agree",
     ]
 
 
