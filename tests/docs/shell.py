@@ -41,7 +41,7 @@ class Block:
         """One per line and `&&`; a backslash continues a line, a comment is none."""
         lines = self.text.replace("\\\n", " ").splitlines()
         parts = [part.strip() for line in lines for part in line.split("&&")]
-        found = [" ".join(shlex.split(part, comments=True)) for part in parts]
+        found = [shlex.join(shlex.split(part, comments=True)) for part in parts]
         return [command for command in found if command]
 
 

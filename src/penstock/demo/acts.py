@@ -29,7 +29,7 @@ _LONG_ENOUGH_S = 0.3  # small windows may never have so many files
 _SETTLED_S = 0.3
 _SETTLE_S = 10.0
 _LOOK_S = 0.005
-_SILENCE_S = 240.0  # a child that tells nothing for so long is stuck
+_SILENCE_S = 600.0  # a child that tells nothing for so long is stuck
 _TOLD_EVERY = 2_000
 AUDIT = ("audit", "--deep")
 
@@ -103,8 +103,8 @@ def run_and_kill(scene: Scene, onlooker: Onlooker) -> tuple[Run, Sight]:
         raise DemoFailed("The run was over before it could be killed.", watched.child.log)
     watched.child.kill()
     ended_s = time.time() - scene.begun_s
-    sight = _settled(onlooker)
-    window = sight.in_flight or sight.decided[-1]
+    window = sight.in_flight
+    sight = _settled(onlooker)  # it may have got further than we saw; what lies there counts
     scene.screen.alarm(
         f"kill -9 {watched.child.pid} and its whole group, in the middle of window {window}"
     )

@@ -35,12 +35,10 @@ class Onlooker:
         self._windows: dict[str, str] = {}  # entry number -> window; others have an empty one
 
     def look(self) -> Sight:
-        """Windows and staged files, cheaply."""
-        for entry in sorted((self._own / "journal").glob("*/*.json")):
-            if entry.stem not in self._windows:
-                self._windows[entry.stem] = _window_of(entry)
-        marked = {path.stem for path in (self._own / "done").glob("*/*.json")}
-        decided = {number: window for number, window in self._windows.items() if window}
+        """Windows and staged files, cheaply.
+
+        Staged files first: what is decided a moment later is then not taken for undecided.
+        """
         # Files come and go below; a walk does not mind, a glob may.
         walked = os.walk(self._own / "staging")
         staged = [
@@ -49,6 +47,11 @@ class Onlooker:
             for name in names
             if name.endswith(".staged")
         ]
+        for entry in sorted((self._own / "journal").glob("*/*.json")):
+            if entry.stem not in self._windows:
+                self._windows[entry.stem] = _window_of(entry)
+        marked = {path.stem for path in (self._own / "done").glob("*/*.json")}
+        decided = {number: window for number, window in self._windows.items() if window}
         return Sight(
             done=tuple(window for number, window in decided.items() if number in marked),
             decided=tuple(window for number, window in decided.items() if number not in marked),
