@@ -13,7 +13,7 @@ from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.docs.shell import QUICKSTART, blocks_of, unshown
 
-pytestmark = pytest.mark.xdist_group("processes")
+pytestmark = pytest.mark.xdist_group("kafka")
 
 MONDAY_MS = int(datetime(2026, 11, 2, tzinfo=UTC).timestamp() * 1000)
 

@@ -6,7 +6,9 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from collections import Counter
+from http.client import HTTPConnection
 from pathlib import Path
 
 import msgspec
@@ -264,3 +266,14 @@ def test_only_the_page_is_served(tmp_path: Path) -> None:
     with server_for(file) as first, server_for(file) as second:
         assert first.server_address[0] == "127.0.0.1"
         assert first.server_port != second.server_port
+        threading.Thread(target=second.serve_forever, args=(0.01,), daemon=True).start()
+        answers = {path: answer(second.server_port, path) for path in ("/", "/?x", "/demo.html")}
+        second.shutdown()
+    assert answers == {"/": (200, b"hello"), "/?x": (200, b"hello"), "/demo.html": (404, b"")}
+
+
+def answer(port: int, path: str) -> tuple[int, bytes]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", path)
+    found = connection.getresponse()
+    return found.status, found.read()

@@ -23,6 +23,8 @@ kafka:
   bootstrap.servers: "{bootstrap}"
 spark:
   spark.master: "local[2]"
+  # For a life of seconds: a JVM that starts quickly, not one that ends up fastest.
+  spark.driver.extraJavaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 feeds:
   {feed}:
     topics: [{topic}]
