@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lock format lint test unit simulate simulate-all mutations bench-journal \
+.PHONY: help setup demo lock format lint test unit simulate simulate-all mutations bench-journal \
 	bench-window bench-memory certify clean
 
 VENV := .venv
@@ -17,6 +17,9 @@ HAS_UV := $(VENV)/.has-uv
 # How many random schedules to simulate, and from which seed (empty: a fresh one, printed).
 N ?= 2000
 SEED ?=
+
+# Options of `make demo`.
+DEMO ?=
 
 # Set PYTHON to choose an interpreter; otherwise the first of these that is new enough is taken.
 PYTHON ?=
@@ -114,6 +117,9 @@ lock: $(HAS_UV) ## Resolve pyproject.toml again into requirements/*.lock (UPGRAD
 	resolve runtime $(if $(UPGRADE),--upgrade) pyproject.toml; \
 	resolve dev $(if $(UPGRADE),--upgrade) pyproject.toml --group dev; \
 	resolve bootstrap --group bootstrap
+
+demo: setup ## See all of it in a minute: a broker, a lake, a kill -9, a count (DEMO="--serve")
+	@$(PY) -m penstock demo $(DEMO)
 
 format: setup ## Rewrite the code in the house format
 	$(PY) -m ruff check --fix .

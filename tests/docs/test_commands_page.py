@@ -14,7 +14,7 @@ HEADING = re.compile(r"^## (penstock [a-z-]+(?: [a-z-]+)?)$", re.MULTILINE)
 # A word that begins with a hyphen, unless it stands inside another word or a line of dashes.
 OPTION = re.compile(r"(?<![\w-])(--?[a-z][a-z-]*)")
 SHARED = {"-h", "--help", "--config"}
-PRINTS_NO_DATA = {"penstock init", "penstock run", "penstock jars fetch"}
+PRINTS_NO_DATA = {"penstock demo", "penstock init", "penstock run", "penstock jars fetch"}
 
 
 def leaves(found: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.Action]]:

@@ -43,7 +43,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "audit": BOTTOM | {"store", "journal", "source"},
     "status": BOTTOM | {"journal", "store", "audit"},
     "testing": _ALL_BUT_CLI,
-    "cli": _ALL_BUT_CLI | {"testing"},
+    "demo": _ALL_BUT_CLI | {"testing"},
+    "cli": _ALL_BUT_CLI | {"testing", "demo"},
     "__init__": BOTTOM,
     "__main__": frozenset({"cli"}),
 }

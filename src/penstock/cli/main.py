@@ -8,6 +8,7 @@ from penstock import __version__
 from penstock.cli import (
     audit,
     check,
+    demo,
     files,
     init,
     jars,
@@ -48,6 +49,6 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"penstock {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (init, check, run, status, audit, files, quarantine, offsets, jars):
+    for module in (demo, init, check, run, status, audit, files, quarantine, offsets, jars):
         module.add_to(commands)
     return top

@@ -196,6 +196,9 @@ class EmbeddedKafka:
                 failed = process.wait(_FORMAT_TIMEOUT_S) != 0
             except subprocess.TimeoutExpired:
                 failed = True
+            except BaseException:  # a Ctrl-C must not leave a JVM behind
+                _kill(started)
+                raise
             if failed:
                 _kill(started)
                 raise BrokerFailed(f"could not format the data of node {node}", self.log(node))

@@ -7,7 +7,7 @@ Every call waits for the broker's answer, at most a minute, and raises on any er
 import base64
 import struct
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from confluent_kafka import (
@@ -182,11 +182,15 @@ class KafkaClient:
 
         Reads up to the end that each partition has while it is read.
         """
+        return sorted(self.read_each(topic))
+
+    def read_each(self, topic: str) -> Iterator[ReadRecord]:
+        """The same one after the other, in the order of arrival, for topics that fill a memory."""
         consumer = self._consumer("read_committed")
         try:
             # A consumer that knows the leaders does not wait half a second to ask them.
             consumer.list_topics(topic, timeout=_TIMEOUT_S)
-            return sorted(_until_the_ends(consumer, self._places(topic, offset=OFFSET_BEGINNING)))
+            yield from _until_the_ends(consumer, self._places(topic, offset=OFFSET_BEGINNING))
         finally:
             consumer.close()
 
@@ -269,24 +273,23 @@ class _Outbox:
             self._offsets.append(_known(message.offset()))
 
 
-def _until_the_ends(consumer: Consumer, places: list[TopicPartition]) -> list[ReadRecord]:
+def _until_the_ends(consumer: Consumer, places: list[TopicPartition]) -> Iterator[ReadRecord]:
     """Read all `places` until the consumer has reported the end of each."""
     consumer.assign(places)
     unfinished = {place.partition for place in places}
-    found: list[ReadRecord] = []
     deadline = time.monotonic() + _TIMEOUT_S
     while unfinished:
         for message in consumer.consume(_BATCH, _BATCH_S):
             error = message.error()
             if error is None:
-                found.append(_read(message))
+                deadline = time.monotonic() + _TIMEOUT_S
+                yield _read(message)
             elif error.code() == KafkaError._PARTITION_EOF:
                 unfinished.discard(_known(message.partition()))
             else:
                 raise KafkaException(error)
         if time.monotonic() > deadline:
             raise TimeoutError(f"the partitions {sorted(unfinished)} did not end in time")
-    return found
 
 
 def _read(message: Message) -> ReadRecord:

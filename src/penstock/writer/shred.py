@@ -283,7 +283,7 @@ def partition_paths(feed: FeedSpec) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key.path for key in every if key.kind == "field"))
 
 
-def split_by_place(batch: Any, only_topic: str) -> Iterator[tuple[str, int, Any]]:
+def in_parts(batch: Any, only_topic: str) -> Iterator[tuple[str, int, Any]]:
     """The parts of a batch that are of one topic and partition each, in order.
 
     A batch without the column `topic` is of the only topic that is read.

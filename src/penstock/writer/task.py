@@ -13,7 +13,7 @@ from penstock.shape.route import Router
 from penstock.store.protocol import Store
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan, TaskReport
-from penstock.writer.shred import RangeShredder, split_by_place
+from penstock.writer.shred import RangeShredder, in_parts
 
 REPORT_SCHEMA = "report binary"
 _ARROW = pa.schema([("report", pa.binary())])
@@ -64,7 +64,7 @@ def shred_batches(
     latest: OffsetRange | None = None
     try:
         for batch in batches:
-            for topic, partition, piece in split_by_place(batch, any_topic):
+            for topic, partition, piece in in_parts(batch, any_topic):
                 covered = ranges[topic, partition]
                 if latest is not None and latest != covered:
                     shredders[latest].settle()

@@ -1,0 +1,114 @@
+"""`penstock demo`: the whole of it in a minute, on a broker of its own."""
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import time
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from penstock.cli.common import surroundings
+from penstock.config.overrides import PREFIX
+from penstock.demo.errors import DemoDifference, DemoPartsMissing
+from penstock.demo.place import Place
+from penstock.demo.screen import Screen
+from penstock.demo.serve import serve
+from penstock.errors import PenstockError
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "demo",
+        help="see all of it in a minute, on a broker of its own",
+        description="Start a Kafka broker, write mixed events to it, deliver them into a lake, "
+        "kill the run with -9 on the way, start it again, and count what landed with a client that "
+        "shares no code with it. Everything lies in one directory; nothing is left running. Exit "
+        "code 0 only when nothing was lost or doubled and the audit is clean.",
+        epilog="example: penstock demo --records 50000 --dir /tmp/demo --serve",
+    )
+    command.add_argument(
+        "--dir",
+        type=Path,
+        default=Path("penstock-demo"),
+        metavar="D",
+        help="where it lies (default: ./penstock-demo); an earlier demo there is replaced",
+    )
+    command.add_argument(
+        "--records", type=int, default=200_000, metavar="N", help="how many events (200000)"
+    )
+    command.add_argument("--rm", action="store_true", help="remove the directory at the end")
+    command.add_argument(
+        "--serve", action="store_true", help="then show the page on 127.0.0.1 until Ctrl-C"
+    )
+    command.set_defaults(command=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Tell the story; raises when a record was lost or doubled."""
+    story = _story()
+    signal.signal(signal.SIGTERM, _as_ctrl_c)
+    _forget_overrides()
+    spec = story.DemoSpec(chosen.dir, chosen.records)
+    place, replaced = story.begin(spec)
+    width = shutil.get_terminal_size((80, 24)).columns
+    colour = not os.environ.get("NO_COLOR")
+    screen = Screen(sys.stdout, time.monotonic, min(width, 100), colour)
+    try:
+        screen.title(
+            f"Penstock demo: {chosen.records:,} events into a lake, and a kill -9 on the way"
+        )
+        screen.plain(f"everything lies in {place.shown()}{', an earlier demo is gone' * replaced}")
+        ending = story.tell(spec, place, screen, surroundings())
+        story.show(ending, screen, kept=not chosen.rm)
+        story.judged(ending)
+        if chosen.serve:
+            serve(place.page, screen)
+        code = 0
+    except KeyboardInterrupt:
+        screen.alarm("interrupted: broker and children are stopped")
+        code = 1
+    except DemoDifference:
+        raise  # with everything in its place, for whoever looks into it
+    except BrokenPipeError:
+        code = 1  # nobody heard the end, so it is not a success
+    except PenstockError:
+        _leave(place, screen, chosen.rm, is_whole=False)
+        raise
+    _leave(place, screen, chosen.rm, is_whole=code == 0)
+    return code
+
+
+def _leave(place: Place, screen: Screen, is_unwanted: bool, is_whole: bool) -> None:
+    """Remove what was made; say where the parts of a story without an end lie."""
+    with suppress(BrokenPipeError):
+        screen.close()
+        if is_unwanted:
+            place.remove()
+            screen.plain(f"removed {place.shown()}")
+        elif not is_whole:
+            screen.plain(f"what was made so far lies in {place.shown()}; the next demo replaces it")
+
+
+def _forget_overrides() -> None:
+    """Variables that change a configuration are meant for the user's own, not for the demo's."""
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        del os.environ[name]
+
+
+def _story() -> Any:
+    """The story is loaded when it is told: it needs a Kafka client that no other command needs."""
+    try:
+        return import_module("penstock.demo.story")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("penstock"):
+            raise
+        raise DemoPartsMissing(error.name) from error
+
+
+def _as_ctrl_c(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt

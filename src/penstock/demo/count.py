@@ -1,0 +1,137 @@
+"""The independent count: Kafka read by another client, the lake read by pyarrow.
+
+Nothing here knows the journal, the evidence or any other part of the pipeline. It knows what a
+stranger would know: a record has a place (partition, offset), a row carries the place it came from,
+and a place must be found exactly once.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pyarrow.parquet as pq
+
+from penstock.demo.watch import data_files
+from penstock.testing.kafka_client import ReadRecord
+
+Spot = tuple[int, int]  # partition, offset
+
+
+class Row(NamedTuple):
+    """A row of the lake: where it says it came from, and which event it holds."""
+
+    spot: Spot
+    id: int | None
+
+
+class Refused(NamedTuple):
+    """A record in the quarantine, with the bytes that are kept of it."""
+
+    spot: Spot
+    value: bytes | None
+    reason: str
+
+
+class _Event(msgspec.Struct):
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of every record. The tuples name places, and should all be empty."""
+
+    records: int
+    written: int
+    quarantined: int
+    filtered: int
+    lost: tuple[Spot, ...] = ()
+    doubled: tuple[Spot, ...] = ()
+    changed: tuple[Spot, ...] = ()
+    invented: tuple[Spot, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        """True when each record is in one place, as it was."""
+        return not (self.lost or self.doubled or self.changed or self.invented)
+
+    def sentence(self) -> str:
+        """The counts of what must not be, in a few words."""
+        words = f"{len(self.lost):,} lost, {len(self.doubled):,} doubled"
+        for name, spots in (("changed", self.changed), ("invented", self.invented)):
+            words += f", {len(spots):,} {name}" if spots else ""
+        return words
+
+
+def tally(records: Iterable[ReadRecord], rows: Iterable[Row], refused: Iterable[Refused]) -> Tally:
+    """Hold the lake against the source. A record without a value may be missing: that is the rule.
+
+    Rows are compared by the id of their event, refused records by all their bytes.
+    """
+    found: dict[Spot, list[int | bytes | None]] = {}
+    written = quarantined = 0
+    for row in rows:
+        found.setdefault(row.spot, []).append(row.id)
+        written += 1
+    for each in refused:
+        found.setdefault(each.spot, []).append(each.value)
+        quarantined += 1
+    total = filtered = 0
+    lost, doubled, changed = [], [], []
+    for record in records:
+        total += 1
+        spot = (record.partition, record.offset)
+        held = found.pop(spot, [])
+        if not held and record.value is None:
+            filtered += 1
+        elif not held:
+            lost.append(spot)
+        elif len(held) > 1:
+            doubled.append(spot)
+        elif not _is_same(held[0], record.value):
+            changed.append(spot)
+    spots = (tuple(sorted(each)) for each in (lost, doubled, changed, found))
+    return Tally(total, written, quarantined, filtered, *spots)
+
+
+def rows_of(feed: Path) -> Iterator[Row]:
+    """Every row that a reader of the directories finds."""
+    for path in data_files(feed):
+        table = pq.ParquetFile(path).read(columns=["_partition", "_offset", "id"])
+        columns = (table.column(name).to_pylist() for name in table.column_names)
+        named = dict(zip(table.column_names, columns, strict=True))
+        ids = named.get("id") or [None] * table.num_rows
+        for partition, offset, number in zip(
+            named["_partition"], named["_offset"], ids, strict=True
+        ):
+            yield Row((partition, offset), number)
+
+
+def refused_of(quarantine: Path) -> Iterator[Refused]:
+    """Every record in the quarantine."""
+    for path in sorted(quarantine.rglob("*.parquet")):
+        table = pq.ParquetFile(path).read(columns=["_partition", "_offset", "value", "reason"])
+        for each in table.to_pylist():
+            yield Refused((each["_partition"], each["_offset"]), each["value"], each["reason"])
+
+
+def landed(feed: Path) -> dict[tuple[str, str], int]:
+    """Rows by type and day, as the directories say."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for path in data_files(feed):
+        kind, day = path.relative_to(feed).parts[:2]
+        counts[kind, day.removeprefix("day=")] += pq.read_metadata(path).num_rows
+    return dict(sorted(counts.items()))
+
+
+def _is_same(held: int | bytes | None, value: bytes | None) -> bool:
+    if isinstance(held, bytes):
+        return held == value
+    if value is None:
+        return False  # a row that was made of nothing
+    try:
+        return msgspec.json.decode(value, type=_Event).id == held
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False

@@ -1,0 +1,54 @@
+"""Three lines to paste into a shell: the lake as DuckDB, pandas and Spark see it."""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+DATASET = "order"
+_DUCKDB = (
+    "import duckdb; print(duckdb.read_parquet({files}, hive_partitioning=True)"
+    '.aggregate("day, count(*) AS orders, round(sum(amount), 2) AS total").order("day"))'
+)
+_PANDAS = (
+    "import pandas; print(pandas.read_parquet({folder})"
+    '.groupby("day", observed=True)["amount"].agg(["count", "sum"]))'
+)
+_SPARK = (
+    "from pyspark.sql import SparkSession; "
+    'SparkSession.builder.config("spark.log.level", "ERROR").getOrCreate()'
+    '.read.parquet({folder}).groupBy("day").count().orderBy("day").show()'
+)
+
+
+def query_lines(feed: Path, dataset: str = DATASET) -> dict[str, str]:
+    """A shell line per reader that is installed, for the directory the user stands in."""
+    folder = _from_here(feed / dataset)
+    codes = {"duckdb": _DUCKDB, "pandas": _PANDAS, "pyspark": _SPARK}
+    places = {"folder": _quoted(folder), "files": _quoted(f"{folder}/*/*.parquet")}
+    return {
+        name: f"{shlex.quote(python_here())} -c {shlex.quote(code.format(**places))}"
+        for name, code in codes.items()
+        if find_spec(name) is not None
+    }
+
+
+def python_here() -> str:
+    """This interpreter, as short as it can be typed from here."""
+    if shutil.which("python") == sys.executable:
+        return "python"
+    relative = os.path.relpath(sys.executable)
+    return sys.executable if relative.startswith("..") else relative
+
+
+def _from_here(path: Path) -> str:
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+def _quoted(text: str) -> str:
+    """A string of Python in double quotes, so that the shell's single ones can go around."""
+    return json.dumps(text, ensure_ascii=False)

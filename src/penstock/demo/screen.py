@@ -1,0 +1,99 @@
+"""How the story is told: lines with the time in front; on a terminal, a last line that moves."""
+
+from collections.abc import Callable
+from typing import TextIO
+
+from penstock.status.blocks import Marks, marks_for
+
+_CLEAR = "\r\x1b[2K"
+_BOLD, _DIM, _RED, _GREEN, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[0m"
+_MARGIN = 9
+_BAR = 24
+
+
+class Screen:
+    """Prints for people. `colour` and the moving line need a terminal; a pipe gets plain lines."""
+
+    def __init__(
+        self, out: TextIO, clock: Callable[[], float], width: int = 80, colour: bool = False
+    ) -> None:
+        self._out = out
+        self._clock = clock
+        self._begun_at = clock()
+        self._moves = out.isatty()
+        self._colour = colour and self._moves
+        self._is_dirty = False
+        self.width = max(width, 40)
+        self.marks: Marks = marks_for(out.encoding)
+
+    def elapsed_s(self) -> float:
+        """Seconds since the story began."""
+        return self._clock() - self._begun_at
+
+    def title(self, words: str) -> None:
+        """A line in bold, without a time."""
+        self._put(self._dressed(words, _BOLD))
+
+    def plain(self, words: str = "") -> None:
+        """A line that may be copied: nothing in front, nothing behind, never cut."""
+        self._put(words)
+
+    def step(self, words: str) -> None:
+        """The next part of the story begins."""
+        self._put("")
+        self._put(self._timed(self._dressed(words, _BOLD)))
+
+    def say(self, words: str) -> None:
+        """Something happened."""
+        self._put(self._timed(words))
+
+    def alarm(self, words: str) -> None:
+        """Something happened that must be seen."""
+        self._put(self._timed(self._dressed(words, _RED)))
+
+    def more(self, words: str) -> None:
+        """A line that belongs to the one before it."""
+        self._put(" " * _MARGIN + words)
+
+    def verdict(self, words: str, is_good: bool) -> None:
+        """The line that everybody looks for."""
+        self._put(self._dressed(self._dressed(words, _GREEN if is_good else _RED), _BOLD))
+
+    def progress(self, words: str, done: int = 0, total: int = 0) -> None:
+        """Show where things are, on a terminal only; the next line takes its place."""
+        if not self._moves:
+            return
+        bar = ""
+        if total:
+            full = min(_BAR * done // total, _BAR)
+            bar = self.marks.parts[-1] * full + self.marks.shades[0] * (_BAR - full) + " "
+        room = self.width - 1 - _MARGIN
+        self._out.write(f"{_CLEAR}{self._time()}  {(bar + words)[:room]}")
+        self._out.flush()
+        self._is_dirty = True
+
+    def close(self) -> None:
+        """Leave the terminal on a clean line."""
+        if self._is_dirty:
+            self._out.write(_CLEAR)
+            self._out.flush()
+            self._is_dirty = False
+
+    def _put(self, line: str) -> None:
+        self.close()
+        self._out.write(f"{self._writable(line)}\n")
+        self._out.flush()
+
+    def _timed(self, words: str) -> str:
+        return f"{self._dressed(self._time(), _DIM)}  {words}"
+
+    def _time(self) -> str:
+        return f"{self.elapsed_s():5.1f} s"
+
+    def _dressed(self, words: str, how: str) -> str:
+        return f"{how}{words}{_PLAIN}" if self._colour else words
+
+    def _writable(self, line: str) -> str:
+        """What the output cannot carry is escaped, not an error."""
+        encoding = self._out.encoding or "ascii"
+        return line.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,0 +1,228 @@
+"""The demo from its first line to its last."""
+
+import time
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+
+from penstock.care.clean import clean
+from penstock.demo.acts import (
+    AUDIT,
+    Run,
+    Scene,
+    audit,
+    fill,
+    run_and_kill,
+    run_to_the_end,
+    start_broker,
+)
+from penstock.demo.count import Tally, landed, refused_of, rows_of, tally
+from penstock.demo.errors import DemoDifference, DemoFailed, DemoRefused
+from penstock.demo.events import BROKEN, DAYS, PARTITIONS, TYPES, Topic, week_before
+from penstock.demo.page import Facts, receipt_lines, sides, write_page
+from penstock.demo.place import FEED, TOPIC, Place, prepare
+from penstock.demo.queries import query_lines
+from penstock.demo.screen import Screen
+from penstock.demo.watch import Onlooker, Sight
+from penstock.journal.journal import Journal
+from penstock.journal.lake import known_identity
+from penstock.journal.layout import Layout
+from penstock.model.surroundings import Surroundings
+from penstock.status.blocks import text_bars, text_grid
+from penstock.status.charts import Bar
+from penstock.store.local import LocalStore
+from penstock.testing.broker import BrokerFailed
+from penstock.testing.kafka_client import KafkaClient
+
+DEFAULT_RECORDS = 200_000
+LEAST, MOST = 1_000, 5_000_000
+_WINDOWS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSpec:
+    """What was asked for."""
+
+    directory: Path
+    records: int = DEFAULT_RECORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How it ended, and where things lie."""
+
+    place: Place
+    facts: Facts
+
+
+def begin(spec: DemoSpec) -> tuple[Place, bool]:
+    """Check what was asked for, and make the directory; True when an old demo made room."""
+    if not LEAST <= spec.records <= MOST:
+        raise DemoRefused(
+            f"A demo takes {LEAST:,} to {MOST:,} records, not {spec.records:,}.",
+            "Nothing was started.",
+        )
+    return prepare(spec.directory)
+
+
+def tell(spec: DemoSpec, place: Place, screen: Screen, around: Surroundings) -> Ending:
+    """The whole story. Nothing that it starts runs after it, however it ends."""
+    try:
+        with ExitStack() as stack:
+            scene = Scene(place, screen, stack, spec.records, time.time())
+            client = _a_topic(scene)
+            first, sight = _first_run(scene)
+            second = _second_run(scene, first, around)
+            facts = _proof(scene, client, (first, second), sight)
+            screen.progress("stopping the broker")
+    except (BrokerFailed, KafkaException, TimeoutError) as error:
+        log = place.kafka / "node-1" / "server.log"
+        raise DemoFailed(f"The broker failed: {error}.", log) from error
+    screen.close()
+    write_page(place.page, facts)
+    return Ending(place, facts)
+
+
+def _a_topic(scene: Scene) -> KafkaClient:
+    scene.screen.step("A topic that many kinds of events share")
+    kafka = start_broker(scene)
+    scene.screen.say(f"a Kafka broker, on {kafka.bootstrap}")
+    client = KafkaClient(kafka.bootstrap)
+    topic = Topic(scene.records, week_before(time.time()))
+    fill(scene, client, topic)
+    odd = topic.odd_ones()
+    broken = sum(odd[kind] for kind in BROKEN)
+    scene.screen.say(
+        f"{scene.records:,} events of {len(TYPES)} types over {DAYS} days, "
+        f"in {PARTITIONS} partitions"
+    )
+    scene.screen.more(
+        f"some late, some early; {broken} broken in {len(BROKEN)} ways; "
+        f"{odd['tombstone']} without a value"
+    )
+    scene.place.write_config(kafka.bootstrap, -(-scene.records // _WINDOWS))
+    return client
+
+
+def _first_run(scene: Scene) -> tuple[Run, Sight]:
+    scene.screen.step(f"penstock run --once   ({scene.place.shown()}/penstock.yaml)")
+    run, sight = run_and_kill(scene, Onlooker(scene.place.lake, FEED))
+    for line in at_the_kill(sight):
+        scene.screen.more(line)
+    return run, sight
+
+
+def at_the_kill(sight: Sight) -> list[str]:
+    """What lay in the lake when the run was dead."""
+    lines = [f"{len(sight.done)} windows done, {sight.visible_rows:,} rows visible"]
+    if sight.decided:
+        lines.append(f"window {sight.decided[0]} decided, and not all of it visible yet")
+    if sight.staged_files:
+        lines.append(f"{sight.staged_files} staged files that no reader sees")
+    return lines
+
+
+def _second_run(scene: Scene, first: Run, around: Surroundings) -> Run:
+    scene.screen.step("penstock run --once   (again)")
+    run = run_to_the_end(scene, Onlooker(scene.place.lake, FEED), first)
+    next_s = next((each.end_s for each in run.periods if each.records), run.ended_s)
+    removed = _clean(scene.place, around)
+    scene.screen.say(
+        f"back {run.claimed_s - first.ended_s:.1f} s after the kill; "
+        f"the next window visible after {next_s - first.ended_s:.1f} s"
+    )
+    if removed:
+        scene.screen.more(f"{removed} staged files of the dead run were cleaned away")
+    return run
+
+
+def _clean(place: Place, around: Surroundings) -> int:
+    store = LocalStore(place.lake)
+    identity = known_identity(store)
+    return 0 if identity is None else clean(Journal(store, Layout(FEED), identity, around))
+
+
+def _proof(scene: Scene, client: KafkaClient, runs: tuple[Run, Run], sight: Sight) -> Facts:
+    scene.screen.step("Is it all there, once?")
+    feed = scene.place.lake / FEED
+    quarantine = scene.place.lake / "_penstock" / FEED / "quarantine"
+    scene.screen.progress("an independent consumer reads the topic, pyarrow reads the lake")
+    refused = list(refused_of(quarantine))
+    count = tally(client.read_each(TOPIC), rows_of(feed), refused)
+    _say_count(scene.screen, count)
+    code, receipt = audit(scene)
+    scene.screen.say(f"penstock {' '.join(AUDIT)}, its receipt:")
+    for line in receipt_lines(receipt):
+        scene.screen.more(line)
+    first, second = runs
+    reasons = Counter(each.reason for each in refused)
+    return Facts(
+        tally=count,
+        landed=landed(feed),
+        reasons=dict(reasons.most_common()),
+        periods=(*first.periods, *second.periods),
+        killed_s=first.ended_s,
+        restarted_s=second.started_s,
+        took_s=scene.screen.elapsed_s(),
+        at_the_kill=f"Killed with {', '.join(at_the_kill(sight))}.",
+        receipt=receipt_lines(receipt),
+        audit_is_clean=code == 0,
+        queries=query_lines(feed),
+    )
+
+
+def _say_count(screen: Screen, count: Tally) -> None:
+    screen.say("counted by a consumer and a reader that share no code with the pipeline:")
+    screen.more(f"{count.records:>11,} records in Kafka")
+    screen.more(f"{count.written:>11,} rows in the lake")
+    screen.more(f"{count.quarantined:>11,} in the quarantine, with their bytes and a reason")
+    screen.more(f"{count.filtered:>11,} filtered: records without a value")
+
+
+def show(ending: Ending, screen: Screen, kept: bool) -> None:
+    """The picture, the verdict, and where to go from here."""
+    facts = ending.facts
+    screen.step("What landed: rows by type and day")
+    kinds, days = sides(facts.landed)
+    short = {(kind, day[5:]): number for (kind, day), number in facts.landed.items()}
+    for line in text_grid(kinds, [day[5:] for day in days], short, screen.width, screen.marks):
+        screen.plain(line)
+    screen.plain()
+    screen.plain("Why records were quarantined")
+    bars = [Bar(reason, number) for reason, number in facts.reasons.items()]
+    for line in text_bars(bars, min(screen.width, 60), screen.marks):
+        screen.plain(line)
+    screen.plain()
+    count = facts.tally
+    screen.verdict(f"{count.sentence()}   ({screen.elapsed_s():.0f} s in all)", facts.is_clean)
+    screen.plain(
+        f"{count.records:,} records in Kafka = {count.written:,} rows + {count.quarantined:,} "
+        f"quarantined + {count.filtered:,} filtered"
+    )
+    if kept:
+        _show_way_on(ending, screen)
+
+
+def _show_way_on(ending: Ending, screen: Screen) -> None:
+    where = ending.place.shown()
+    screen.plain()
+    screen.plain(f"the lake   {where}/lake/{FEED}/<type>/day=.../*.parquet")
+    screen.plain(f"the page   {where}/{ending.place.page.name}")
+    screen.plain("Ask it something; each of these is one line to paste:")
+    for line in ending.facts.queries.values():
+        screen.plain()
+        screen.plain(line)
+
+
+def judged(ending: Ending) -> None:
+    """Raise when the count or the audit has found anything."""
+    facts = ending.facts
+    if not facts.tally.is_clean:
+        spots = (*facts.tally.lost, *facts.tally.doubled, *facts.tally.changed)[:5]
+        where = ", ".join(f"{TOPIC}/{partition}/{offset}" for partition, offset in spots)
+        raise DemoDifference(f"The count says {facts.tally.sentence()}: {where}", ending.place.root)
+    if not facts.audit_is_clean:
+        raise DemoDifference("The audit found a difference", ending.place.root)
