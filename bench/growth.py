@@ -14,17 +14,18 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bench.figures import Turn
 from bench.journal import build, open_journal, timed
 from bench.machine import machine
-from bench.mixed_topic import FIRST_WINDOW, MixedTopic, World, fill, learned_feed, open_world
+from bench.mixed_topic import FIRST_WINDOW, MixedTopic, World, fill, open_world
 from bench.pictures import growth
 from bench.processes import Watch
-from bench.ways import measured, take_turn, turn_of, watch_without
+from bench.ways import penstock, take_turn, watch_without
 
 TYPES = (1, 12, 50, 200)
 TYPES_RECORDS = 1_000_000
@@ -46,27 +47,12 @@ class Size:
     records: int
 
 
-def window_of(records: int) -> Callable[[MixedTopic, Path, Watch], Turn]:
-    """One window of so many records, of a feed that knows its types."""
-
-    def way(topic: MixedTopic, target: Path, watch: Watch) -> Turn:
-        feed = learned_feed(topic, target, records)
-        before = set(target.rglob("*.parquet"))
-        with measured(watch) as spent:
-            feed.run_window()
-        feed.close()
-        written = [file for file in target.rglob("*.parquet") if file not in before]
-        return turn_of(records, spent, written)
-
-    return way
-
-
 def measure_windows(sizes: Sequence[Size], rounds: int, watch: Watch) -> list[Row]:
     """What a record costs in windows of these sizes, in their order."""
     turns: list[list[Turn]] = [[] for _ in sizes]
     for number in range(rounds + 1):
         for size, found in zip(sizes, turns, strict=True):
-            turn = take_turn(size.topic, window_of(size.records), watch)
+            turn = take_turn(size.topic, penstock(size.records), watch)
             found += [turn] if number else []
             kind = f"round {number} of {rounds}" if number else "warm-up"
             print(
@@ -95,7 +81,7 @@ def measure_journals(windows: Sequence[int], runs: int) -> list[Row]:
     for count in windows:
         with tempfile.TemporaryDirectory(prefix="penstock-bench-") as scratch:
             root = Path(scratch) / "lake"
-            build_s = timed(lambda count=count, root=root: build_journal(root, count))
+            build_s = timed(partial(build_journal, root, count))
             start_s = opening_s(root, runs)
             for checkpoint in root.glob("_penstock/*/checkpoints/*"):
                 checkpoint.unlink()

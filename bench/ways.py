@@ -17,6 +17,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -67,16 +68,20 @@ def plain_spark(writers: int, fetch: str) -> Way:
     return way
 
 
-def penstock(topic: MixedTopic, target: Path, watch: Watch) -> Turn:
-    """One window of a feed that knows its types."""
-    feed = learned_feed(topic, target)
-    before = set(target.rglob("*.parquet"))
-    with measured(watch) as spent:
-        feed.run_window()
-    feed.close()
-    written = [file for file in target.rglob("*.parquet") if file not in before]
-    turn = turn_of(topic.measured, spent, written)
-    return Turn(**{**vars(turn), "phases_s": dict(feed.phases_s)})
+def penstock(records: int | None = None) -> Way:
+    """One window of a feed that knows its types: the rest of the topic, or so many records."""
+
+    def way(topic: MixedTopic, target: Path, watch: Watch) -> Turn:
+        feed = learned_feed(topic, target, records)
+        before = set(target.rglob("*.parquet"))
+        with measured(watch) as spent:
+            feed.run_window()
+        feed.close()
+        written = [file for file in target.rglob("*.parquet") if file not in before]
+        turn = turn_of(records or topic.measured, spent, written)
+        return replace(turn, phases_s=dict(feed.phases_s))
+
+    return way
 
 
 def read_only(fetch: str) -> Way:
@@ -96,7 +101,7 @@ def ways_of(fetch: str) -> dict[str, Way]:
     first, *others = WRITERS
     return {
         variant(first): plain_spark(first, fetch),
-        OURS: penstock,
+        OURS: penstock(),
         READ_ONLY: read_only(fetch),
         **{variant(writers): plain_spark(writers, fetch) for writers in others},
     }
