@@ -4,8 +4,8 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo lock format lint test unit simulate simulate-all mutations bench-journal \
-	bench-window bench-memory certify clean
+.PHONY: help setup demo lock format lint test unit simulate simulate-all mutations bench \
+	bench-growth bench-window bench-journal bench-memory bench-audit certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -146,14 +146,21 @@ simulate-all: setup ## Run every schedule of the small worlds
 mutations: setup ## Break the protocol on purpose; the simulator must notice each time
 	$(PY) -m tests.simulator mutations
 
-bench-journal: setup ## Measure the journal
-	$(PY) bench/journal.py
+# ARGS adds options, as in `make bench ARGS="--records 200000 --rounds 1"`.
+bench: setup ## Measure whole windows against plain Spark and reading only; writes bench/results.*
+	$(PY) -m bench.compare --out bench $(ARGS)
 
-bench-window: setup ## Measure a whole window against plain Spark
-	$(PY) bench/window.py
+bench-growth: setup ## Measure how cost grows with types, records and windows; writes bench/growth.*
+	$(PY) -m bench.growth --out bench $(ARGS)
+
+bench-window: setup ## The same as bench with 12 types only; writes nothing
+	$(PY) -m bench.compare --types 12 $(ARGS)
+
+bench-journal: setup ## Measure the journal
+	$(PY) -m bench.journal $(ARGS)
 
 bench-memory: setup ## Measure the memory of tasks with very many files
-	$(PY) bench/memory.py
+	$(PY) -m bench.memory $(ARGS)
 
 certify: setup ## The long proof: every small world, every mutation, 20000 random schedules, a Spark cluster
 	$(MAKE) simulate-all

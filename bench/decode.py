@@ -1,4 +1,4 @@
-"""How fast JSON becomes columns on one core: `PYTHONPATH=src python bench/decode.py`.
+"""How fast JSON becomes columns on one core: `python -m bench.decode`.
 
 Events of 12 types, about 200 bytes each: ids, names, numbers, a nested object and a list. Every
 way is measured over the same batches, ways taking turns, and the best turn counts: on a machine

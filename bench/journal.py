@@ -1,4 +1,4 @@
-"""How fast a journal opens and takes entries, on a real directory: `python bench/journal.py`.
+"""How fast a journal opens and takes entries, on a real directory: `make bench-journal`.
 
 Three questions, each answered with the median of a few runs:
   old    a journal of many entries with a checkpoint near its tail: opening it

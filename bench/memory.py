@@ -8,8 +8,8 @@ import argparse
 import time
 from pathlib import Path
 
-from mixed_topic import learned_feed, open_world
-from workers import WorkerMemory
+from bench.mixed_topic import fill, learned_feed, open_world
+from bench.processes import WorkerMemory
 
 LIMIT_BYTES = int(1.5 * 2**30)
 
@@ -21,15 +21,17 @@ def main() -> None:
     arguments.add_argument("--types", type=int, default=200)
     arguments.add_argument("--keep", type=Path, help="where the broker keeps the topic for later")
     options = arguments.parse_args()
-    with open_world(options.records, options.types, options.keep) as world:
-        feed, records = learned_feed(world, world.scratch / "lake")
+    with open_world(options.keep) as world:
+        topic = fill(world, options.records, options.types)
+        feed = learned_feed(topic, world.scratch / "lake")
         began = time.perf_counter()
         with WorkerMemory() as memory:
             feed.run_window()
         took = time.perf_counter() - began
         feed.close()
         files = sum(1 for _ in (world.scratch / "lake").rglob("*.parquet"))
-    print(f"{records:,} records into {files:,} files: {records / took:,.0f} records/s")
+    speed = topic.measured / took
+    print(f"{topic.measured:,} records into {files:,} files: {speed:,.0f} records/s")
     verdict = "kept" if memory.most_bytes <= LIMIT_BYTES else "broken"
     most, limit = memory.most_bytes / 2**20, LIMIT_BYTES / 2**20
     print(f"at most {most:,.0f} MiB in a worker: limit of {limit:,.0f} MiB {verdict}")

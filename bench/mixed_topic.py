@@ -1,52 +1,48 @@
-"""A broker with one big mixed topic, a Spark session, and feeds that read it: for the benches here.
+"""A broker with big mixed topics, a Spark session, and feeds that read them: for the benches here.
 
-Events are JSON of about 200 bytes, all different, spread over types and three days. Each type has
-fields of its own beside the common ones. With a directory of its own a bench finds the topic of
-its last run again, and need not write it anew.
+With a directory of its own (`--keep`) a bench finds the topics of its last run again, and need not
+write them anew.
 """
 
-import json
+import signal
+import subprocess
+import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random, SystemRandom
+from random import SystemRandom
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from bench.events import event
 from penstock.config import places
 from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.engine.jars import BROKER, CONNECTOR, fetch, jar_paths
 from penstock.engine.java import find_java
-from penstock.engine.session import open_session
+from penstock.engine.session import StartingSession, open_session
 from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.model.surroundings import Surroundings, side_by_side
+from penstock.model.window import StageOrder
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 
 AROUND = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
-DAYS = 3
-DAY_MS = 86_400_000
 PARTITIONS = 4
 FIRST_WINDOW = 20_000  # in it the types are learned; it is not measured
-# Two fields of its own per type: a name, and a kind.
-OWN_FIELDS = [
-    (("url", "text"), ("referrer", "text")),
-    (("element", "text"), ("x", "integer")),
-    (("query", "text"), ("hits", "integer")),
-    (("method", "text"), ("ok", "boolean")),
-    (("seconds", "number"), ("ok", "boolean")),
-    (("plan", "text"), ("invited", "boolean")),
-    (("sku", "text"), ("quantity", "integer")),
-    (("amount", "number"), ("currency", "text")),
-    (("amount", "number"), ("why", "text")),
-    (("target", "text"), ("public", "boolean")),
-    (("stars", "integer"), ("score", "number")),
-    (("code", "integer"), ("message", "text")),
-]
+# As quick as the client goes; a topic that is kept must not expire.
+PRODUCING: dict[str, str | int] = {
+    "compression_type": "lz4",
+    "linger_ms": 50,
+    "batch_size": 262_144,
+}
+FOR_EVER = {"retention.ms": "-1"}
+_STOP_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -55,18 +51,29 @@ class World:
 
     spark: SparkSession
     bootstrap: str
-    topic: str
-    records: int
-    types: int
     scratch: Path
     broker_pids: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class MixedTopic:
+    """A topic that is filled."""
+
+    world: World
+    name: str
+    records: int
+    types: int
+
+    @property
+    def measured(self) -> int:
+        """How many records lie behind the first window of a feed."""
+        return self.records - FIRST_WINDOW
+
+
 @contextmanager
-def open_world(
-    records: int, types: int, keep: Path | None, settings: dict[str, str] | None = None
-) -> Iterator[World]:
-    """Start a broker and Spark, and fill the topic unless it is there."""
+def open_world(keep: Path | None, settings: Mapping[str, str] | None = None) -> Iterator[World]:
+    """Start a broker and Spark. Both end with it, also on Ctrl-C and when asked to stop."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     cache = places.jar_cache()
     java_options = places.java_network_options()
     fetch([BROKER], cache, java_home=places.java_home(), java_options=java_options)
@@ -75,82 +82,105 @@ def open_world(
         home = scratch if keep is None else keep
         java = find_java(places.java_home()).path
         kafka = stack.enter_context(EmbeddedKafka(home / "kafka", jar_paths(BROKER, cache), java))
-        topic = f"mixed-{records}-{types}"
-        fill(KafkaClient(kafka.bootstrap), topic, records, types)
         session = {"spark.master": "local[2]", "spark.log.level": "ERROR", **(settings or {})}
-        spark = open_session("bench", session, jar_paths(CONNECTOR, cache))
-        stack.callback(spark.stop)
-        pids = tuple(kafka.pids)
-        yield World(spark, kafka.bootstrap, topic, records, types, scratch, pids)
+        jars = jar_paths(CONNECTOR, cache)
+        # On a thread of its own, because Spark would take Ctrl-C from us.
+        starting = StartingSession(lambda: open_session("bench", session, jars))
+        stack.callback(_end_spark, starting)
+        yield World(starting.get(), kafka.bootstrap, scratch, tuple(kafka.pids))
 
 
-def fill(client: KafkaClient, topic: str, records: int, types: int) -> None:
-    """Write the topic, unless all of it is there."""
-    held = client.offsets(topic)
+def _end_spark(starting: StartingSession) -> None:
+    """Stop Spark and its JVM, so that nothing writes any more.
+
+    On another thread: each has a connection to the JVM, and Ctrl-C may have cut off that of ours.
+    """
+
+    def stop() -> None:
+        starting.get().sparkContext.setLogLevel("OFF")  # that tasks are cut off is no news
+        starting.stop()
+
+    thread = threading.Thread(target=stop, daemon=True)
+    thread.start()
+    thread.join(_STOP_TIMEOUT_S)
+    if SparkContext._gateway is not None:
+        process = SparkContext._gateway.proc
+        process.terminate()
+        try:
+            process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def fill(world: World, records: int, types: int) -> MixedTopic:
+    """The topic with so many events of so many types; it is written unless all of it is there."""
+    client = KafkaClient(world.bootstrap)
+    topic = MixedTopic(world, f"events-{records}-of-{types}-types", records, types)
+    held = client.offsets(topic.name)
     if sum(end for _, end in held.values()) == records:
-        return
+        return topic
     if held:
-        client.delete_topic(topic)
-    client.create_topic(topic, PARTITIONS)
-    now_ms = int(time.time() * 1000)
+        client.delete_topic(topic.name)
+    client.create_topic(topic.name, PARTITIONS, config=FOR_EVER)
+    began = time.perf_counter()
     for partition in range(PARTITIONS):
-        events = (event(n, types, now_ms) for n in range(partition, records, PARTITIONS))
-        client.produce(
-            topic, partition, events,
-            compression_type="lz4", linger_ms=50, batch_size=262_144,
-        )  # fmt: skip
+        numbers = range(partition, records, PARTITIONS)
+        events = (event(number, types) for number in numbers)
+        client.produce(topic.name, partition, events, **PRODUCING)
+        written = f"partition {partition + 1} of {PARTITIONS}, {len(numbers):,} events"
+        took = time.perf_counter() - began
+        print(f"filling {topic.name}: {written}, {took:.0f} s so far", flush=True)
+    return topic
 
 
-def event(number: int, types: int, now_ms: int) -> bytes:
-    """The event with this number; its own random numbers make it like no other."""
-    random = Random(number)
-    kind = random.randrange(types)
-    parts = {
-        "type": type_name(kind),
-        "event_time": now_ms - random.randrange(DAYS) * DAY_MS - random.randrange(3_600_000),
-        "id": f"{random.getrandbits(64):016x}",
-        "user_id": random.getrandbits(30),
-        "session": f"{random.getrandbits(32):08x}",
-        "country": random.choice(("DE", "FR", "US", "BR", "IN", "JP")),
-        "device": {"os": random.choice(("ios", "android", "web")), "build": number % 997},
-    }
-    for name, own in OWN_FIELDS[kind % len(OWN_FIELDS)]:
-        parts[name] = _value(own, random)
-    return json.dumps(parts, separators=(",", ":")).encode()
+class TimedFeed(RunningFeed):
+    """A feed that keeps how long each phase of its windows took."""
+
+    def __init__(self, feed: FeedSpec, tools: FeedTools, *, once: bool) -> None:
+        self.phases_s: dict[str, float] = {}
+        self._current, self._since = "", time.perf_counter()
+        super().__init__(feed, tools, once=once)
+
+    def forget_phases(self) -> None:
+        """Begin anew; what is going on now does not count."""
+        self.phases_s.clear()
+        self._current = ""
+
+    def _moved(self, phase: str, order: StageOrder | None) -> None:
+        now = time.perf_counter()
+        if self._current:
+            spent = self.phases_s.get(self._current, 0.0)
+            self.phases_s[self._current] = spent + now - self._since
+        self._current, self._since = phase, now
+        super()._moved(phase, order)
 
 
-def type_name(kind: int) -> str:
-    """The name of a type by its number."""
-    return f"kind_{kind:03}"
-
-
-def _value(kind: str, random: Random) -> object:
-    if kind == "text":
-        return f"{random.getrandbits(48):x} and {random.getrandbits(20)}"
-    if kind == "integer":
-        return random.getrandbits(24)
-    return random.random() < 0.5 if kind == "boolean" else round(random.random() * 1_000, 2)
-
-
-def feed_of(world: World, max_records: int) -> FeedSpec:
+def feed_of(topic: MixedTopic, max_records: int) -> FeedSpec:
     """A feed of the topic by type and day."""
     return FeedSpec(
         name="events",
-        topics=(world.topic,),
+        topics=(topic.name,),
         route=RouteSpec("field", "type"),
         time=TimeSpec(field="event_time", unit="ms", not_before="2015-01-01"),
         window=WindowSpec(every_s=0.0, max_records=max_records, max_bytes=10**12),
     )
 
 
-def learned_feed(world: World, lake: Path) -> tuple[RunningFeed, int]:
-    """A feed that has learned its types from a small first window; how many records are left."""
+def learned_feed(topic: MixedTopic, lake: Path, max_records: int | None = None) -> TimedFeed:
+    """A feed that has learned its types from a small first window; the next one is the whole rest,
+    or `max_records` of it."""
+    world = topic.world
     kafka = {"bootstrap.servers": world.bootstrap}
     tools = FeedTools(lambda: world.spark, kafka, LocalStore(lake), AROUND)
-    first = RunningFeed(feed_of(world, FIRST_WINDOW), tools, once=False)
+    first = TimedFeed(feed_of(topic, FIRST_WINDOW), tools, once=False)
     first.try_start(force=True)
     first.run_window()
     first.close()
-    feed = RunningFeed(feed_of(world, world.records), tools, once=False)
+    feed = TimedFeed(feed_of(topic, max_records or topic.records), tools, once=False)
     feed.try_start(force=True)
-    return feed, world.records - sum(feed.owner.fold.state.watermarks().values())
+    feed.forget_phases()
+    read = sum(feed.state.watermarks().values())
+    if read != FIRST_WINDOW:
+        raise SystemExit(f"the first window read {read} records instead of {FIRST_WINDOW}")
+    return feed

@@ -1,6 +1,6 @@
-"""How fast one task shreds, without Spark and Kafka: `PYTHONPATH=src python bench/shred.py`.
+"""How fast one task shreds, without Spark and Kafka: `python -m bench.shred`.
 
-The events are those of `mixed_topic`, in Arrow batches as Spark hands them over, of one Kafka
+The events are those of `bench.events`, in Arrow batches as Spark hands them over, of one Kafka
 partition. Prints records per CPU-second, and with `--profile` where the time goes.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from mixed_topic import event, type_name
 
+from bench.events import NOON_MS, event, type_name
 from penstock.codec.json_codec import JsonCodec
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec
@@ -29,17 +29,16 @@ BATCH = 65_536
 
 def batches_of(records: int, types: int) -> list[Any]:
     """Batches as the reader's select makes them."""
-    now_ms = int(time.time() * 1000)
     found = []
     for start in range(0, records, BATCH):
         count = min(BATCH, records - start)
         offsets = np.arange(start, start + count, dtype=np.int64)
-        values = [event(number, types, now_ms) for number in range(start, start + count)]
+        values = [event(number, types) for number in range(start, start + count)]
         columns = {
             "topic": pa.array(["events"] * count),
             "partition": pa.array(np.zeros(count, np.int32)),
             "offset": pa.array(offsets),
-            "timestamp": pa.array(np.full(count, now_ms)),
+            "timestamp": pa.array(np.full(count, NOON_MS)),
             "key": pa.nulls(count, pa.binary()),
             "value": pa.array(values, pa.binary()),
             "headers": pa.nulls(count, pa.string()),

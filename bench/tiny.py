@@ -1,4 +1,4 @@
-"""What a window costs when there is next to nothing in it: `PYTHONPATH=src python bench/tiny.py`.
+"""What a window costs when there is next to nothing in it: `python -m bench.tiny`.
 
 A topic of four partitions, a hundred records at a time, and an owner that delivers each hundred as
 a window of its own: look, plan, stage, prove, decide, publish, done. The first two windows warm up.
@@ -7,8 +7,8 @@ a window of its own: look, plan, stage, prove, decide, publish, done. The first 
 import statistics
 import time
 
-from mixed_topic import PARTITIONS, event, learned_feed, open_world
-
+from bench.events import event
+from bench.mixed_topic import FIRST_WINDOW, PARTITIONS, fill, learned_feed, open_world
 from penstock.testing.kafka_client import KafkaClient
 
 ROUNDS = 8
@@ -17,18 +17,18 @@ TARGET_S = 1.5
 
 def main() -> None:
     """Measure and print."""
-    with open_world(12_000, 12, None) as world:
-        feed, _ = learned_feed(world, world.scratch / "lake")
+    with open_world(None) as world:
+        topic = fill(world, 2 * FIRST_WINDOW, 12)
+        feed = learned_feed(topic, world.scratch / "lake")
         while feed.run_window():
             pass
         client = KafkaClient(world.bootstrap)
         took = []
         for number in range(ROUNDS + 2):
-            now_ms = int(time.time() * 1000)
             for partition in range(PARTITIONS):
                 first = 1_000_000 + 100 * number + 25 * partition
-                events = [event(n, world.types, now_ms) for n in range(first, first + 25)]
-                client.produce(world.topic, partition, events)
+                events = [event(n, topic.types) for n in range(first, first + 25)]
+                client.produce(topic.name, partition, events)
             began = time.perf_counter()
             while not feed.run_window():
                 began = time.perf_counter()

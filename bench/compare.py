@@ -1,0 +1,102 @@
+"""How fast a window is delivered, against plain Spark and against reading only: `make bench`.
+
+Two workloads, 12 types and 200, in one run and one Spark session with two cores; the ways take
+turns, round by round (`bench/ways.py` says what each does). The first round warms up. Trust the
+ratios more than the figures: they are taken within rounds.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench.figures import Turn, Turns, medians, verdicts, workload_name, workload_result
+from bench.machine import machine
+from bench.mixed_topic import fill, open_world
+from bench.pictures import comparison
+from bench.processes import PERIOD_S
+from bench.ways import FETCHES, take_turn, watch_without, ways_of
+
+Measured = dict[int, dict[str, list[Turn]]]
+
+
+def measure(options: argparse.Namespace) -> Measured:
+    """All turns but those of the first round, by number of types and way."""
+    ways = ways_of(options.fetch)
+    turns: Measured = {types: {name: [] for name in ways} for types in options.types}
+    began = time.perf_counter()
+    with open_world(options.keep) as world, watch_without(world.broker_pids) as watch:
+        topics = {types: fill(world, options.records, types) for types in options.types}
+        for number in range(options.rounds + 1):
+            for types, topic in topics.items():
+                for name, way in ways.items():
+                    turn = take_turn(topic, way, watch)
+                    turns[types][name] += [turn] if number else []
+                    kind = f"round {number} of {options.rounds}" if number else "warm-up"
+                    took = f"{time.perf_counter() - began:5.0f} s"
+                    print(f"{took}  {kind:12} {line_of(types, name, [turn])}", flush=True)
+    return turns
+
+
+def line_of(types: int, name: str, turns: Turns) -> str:
+    """The figures of a way in one line."""
+    found = medians(turns)
+    files, size = turns[-1].files, turns[-1].file_bytes
+    written = f"{files:5,} files {size / 2**20:7,.1f} MiB" if files else ""
+    return (
+        f"{types:3} types {name:24} {found['records_per_s']:9,} records/s "
+        f"{found['records_per_cpu_s']:9,} per CPU-second "
+        f"{turns[-1].peak_rss_bytes / 2**20:6,.0f} MiB {written}"
+    )
+
+
+def show(turns: Measured, results: Mapping[str, Mapping[str, object]]) -> None:
+    """The medians, where a window's time goes, and every target."""
+    print(f"\nMedians of the rounds. Memory: sum of RSS, looked at every {PERIOD_S:g} s.")
+    for types, ways in turns.items():
+        for name, found in ways.items():
+            print(line_of(types, name, found))
+        result = results[workload_name(types)]
+        ours = result["penstock"]
+        phases = ours.get("phases_s", {}) if isinstance(ours, dict) else {}
+        print("    a window:", ", ".join(f"{name} {took:.2f} s" for name, took in phases.items()))
+        print(
+            f"    Penstock is {result['ratio_plain_spark']} times plain Spark "
+            f"({result['ratio_plain_spark_cpu']} by CPU), "
+            f"{result['ratio_read_only']} of reading only"
+        )
+    print()
+    for verdict in verdicts(turns):
+        print(verdict)
+
+
+def main() -> None:
+    """Measure, print, and write down."""
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--records", type=int, default=2_000_000, help="events per topic")
+    arguments.add_argument("--types", type=int, nargs="+", default=[12, 200], help="workloads")
+    arguments.add_argument("--rounds", type=int, default=3, help="turns of each, after one to warm")
+    arguments.add_argument("--keep", type=Path, help="where the broker keeps topics for later")
+    arguments.add_argument("--out", type=Path, help="directory for results.json and results.svg")
+    arguments.add_argument(
+        "--fetch", choices=FETCHES, default="penstock", help="consumer settings of plain Spark"
+    )
+    options = arguments.parse_args()
+    before = machine()
+    turns = measure(options)
+    about = {"machine": before, "load_1_min_at_end": machine()["load_1_min"]}
+    results = {workload_name(t): {**workload_result(ways), **about} for t, ways in turns.items()}
+    show(turns, results)
+    if options.out is not None:
+        text = json.dumps(results, indent=2) + "\n"
+        (options.out / "results.json").write_text(text, encoding="utf-8")
+        (options.out / "results.svg").write_text(comparison(results), encoding="utf-8")
+        print(f"written: {options.out / 'results.json'}, {options.out / 'results.svg'}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit("stopped") from None

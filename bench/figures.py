@@ -1,0 +1,147 @@
+"""From turns to figures: medians, ratios, what is written down, and whether targets are reached.
+
+Ways take turns, round after round. A ratio is taken within a round, of turns that follow each
+other, and the median of the rounds counts: whatever else the machine does then falls on both.
+"""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+PLAIN, OURS, READ_ONLY = "plain_spark", "penstock", "read_only"
+# How Spark writes many directories: sorted, one open file at a time; or up to so many open files.
+WRITERS = (0, 100)
+PLAIN_TARGET = 2.5
+READ_ONLY_TARGET = 0.30
+MANY_TYPES_TARGET = 1.6
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one turn of a way took and left."""
+
+    records: int
+    elapsed_s: float
+    cpu_s: float
+    peak_rss_bytes: int
+    files: int = 0
+    file_bytes: int = 0
+    phases_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def per_s(self) -> float:
+        """Records per second."""
+        return self.records / self.elapsed_s
+
+    @property
+    def per_cpu_s(self) -> float:
+        """Records per second of processor time."""
+        return self.records / self.cpu_s
+
+
+Turns = Sequence[Turn]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A target, and what was found."""
+
+    what: str
+    found: float
+    target: float
+    is_reached: bool
+
+    def __str__(self) -> str:
+        word = "reached" if self.is_reached else "MISSED"
+        return f"{self.what:62} {self.found:5.2f}  target {self.target:4.2f}  {word}"
+
+
+def by_time(turn: Turn) -> float:
+    """Speed by the clock."""
+    return turn.per_s
+
+
+def by_cpu(turn: Turn) -> float:
+    """Speed by processor time."""
+    return turn.per_cpu_s
+
+
+def ratio(ours: Turns, others: Turns, speed: Callable[[Turn], float] = by_time) -> float:
+    """How many times as fast: the median of the rounds' ratios."""
+    pairs = zip(ours, others, strict=True)
+    return statistics.median(speed(mine) / speed(other) for mine, other in pairs)
+
+
+def variant(writers: int) -> str:
+    """The name of plain Spark with a setting of its own."""
+    return f"{PLAIN}_{writers}_writers"
+
+
+def better_plain(turns: Mapping[str, Turns]) -> str:
+    """The variant of plain Spark with the higher median speed."""
+    variants = [name for name in map(variant, WRITERS) if name in turns]
+    return max(variants, key=lambda name: statistics.median(map(by_time, turns[name])))
+
+
+def medians(turns: Turns) -> dict[str, object]:
+    """The figures of a way."""
+    found: dict[str, object] = {
+        "records_per_s": round(statistics.median(map(by_time, turns))),
+        "records_per_cpu_s": round(statistics.median(map(by_cpu, turns))),
+        "peak_rss_bytes": round(statistics.median(turn.peak_rss_bytes for turn in turns)),
+        "files": round(statistics.median(turn.files for turn in turns)),
+        "file_bytes": round(statistics.median(turn.file_bytes for turn in turns)),
+        "rounds_records_per_s": [round(turn.per_s) for turn in turns],
+    }
+    if any(turn.phases_s for turn in turns):
+        phases = list(dict.fromkeys(phase for turn in turns for phase in turn.phases_s))
+        found["phases_s"] = {
+            phase: round(statistics.median(turn.phases_s.get(phase, 0.0) for turn in turns), 3)
+            for phase in phases
+        }
+    return found
+
+
+def workload_result(turns: Mapping[str, Turns]) -> dict[str, object]:
+    """All figures of a workload. The better variant of plain Spark counts as plain Spark."""
+    best = better_plain(turns)
+    ours, plain, reading = turns[OURS], turns[best], turns[READ_ONLY]
+    return {
+        PLAIN: {**medians(plain), "variant": best},
+        OURS: medians(ours),
+        READ_ONLY: medians(reading),
+        "ratio_plain_spark": round(ratio(ours, plain), 3),
+        "ratio_plain_spark_cpu": round(ratio(ours, plain, by_cpu), 3),
+        "ratio_read_only": round(ratio(ours, reading), 3),
+        "ratio_read_only_cpu": round(ratio(ours, reading, by_cpu), 3),
+        "variants": {name: medians(turns[name]) for name in map(variant, WRITERS) if name in turns},
+        "records": ours[0].records,
+        "rounds": len(ours),
+    }
+
+
+def workload_name(types: int) -> str:
+    """How a workload is called in results."""
+    return f"{types}_types"
+
+
+def verdicts(turns: Mapping[int, Mapping[str, Turns]]) -> list[Verdict]:
+    """Every target, by workload; a workload is known by its number of types."""
+    found = []
+    for types, ways in turns.items():
+        ours, plain = ways[OURS], ways[better_plain(ways)]
+        for words, speed in (("by time", by_time), ("by processor time", by_cpu)):
+            what = f"{types} types: times plain Spark {words}"
+            found.append(_at_least(what, ratio(ours, plain, speed), PLAIN_TARGET))
+        what = f"{types} types: share of reading only, by time"
+        found.append(_at_least(what, ratio(ours, ways[READ_ONLY]), READ_ONLY_TARGET))
+    if len(turns) > 1:
+        few, many = min(turns), max(turns)
+        slower = ratio(turns[few][OURS], turns[many][OURS])
+        what = f"{many} types: times the time per record of {few}, at most"
+        found.append(Verdict(what, slower, MANY_TYPES_TARGET, slower <= MANY_TYPES_TARGET))
+    return found
+
+
+def _at_least(what: str, found: float, target: float) -> Verdict:
+    return Verdict(what, found, target, found >= target)
