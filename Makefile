@@ -162,6 +162,9 @@ bench-journal: setup ## Measure the journal
 bench-memory: setup ## Measure the memory of tasks with very many files
 	$(PY) -m bench.memory $(ARGS)
 
+bench-audit: setup ## Measure the deep audit on a lake of ten million rows
+	$(PY) -m bench.audit $(ARGS)
+
 certify: setup ## The long proof: every small world, every mutation, 20000 random schedules, a Spark cluster
 	$(MAKE) simulate-all
 	$(MAKE) mutations

@@ -1,4 +1,4 @@
-"""How fast the deep audit reads a lake: `PYTHONPATH=src:bench python bench/audit.py`.
+"""How fast the deep audit reads a lake: `make bench-audit`.
 
 Makes a lake with the real owner and the real writer, from batches as Spark hands them over, and
 without Kafka. Then audits it on Spark with two cores, and prints rows per second and the most
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from mixed_topic import event
-from workers import WorkerMemory, below, cpu_s
 
+from bench.events import event
+from bench.processes import Watch, WorkerMemory
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
 from penstock.engine.kafka_source import staged_window
@@ -68,7 +68,7 @@ class Batches:
         self._each = records // PARTITIONS
         self._now_ms = int(time.time() * 1000)
         count = min(self._each, WINDOW // PARTITIONS)
-        values = [event(number, types, self._now_ms) for number in range(count)]
+        values = [event(number, types) for number in range(count)]
         self._values = pa.array(values, pa.binary())
 
     def look(self) -> Available:
@@ -127,19 +127,14 @@ def measure(store: LocalStore) -> tuple[Receipt, int, float]:
     spark = open_session("bench", {"spark.master": "local[2]"}, [])
     try:
         spark.sparkContext.parallelize(range(8), 8).map(abs).collect()  # workers are up
-        with WorkerMemory() as memory:
+        with WorkerMemory() as memory, Watch(os.getpid()) as watch:
             spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
             tools = DeepTools(spread, None, time.monotonic)
-            before = used_s()
+            before = watch.cpu_s()
             receipt = deep_audit(journal_of(store), DeepSpec(), tools)
-            return receipt, memory.most_bytes, used_s() - before
+            return receipt, memory.most_bytes, watch.cpu_s() - before
     finally:
         spark.stop()
-
-
-def used_s() -> float:
-    """Processor time of this process, the JVM and the workers."""
-    return cpu_s([os.getpid(), *below(os.getpid())])
 
 
 def main() -> None:
