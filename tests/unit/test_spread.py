@@ -1,6 +1,6 @@
 """How work is split between tasks; the job itself runs in the integration tests."""
 
-from penstock.engine.spread import ITEM_BYTES, balanced, working
+from penstock.engine.spread import ITEM_BYTES, TASK_BYTES, balanced, task_count, working
 
 
 def test_parts_weigh_about_the_same_and_hold_every_item_once() -> None:
@@ -22,3 +22,9 @@ def test_there_are_never_more_parts_than_items() -> None:
 
 def test_a_task_works_on_one_item_after_the_other() -> None:
     assert list(working(abs)([-1, 2, -3])) == [1, 2, 3]
+
+
+def test_little_work_gets_a_task_per_core_and_much_work_some_more() -> None:
+    assert task_count([1, 2, 3], lambda _item: 10, cores=2) == 2
+    assert task_count(range(10), lambda _item: TASK_BYTES // 2, cores=2) == 5
+    assert task_count(range(1000), lambda _item: TASK_BYTES, cores=2) == 8

@@ -198,7 +198,7 @@ def deep_verdict(receipt: Receipt, deep: DeepReceipt) -> str:
     if kafka.skipped:
         parts.append("Kafka not compared")
     elif kafka.unchecked:
-        parts.append(f"Kafka agrees with {kafka.agreed:,}, the rest it no longer has")
+        parts.append(f"Kafka agrees with {kafka.agreed:,}, the rest could not be checked")
     else:
         parts.append("Kafka agrees with all of it")
     return f"ok: {'; '.join(parts)}"

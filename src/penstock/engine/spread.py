@@ -21,6 +21,7 @@ R = TypeVar("R")
 
 TASKS_PER_CORE = 4  # so that a slow task does not leave the other cores idle for long
 POLL_S = 0.2
+TASK_BYTES = 8 * 1024 * 1024
 ITEM_BYTES = 256 * 1024  # what opening a file costs, in bytes that could be read meanwhile
 
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
@@ -40,7 +41,7 @@ class SparkSpread:
         if not items:
             return []
         context = self._session().sparkContext
-        parts = balanced(items, weight, TASKS_PER_CORE * context.defaultParallelism)
+        parts = balanced(items, weight, task_count(items, weight, context.defaultParallelism))
         try:
             job = context.parallelize(parts, len(parts)).flatMap(working(work))
             return self.watch(what, job.collect)
@@ -82,6 +83,12 @@ def working(work: Callable[[T], R]) -> Callable[[list[T]], Iterator[R]]:
         return map(work, part)
 
     return run
+
+
+def task_count(items: Sequence[T], weight: Callable[[T], int], cores: int) -> int:
+    """As many tasks as are worth starting: one per core for little work, and some more for much."""
+    total = sum(map(weight, items)) + ITEM_BYTES * len(items)
+    return max(cores, min(TASKS_PER_CORE * cores, total // TASK_BYTES))
 
 
 def balanced(items: Sequence[T], weight: Callable[[T], int], most: int) -> list[list[T]]:
