@@ -27,7 +27,7 @@ def trimmed(out: str) -> str:
     kept = [
         *lines[at("a Kafka broker") : windows[0] + 1],
         "         ...",
-        *lines[windows[-1] : at("counted by a consumer") + 1],
+        *lines[windows[-1] : at("counted by a client") + 1],
         "         ...",
         *lines[at("its receipt") : at("What landed") - 1],
         "",

@@ -175,7 +175,7 @@ def _proof(scene: Scene, client: KafkaClient, runs: tuple[Run, Run], sight: Sigh
 
 
 def _say_count(screen: Screen, count: Tally) -> None:
-    screen.say("counted by a consumer and a reader that share no code with the pipeline:")
+    screen.say("counted by a client and a reader that share no code with the pipeline:")
     screen.more(f"{count.records:>11,} records in Kafka")
     screen.more(f"{count.written:>11,} rows in the lake")
     screen.more(f"{count.quarantined:>11,} in the quarantine, with their bytes and a reason")
