@@ -1,8 +1,5 @@
 """kill -9 of the whole process group at each point, a restart, and an independent consumer."""
 
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,12 +7,13 @@ from pyspark.sql import SparkSession
 
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
-from tests.integration.crashing import POINTS, a_feed
 from tests.integration.lakes import an_event, check_exact, deep_fold, run_once
+from tests.integration.processes import Job, a_feed, killed_at
 
 pytestmark = pytest.mark.xdist_group("processes")
 
-REPOSITORY = Path(__file__).parents[2]
+# One of each kind; `make certify` tries all points, each several times, and twice in a row.
+POINTS = ("C2", "C5b", "C6", "C7", "C8", "C9", "C10", "C11", "C12", "C13", "C14", "C15", "C20")
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +34,10 @@ def test_nothing_is_lost_or_doubled_when_killed_at(
     client: KafkaClient,
     tmp_path: Path,
 ) -> None:
-    lake = tmp_path / "lake"
-    command = [sys.executable, "-m", "tests.integration.crashing", str(lake)]
-    ran = subprocess.run(
-        [*command, kafka.bootstrap, topic, point],
-        cwd=REPOSITORY,
-        capture_output=True,
-        timeout=120,
-        start_new_session=True,
-        check=False,
-    )
-    assert ran.returncode == -signal.SIGKILL, ran.stderr.decode()[-2000:]
+    job = Job(tmp_path, kafka.bootstrap, topic)
+    killed_at(job, point)
     # Another window policy after the restart: what was decided must not depend on it.
-    code, told = run_once(spark, kafka, lake, a_feed(topic, max_records=250))
+    code, told = run_once(spark, kafka, job.lake, a_feed(topic, max_records=250))
     assert code == 0, told
-    assert deep_fold(lake).state.undone == {}
-    check_exact(lake, client, topic)
+    assert deep_fold(job.lake).state.undone == {}
+    check_exact(job.lake, client, topic)
