@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from tests.certify.case import Case, Run, outcome, recover, settle
+from tests.certify.case import Case, Run
+from tests.certify.counting import outcome, recover, settle
 from tests.certify.data import Data
 from tests.certify.table import Outcome
 from tests.integration.lakes import deep_fold

@@ -20,7 +20,7 @@ version: 1
 lake: {lake}
 kafka: {{bootstrap.servers: "{bootstrap}"}}
 spark:
-  spark.master: "local[2]"
+  spark.master: "{master}"
   spark.driver.extraJavaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 {spark}feeds:
   events:
@@ -42,6 +42,7 @@ class Job:
     max_records: int = 400
     spark: str = ""
     feed: str = ""
+    master: str = "local[2]"
 
     @property
     def lake(self) -> Path:
@@ -53,7 +54,7 @@ class Job:
         self.directory.mkdir(parents=True, exist_ok=True)
         path = self.directory / "penstock.yaml"
         words = {"topic": self.topic, "max_records": self.max_records}
-        extra = {"spark": self.spark, "feed": self.feed}
+        extra = {"spark": self.spark, "feed": self.feed, "master": self.master}
         path.write_text(CONFIG.format(lake=self.lake, bootstrap=self.bootstrap, **words, **extra))
         return path
 
