@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from penstock.audit.audit import audit
 from penstock.model.entries import Claim, Gap, Start, Window
 from penstock.testing.kafka_client import ReadRecord
-from tests.certify.parts import Parts
 from tests.integration.lakes import (
     Place,
     Row,
@@ -25,6 +25,22 @@ from tests.integration.lakes import (
     refused_in,
     rows_in,
 )
+
+
+class Source(Protocol):
+    """Everything that ever was in a topic of one id."""
+
+    def records_of(self, topic: str, topic_id: str) -> list[ReadRecord]:
+        """By a client that is not ours."""
+        ...
+
+
+class Clusters(Protocol):
+    """The clusters that journals are bound to."""
+
+    def client_of(self, cluster_id: str) -> Source:
+        """The one with this id."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,7 @@ def is_broken(value: bytes | None) -> bool:
 
 
 def tally_lake(
-    parts: Parts,
+    parts: Clusters,
     lake: Path,
     *,
     whole: bool = True,
@@ -67,7 +83,7 @@ def tally_lake(
 
 
 def tally_feed(
-    parts: Parts,
+    parts: Clusters,
     lake: Path,
     feed: str,
     *,
@@ -95,6 +111,8 @@ def tally_feed(
     )
     problems = [f"{feed}: {place} has another content" for place in changed[:3]]
     problems += [f"{feed}: {place} was never in Kafka" for place in strangers[:3]]
+    twice = sorted(place for place, count in found.items() if count > 1)
+    problems += [f"{feed}: {place} is there {found[place]} times" for place in twice[:3]]
     problems += [f"{feed}: {place} is missing" for place in missing[:3] if len(missing) != said]
     if broken is not None:
         wrong = [p for p, record in expected.items() if broken(record.value) != (p in refused)]
@@ -109,7 +127,7 @@ def tally_feed(
 
 
 def expected_records(
-    parts: Parts, lake: Path, feed: str, *, whole: bool
+    parts: Clusters, lake: Path, feed: str, *, whole: bool
 ) -> dict[Place, ReadRecord]:
     """The records that must be there: from the first offset up to the end, or to the watermark."""
     state = deep_fold(lake, feed).state

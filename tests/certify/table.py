@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -115,14 +116,20 @@ def rows_of(
     runs: Mapping[str, Outcome],
     limit_s: float = RESUME_S,
 ) -> list[Row]:
-    """The rows in the order of the cases, each given by its name and its ids."""
+    """The rows by id; cases are given by their names and ids."""
     by_id: dict[str, list[Outcome]] = {}
     for name, ids in cases:
         for each in ids:
             by_id.setdefault(each, [])
             if name in runs:
                 by_id[each].append(runs[name])
-    return [Row(each, tuple(found), limit_s) for each, found in by_id.items()]
+    return [Row(each, tuple(by_id[each]), limit_s) for each in sorted(by_id, key=_order)]
+
+
+def _order(each: str) -> tuple[str, str, int]:
+    """By family, then plain ids before `-twice` and the like, then by number."""
+    letters, number, more = re.match(r"([A-Z]+)(\d*)(.*)", each).groups()  # type: ignore[union-attr]
+    return letters, more, int(number or 0)
 
 
 def as_table(rows: Iterable[Row], missing: int) -> str:
@@ -130,7 +137,7 @@ def as_table(rows: Iterable[Row], missing: int) -> str:
     found = list(rows)
     lines = [f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD)]
     lines += [f"| {' | '.join(row.cells())} |" for row in found]
-    shown = [run for row in found for run in row.shown]
+    shown = list({id(run): run for row in found for run in row.shown}.values())  # some show two ids
     resumed = [run.resume_s for run in shown if run.resume_s is not None]
     total = [
         "total",

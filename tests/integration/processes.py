@@ -98,7 +98,7 @@ class Child:
                 start_new_session=True,
             )
 
-    def end(self, within_s: float = 180.0) -> int:
+    def end(self, within_s: float = 300.0) -> int:
         """Wait for its end; whatever is left of its group is killed then."""
         try:
             return self.process.wait(within_s)
@@ -117,7 +117,9 @@ class Child:
 
     def wait_until_stopped(self) -> None:
         """Until it has stopped itself at its point."""
-        wait_for(lambda: is_stopped(self.process.pid) or self.process.poll() is not None, "a pause")
+        wait_for(
+            lambda: is_stopped(self.process.pid) or self.process.poll() is not None, "a pause", 300
+        )
         assert self.process.poll() is None, f"it ended at no point: {self.said()}"
 
     def said(self) -> str:
