@@ -13,8 +13,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
+from penstock.audit.receipt import Receipt
 from penstock.engine.feed import FeedTools
 from penstock.engine.run import Runner, RunSpec
+from penstock.engine.spread import SparkSpread
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.lake import lake_identity
 from penstock.journal.layout import Layout
@@ -22,6 +25,7 @@ from penstock.model.entries import AnyBody, Window
 from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec
 from penstock.model.surroundings import Surroundings
+from penstock.source.recheck import KafkaAgain
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
@@ -150,6 +154,24 @@ def watermarks(lake: Path, feed: str = "events") -> dict[tuple[str, int], int]:
     state = deep_fold(lake, feed).state
     names = {topic_id: topic for topic, topic_id in state.topics.items()}
     return {(names[p.topic_id], p.partition): mark for p, mark in state.watermarks().items()}
+
+
+def audit_deep(
+    spark: SparkSession,
+    kafka: EmbeddedKafka,
+    lake: Path,
+    feed: str = "events",
+    what: DeepSpec | None = None,
+) -> Receipt:
+    """`penstock audit --deep`, in this process: every row, and Kafka."""
+    spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
+    servers = {"bootstrap.servers": kafka.bootstrap}
+    again = KafkaAgain(lambda: spark, servers, spread.watch)
+    try:
+        tools = DeepTools(spread, again, time.monotonic)
+        return deep_audit(journal_of(lake, feed), what or DeepSpec(), tools)
+    finally:
+        again.close()
 
 
 def positions_in(

@@ -90,25 +90,28 @@ class ShreddedSource:
         for attempt in ("a", "b"):
             schemas = dict(self._schemas.known)
             plan = ShredPlan(order=order, feed=self._feed, schemas=schemas, now_s=NOW_S)
-            reports = list(shred_batches(plan, self._store, attempt, [self._batch(order)]))
+            (covered,) = order.ranges
+            batch = self.batch(covered.start, covered.end)
+            reports = list(shred_batches(plan, self._store, attempt, [batch]))
             samples = [each for report in reports for each in report.samples]
             if not self._schemas.learn(samples):
                 return staged_window(reports)
             discard_windows(self._store, order.staging, {order.window})
         raise AssertionError("new types in two reads in a row")
 
-    def _batch(self, order: StageOrder) -> pa.RecordBatch:
-        (covered,) = order.ranges
-        offsets = np.arange(covered.start, covered.end)
+    def batch(self, start: int, end: int) -> pa.RecordBatch:
+        """The records [start, end) as Spark hands them over."""
+        count = end - start
+        offsets = np.arange(start, end)
         return pa.RecordBatch.from_pydict(
             {
-                "topic": pa.array([TOPIC] * len(covered)),
-                "partition": pa.array([0] * len(covered), pa.int32()),
+                "topic": pa.array([TOPIC] * count),
+                "partition": pa.array([0] * count, pa.int32()),
                 "offset": pa.array(offsets, pa.int64()),
-                "timestamp": pa.array([int(NOW_S * 1000)] * len(covered), pa.int64()),
+                "timestamp": pa.array([int(NOW_S * 1000)] * count, pa.int64()),
                 "key": pa.array([b"k%d" % at for at in offsets], pa.binary()),
-                "value": pa.array(self.payloads[covered.start : covered.end], pa.binary()),
-                "headers": pa.array(['[{"key":"h"}]'] * len(covered), pa.string()),
+                "value": pa.array(self.payloads[start:end], pa.binary()),
+                "headers": pa.array(['[{"key":"h"}]'] * count, pa.string()),
                 "hash": pa.array(offsets * 7919, pa.int64()),
             }
         )

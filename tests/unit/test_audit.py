@@ -10,18 +10,20 @@ from penstock.audit.ledger import open_ledger
 from penstock.audit.receipt import Receipt
 from penstock.care.replay import drop, live_records
 from penstock.care.seek import accept_gap, seek, unpark
-from penstock.errors import ChainBroken, EntryDamaged, EntryMissing, ManifestDamaged
+from penstock.errors import EntryDamaged, EntryNewer
 from penstock.journal.fold import apply
 from penstock.journal.inventory import Inventory
-from penstock.journal.layout import Layout
+from penstock.journal.markers import Marker
 from penstock.journal.state import JournalState
-from penstock.model.entries import AnyBody, Rebind, SealedEntry, Window
+from penstock.journal.wire import open_entry, seal
+from penstock.model.entries import FORMAT, AnyBody, Rebind, SealedEntry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, Input
 from penstock.model.ranges import OffsetSet, TopicPartition
 from tests.simulator.kafka import BAD, FILTERED, MARKER, TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import FEED, Room, compactor, replayer, retirer
 from tests.unit.lake import (
+    LAYOUT,
     WatchedStore,
     a_compaction,
     a_file,
@@ -378,34 +380,53 @@ def edit(store: WatchedStore, key: str, change: Callable[[bytes], bytes]) -> Non
     store.create(key, change(raw))
 
 
-def test_a_damaged_journal_keeps_its_own_error() -> None:
+def damage(room: Room) -> list[tuple[str, str]]:
+    """The objects of the journal that an audit objects to, with the code of what is wrong."""
+    differences = audit(room.journal()).differences
+    assert {each.kind for each in differences} == {"journal"}
+    return [(each.file, each.found.partition(":")[0]) for each in differences]
+
+
+def test_a_damaged_entry_is_a_difference_and_the_auditor_still_tells_what_it_could_read() -> None:
     room, store = a_lake()
-    edit(store, Layout(FEED).entry(3), lambda raw: raw.replace(b'"read":', b'"rEad":'))
+    edit(store, LAYOUT.entry(4), lambda raw: raw.replace(b'"read":', b'"rEad":'))
+    assert damage(room) == [(LAYOUT.entry(4), "ENTRY_DAMAGED")]
+    receipt = audit(room.journal())
+    assert (receipt.entries, receipt.windows) == (4, 1)
     with pytest.raises(EntryDamaged):
-        audit(room.journal())
+        open_ledger(room.journal())
 
 
 def test_damage_below_a_checkpoint_is_found_although_owners_no_longer_look_there() -> None:
     store = WatchedStore()
     room = delivered(a_room(SimKafka({0: ["a"] * 9}), store), max_records=1, checkpoint_every=2)
-    edit(store, Layout(FEED).entry(4), lambda raw: raw[:-1])
+    edit(store, LAYOUT.entry(4), lambda raw: raw[:-1])
     room.journal().open()
-    with pytest.raises(EntryDamaged):
-        audit(room.journal())
+    assert damage(room) == [(LAYOUT.entry(4), "ENTRY_DAMAGED")]
 
 
 def test_an_entry_that_was_exchanged_breaks_the_chain() -> None:
     room, store = a_lake()
     foreign, _ = a_lake(["a"])
-    edit(store, Layout(FEED).entry(2), lambda _: foreign.store.read(Layout(FEED).entry(2)) or b"")
-    with pytest.raises(ChainBroken):
-        audit(room.journal())
+    edit(store, LAYOUT.entry(2), lambda _: foreign.store.read(LAYOUT.entry(2)) or b"")
+    assert damage(room) == [(LAYOUT.entry(3), "CHAIN_BROKEN")]
 
 
 def test_an_entry_that_is_missing_in_the_middle_is_named() -> None:
     room, store = a_lake()
-    store.delete(Layout(FEED).entry(3))
-    with pytest.raises(EntryMissing):
+    store.delete(LAYOUT.entry(3))
+    assert damage(room) == [(LAYOUT.entry(3), "ENTRY_MISSING")]
+
+
+def test_an_entry_of_a_newer_version_is_no_damage() -> None:
+    room, store = a_lake(["a"])
+
+    def newer(raw: bytes) -> bytes:
+        sealed = open_entry("", 3, raw)
+        return seal(msgspec.structs.replace(sealed.entry, format=FORMAT + 1))[0]
+
+    edit(store, LAYOUT.entry(3), newer)
+    with pytest.raises(EntryNewer):
         audit(room.journal())
 
 
@@ -413,9 +434,18 @@ def test_manifests_are_read_and_a_lost_one_is_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("penstock.model.manifest.INLINE_FILES", 0)
     room, store = a_lake(["a"] * 3)
     assert audit(room.journal()).verdict == "ok"
-    store.delete(store.list_after(Layout(FEED).manifests)[0])
-    with pytest.raises(ManifestDamaged):
-        audit(room.journal())
+    [first, *_] = store.list_after(LAYOUT.manifests)
+    store.delete(first)
+    assert damage(room) == [(first, "MANIFEST_DAMAGED")]
+
+
+def test_markers_of_nothing_and_of_groups_that_an_entry_does_not_have_are_differences() -> None:
+    room, store = a_lake(["a"])
+    claim, window = room.journal().require(1), room.journal().require(3)
+    store.create(LAYOUT.marker(1), msgspec.json.encode(Marker(1, claim.sha256, ())))
+    late = msgspec.json.encode(Marker(3, window.sha256, ("b",)))
+    store.create(LAYOUT.group_marker(3, "b"), late)
+    assert [each[0] for each in damage(room)] == [LAYOUT.marker(1), LAYOUT.group_marker(3, "b")]
 
 
 def test_progress_counts_entries_and_files() -> None:

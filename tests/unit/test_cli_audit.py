@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.care.seek import accept_gap
-from penstock.cli.audit import Ticker
+from penstock.cli.audit_progress import Ticker
 from penstock.cli.main import main
 from tests.simulator.kafka import BAD, FILTERED, MARKER
 from tests.simulator.programs import FEED, Room
@@ -63,11 +63,12 @@ def test_people_read_one_fact_a_line(
     printed = capsys.readouterr().out
     assert f"feed       {FEED}\n" in printed
     assert (
-        "partition  events/0 0..8: written 3, quarantined 1, filtered 1, empty 1, given up 2\n"
-        in printed
+        "partition  events/0 0..8\n"
+        "           written 3, quarantined 1, filtered 1, empty 1, given up 2\n" in printed
     )
     assert "given up   2 offsets of events/0 [6, 8), gap in entry" in printed
-    assert "by ann: expired\\x1b[2J\n" in printed
+    assert "by ann: expired\\x1b[2J " in " ".join(printed.split())
+    assert max(map(len, printed.splitlines())) <= 80
     assert printed.endswith(
         "verdict    ok: every offset has one fate, and every file is in its place\n"
     )
@@ -92,9 +93,11 @@ def test_a_removed_file_is_a_difference_with_its_name_and_offsets(
     assert main(lake.words("audit", FEED)) == 4
     told = capsys.readouterr()
     name = victim.relative_to(lake.root).as_posix()
-    assert f"DIFFERENT  file missing; {name}; it is gone, with 1 rows; entry 3; offsets" in told.out
-    assert "offsets events/0 [0, 2)\n" in told.out
-    assert "verdict    different: 1 differences" in told.out
+    assert (
+        f"DIFFERENT  file missing\n           {name}\n           it is gone, with 1 rows\n"
+        "           entry 3, events/0 [0, 2)\n"
+        "verdict    different: 1 difference, see above\n"
+    ) in told.out
     assert "AUDIT_DIFFERENCE" in told.err
 
 
@@ -124,16 +127,16 @@ def test_a_foreign_file_is_a_difference_and_its_name_cannot_drive_the_terminal(
 
 
 @pytest.mark.usefixtures("room")
-def test_an_edited_entry_stops_the_audit_with_the_journals_own_code(
+def test_an_edited_entry_is_a_difference_and_what_comes_before_it_is_told(
     lake: DiskLake, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entry = lake.root / LAYOUT.entry(3)
-    entry.write_bytes(entry.read_bytes().replace(b'"written":1', b'"written":2'))
-    assert main(lake.words("audit", FEED)) == 5
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "ENTRY_DAMAGED" in told.err
-    assert LAYOUT.entry(3) in told.err
+    entry = lake.root / LAYOUT.entry(4)
+    entry.write_bytes(entry.read_bytes().replace(b'"filtered":1', b'"filtered":2'))
+    found = receipt(lake, capsys, code=4)
+    [difference] = found["differences"]
+    assert (difference["kind"], difference["file"]) == ("journal", LAYOUT.entry(4))
+    assert difference["found"].startswith("ENTRY_DAMAGED: ")
+    assert (found["entries"], found["windows"]) == (4, 1)
 
 
 @pytest.mark.usefixtures("room")
@@ -145,8 +148,9 @@ def test_a_journal_that_is_gone_is_no_first_start(
     for directory in (LAYOUT.checkpoints, LAYOUT.done):
         for file in (lake.root / directory).rglob("*.json"):
             file.unlink()
-    assert main(lake.words("audit", FEED)) == 5
-    assert "JOURNAL_MISSING" in capsys.readouterr().err
+    [difference] = receipt(lake, capsys, code=4)["differences"]
+    assert difference["file"] == LAYOUT.tail(5)
+    assert difference["found"].startswith("JOURNAL_MISSING: ")
 
 
 @pytest.mark.usefixtures("room")

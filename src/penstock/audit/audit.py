@@ -1,14 +1,17 @@
 """The shallow audit of one feed: journal, sums and files. Reads only, also beside a live owner."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
+from penstock.audit.damage import damage_difference, list_markers, stray_markers
 from penstock.audit.files import (
     file_differences,
     foreign_files,
     pending_groups,
     visible_files,
 )
-from penstock.audit.ledger import Ledger, Progress, open_ledger
+from penstock.audit.ledger import Ledger, Opened, Progress, read_ledger
 from penstock.audit.receipt import Difference, GivenUp, Receipt
 from penstock.journal.journal import Journal
 from penstock.journal.state import JournalState
@@ -18,20 +21,53 @@ from penstock.model.ranges import TopicPartition
 def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None) -> Receipt:
     """Hold a feed's journal against itself and against the lake.
 
-    A journal that cannot be trusted raises its own error. The files are listed before the journal
-    is read, so that whatever was visible then was decided by then.
+    Damage of the journal is a difference. The files are listed before the journal is read, so
+    that whatever was visible then was decided by then.
     """
-    listed = visible_files(journal.store, journal.layout)
-    state, ledger = open_ledger(journal, progress)
+    sight = look(journal, progress)
+    if not sight.opened.is_whole:
+        return receipt_of(journal, sight.opened, damage_of(sight))
+    state, ledger = sight.opened.state, sight.opened.ledger
     suspects = list(file_differences(journal, state, ledger, progress))
     found = [
-        *ledger.differences,
-        *coverage_differences(state, ledger),
-        *row_differences(ledger),
+        *journal_differences(journal, sight),
         *(still_live(journal, suspects) if suspects else ()),
-        *foreign_files(journal, state, ledger, listed),
+        *foreign_files(journal, state, ledger, sight.listed),
     ]
-    return receipt_of(journal, state, ledger, found)
+    return receipt_of(journal, sight.opened, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The lake's files and markers as they were listed, and then the journal."""
+
+    listed: list[str]
+    markers: list[str]
+    opened: Opened
+
+
+def look(journal: Journal, progress: Progress, *, keeps_reading: bool = False) -> Sight:
+    """List first, then fold: what is listed and not in the fold is nobody's."""
+    listed = visible_files(journal.store, journal.layout)
+    markers = list_markers(journal)
+    return Sight(listed, markers, read_ledger(journal, progress, keeps_reading=keeps_reading))
+
+
+def damage_of(sight: Sight) -> list[Difference]:
+    """What is wrong with the journal's own objects."""
+    return [damage_difference(error) for error in sight.opened.damage]
+
+
+def journal_differences(journal: Journal, sight: Sight) -> list[Difference]:
+    """All that the journal, read whole, says against itself."""
+    opened = sight.opened
+    return [
+        *damage_of(sight),
+        *stray_markers(journal, sight.markers, opened.groups),
+        *opened.ledger.differences,
+        *coverage_differences(opened.state, opened.ledger),
+        *row_differences(opened.ledger),
+    ]
 
 
 def coverage_differences(state: JournalState, ledger: Ledger) -> Iterator[Difference]:
@@ -72,16 +108,15 @@ def row_differences(ledger: Ledger) -> Iterator[Difference]:
 
 def still_live(journal: Journal, suspects: list[Difference]) -> Iterator[Difference]:
     """Those that are live even now: a compaction may have taken others while we looked."""
-    _, ledger = open_ledger(journal)
+    now = read_ledger(journal)
     for each in suspects:
-        if each.file in ledger.files:
+        if each.file in now.ledger.files or not now.is_whole:
             yield each
 
 
-def receipt_of(
-    journal: Journal, state: JournalState, ledger: Ledger, found: list[Difference]
-) -> Receipt:
+def receipt_of(journal: Journal, opened: Opened, found: list[Difference]) -> Receipt:
     """Everything an audit has seen, in one value."""
+    state, ledger = opened.state, opened.ledger
     pending = pending_groups(state, ledger)
     waiting = {(group.entry, group.dataset) for group in pending}
     visible = [
@@ -103,7 +138,16 @@ def receipt_of(
         pending=pending,
         differences=tuple(found),
         notices=tuple(dict.fromkeys(journal.notices)),
+        datasets=_sums(each.datasets for each in partitions),
     )
+
+
+def _sums(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+    """The rows of each dataset in all partitions together."""
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(part)
+    return dict(sorted(found.items()))
 
 
 def given_up(ledger: Ledger) -> tuple[GivenUp, ...]:

@@ -3,12 +3,13 @@
 The owner proved this before it decided. An audit does it again, from the entry alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from penstock.audit.receipt import Difference
 from penstock.model.entries import Counts, Window
 from penstock.model.evidence import Evidence, RangeEvidence
-from penstock.model.manifest import QUARANTINE, Content, ManifestFile
+from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
+from penstock.model.position_columns import offsets_in, positions
 from penstock.model.ranges import TopicPartition
 
 
@@ -42,6 +43,10 @@ def _range_differences(
     if len(seen.offsets) != seen.read.count or not seen.offsets.within(seen.range):
         words = f"{seen.range} gave {seen.read.count} records at the offsets {seen.offsets}"
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
+    found = positions(seen.range.topic, seen.range.partition, offsets_in(seen.offsets))
+    if found != seen.read:
+        words = f"{seen.range}: the offsets that were read are not those of the evidence"
+        yield Difference("counts", words, ranges=(seen.range,), entry=number)
     if refused != seen.quarantined or written + refused + seen.filtered != seen.read:
         words = (
             f"{seen.range}: read {seen.read.count}, written {written.count}, quarantined "
@@ -68,6 +73,18 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
     if named != quarantined:
         words = f"window {window.window} names {named} of {quarantined} quarantined records"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
+        return
+    refused = Evidence.total(seen.quarantined for seen in content.evidence)
+    if records_evidence(content.quarantined) != refused:
+        words = f"window {window.window} names other records than those that were quarantined"
+        yield Difference("counts", words, ranges=window.ranges, entry=number)
+
+
+def records_evidence(records: Iterable[RecordSet]) -> Evidence:
+    """The evidence of records that are named by offset."""
+    return Evidence.total(
+        positions(part.topic, part.partition, offsets_in(part.offsets)) for part in records
+    )
 
 
 def fates_of(counts: Counts) -> tuple[int, int, int, int]:

@@ -31,6 +31,7 @@ class Coverage:
     empty: int = 0
     dropped: int = 0
     skipped: list[GivenUp] = field(default_factory=list)
+    datasets: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def begin(cls, start: PartitionStart) -> "Coverage":
@@ -50,6 +51,10 @@ class Coverage:
         self.quarantined += seen.quarantined.count
         self.filtered += seen.filtered.count
         self.empty += len(seen.range) - seen.read.count
+
+    def deliver(self, dataset: str, rows: int) -> None:
+        """Rows of this partition were written to a dataset."""
+        self.datasets[dataset] = self.datasets.get(dataset, 0) + rows
 
     def give_up(self, number: int, gap: Gap) -> list[Difference]:
         """Kafka no longer held this range, and a person accepted it."""
@@ -85,6 +90,7 @@ class Coverage:
             filtered=self.filtered,
             empty=self.empty,
             given_up=self.dropped + sum(each.offsets for each in self.skipped),
+            datasets=dict(sorted(self.datasets.items())),
         )
 
     def imbalance(self) -> list[Difference]:

@@ -1,5 +1,7 @@
 """Errors of looking at a lake."""
 
+from collections.abc import Iterable
+
 from penstock.errors import PenstockError
 
 
@@ -32,3 +34,19 @@ class QuarantineUnreadable(PenstockError):
             "the file back from a backup or a replica of the lake.",
         )
         self.key = key
+
+
+class DatasetUnknown(PenstockError):
+    """The audit was asked for a dataset that the feed never delivered to."""
+
+    code = "DATASET_UNKNOWN"
+    exit_code = 2
+
+    def __init__(self, feed: str, dataset: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"Feed {feed!r} has no dataset {dataset!r}.",
+            f"Its datasets are: {', '.join(sorted(known)) or 'none yet'}. The names are those of "
+            "the directories.",
+        )
+        self.feed = feed
+        self.dataset = dataset

@@ -1,12 +1,15 @@
 """The journal as an auditor reads it: the inventory, and with it the fate of every offset."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from penstock.audit.balance import window_differences
 from penstock.audit.coverage import Coverage
 from penstock.audit.receipt import Difference, GivenUp
+from penstock.errors import EntryNewer, JournalCut, JournalError, JournalMissing, MarkerWrong
 from penstock.journal.inventory import Inventory
 from penstock.journal.journal import Fold, Journal
+from penstock.journal.markers import still_undone
 from penstock.journal.state import JournalState
 from penstock.model.entries import (
     Drop,
@@ -15,13 +18,14 @@ from penstock.model.entries import (
     Generation,
     PartitionStart,
     Rebind,
+    Replace,
     Replay,
     Retire,
     Seek,
     Start,
     Window,
 )
-from penstock.model.evidence import Evidence
+from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
@@ -34,13 +38,21 @@ class Recorded(Value, frozen=True):
 
     size_bytes: int
     ranges: tuple[OffsetRange, ...]
+    checksum: str = ""
+    window: str = ""  # empty where the footer names none: compacted or replayed files
 
 
 class Ledger(Inventory):
     """An inventory that also keeps account of each partition, while entries are folded into it."""
 
-    def __init__(self, on_entry: Callable[[int], None] = lambda _number: None) -> None:
+    def __init__(
+        self, on_entry: Callable[[int], None] = lambda _number: None, *, keeps_reading: bool = False
+    ) -> None:
         super().__init__()
+        self.decided: dict[int, str] = {}  # when each entry was decided, by its author's clock
+        self.reads: list[tuple[int, RangeEvidence]] = []  # of windows, if they are to be kept
+        self.refused: dict[int, tuple[RecordSet, ...]] = {}  # likewise: the records named
+        self._keeps_reading = keeps_reading
         self.coverage: dict[TopicPartition, Coverage] = {}
         self.recorded: dict[str, Recorded] = {}
         self.drops: list[GivenUp] = []
@@ -55,8 +67,13 @@ class Ledger(Inventory):
         for taken in content.inputs:
             self.recorded.pop(taken.final, None)
         super().apply(entry, content)
+        self.decided[entry.number] = entry.at
+        window = entry.body.window if isinstance(entry.body, Window | Replace) else ""
         for file in content.files:  # those of a `replace` too: they take the place of lost ones
-            self.recorded[file.handle.final] = Recorded(file.handle.size_bytes, file.ranges)
+            handle = file.handle
+            self.recorded[handle.final] = Recorded(
+                handle.size_bytes, file.ranges, handle.checksum, window
+            )
         self._on_entry(entry.number)
 
     def rows(self) -> Evidence:
@@ -98,9 +115,16 @@ class Ledger(Inventory):
             self.differences += self._at(covered.place).cover(number, covered)
         for seen in content.evidence:
             self._at(seen.range.place).count(seen)
+        if self._keeps_reading:
+            self.reads += [(number, seen) for seen in content.evidence]
+            self.refused[number] = content.quarantined
         self._write(content)
 
     def _write(self, content: Content) -> None:
+        for file in content.files:
+            if file.dataset != QUARANTINE and file.ranges:
+                place = file.ranges[0].place  # what is written anew is of one partition
+                self._at(place).deliver(file.dataset, file.evidence.count)
         self.written += Evidence.total(
             file.evidence for file in content.files if file.dataset != QUARANTINE
         )
@@ -139,17 +163,85 @@ def _span(records: RecordSet) -> OffsetRange:
 
 
 def open_ledger(
-    journal: Journal, progress: Progress = lambda _what, _done, _of: None
+    journal: Journal,
+    progress: Progress = lambda _what, _done, _of: None,
+    *,
+    keeps_reading: bool = False,
 ) -> tuple[JournalState, Ledger]:
     """Fold the journal from entry 0 into a ledger: every hash, every rule, every manifest.
 
-    The plain opening comes first, because it looks at whatever could prove that the journal was
-    longer; and it tells how long it is.
+    A journal that cannot be trusted raises its own error.
     """
-    known = journal.open().state
-    total = known.number + 1
-    ledger = Ledger(lambda number: progress("entries", number + 1, max(total, number + 1)))
+    opened = read_ledger(journal, progress, keeps_reading=keeps_reading)
+    if opened.damage:
+        raise opened.damage[0]
+    return opened.state, opened.ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The journal as far as it could be read, and what is wrong with it.
+
+    `groups` are those of every entry that publishes something, done or not. `is_whole` is false
+    when the fold had to stop before the end of the journal.
+    """
+
+    state: JournalState
+    ledger: Ledger
+    damage: list[JournalError]
+    groups: dict[int, frozenset[str]]
+    is_whole: bool = True
+
+
+def read_ledger(
+    journal: Journal,
+    progress: Progress = lambda _what, _done, _of: None,
+    *,
+    keeps_reading: bool = False,
+) -> Opened:
+    """As `open_ledger`, but damage is handed over with what could be read in spite of it.
+
+    The plain opening comes first, because it looks at whatever could prove that the journal was
+    longer; and it tells how long it is. A newer format is no damage, and raises.
+    """
+    damage: list[JournalError] = []
+    total = 0
+    try:
+        total = journal.open().state.number + 1
+    except EntryNewer:
+        raise
+    except JournalError as error:
+        damage.append(error)
+    ledger = Ledger(
+        lambda number: progress("entries", number + 1, max(total, number + 1)),
+        keeps_reading=keeps_reading,
+    )
     fold = Fold(JournalState(), ledger)
-    journal.fold_on(fold)
-    journal.see_done(fold.state)
-    return fold.state, ledger
+    try:
+        journal.fold_on(fold)
+    except EntryNewer:
+        raise
+    except JournalError as error:
+        if str(error) not in map(str, damage):
+            damage.append(error)
+        return Opened(fold.state, ledger, damage, {}, is_whole=False)
+    groups = {number: frozenset(undone.groups) for number, undone in fold.state.undone.items()}
+    damage += marker_damage(journal, fold.state, known=set(map(str, damage)))
+    # Without witnesses, a journal that was cut looks like one that is whole.
+    is_cut = any(isinstance(error, JournalCut | JournalMissing) for error in damage)
+    return Opened(fold.state, ledger, damage, groups, is_whole=not is_cut)
+
+
+def marker_damage(journal: Journal, state: JournalState, known: set[str]) -> list[JournalError]:
+    """See what is done, as `Journal.see_done`; markers that fit no entry are handed over."""
+    damage: list[JournalError] = []
+    for undone in list(state.undone.values()):
+        try:
+            undone.groups = still_undone(journal.store, journal.layout, undone)
+        except MarkerWrong as error:
+            undone.groups = []  # whoever left it meant that all was visible; so it is looked at
+            if str(error) not in known:
+                damage.append(error)
+        if not undone.groups:
+            del state.undone[undone.number]
+    return damage

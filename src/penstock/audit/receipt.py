@@ -2,11 +2,57 @@
 
 from typing import Literal
 
-from penstock.model.ranges import OffsetRange
+import msgspec
+
+from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
 
-DifferenceKind = Literal["file_missing", "file_size", "file_foreign", "offsets", "counts"]
+MOST_RUNS = 20  # of each fate; more would hide the verdict
+
+DifferenceKind = Literal[
+    "journal",
+    "file_missing",
+    "file_size",
+    "file_contents",
+    "file_rows",
+    "file_foreign",
+    "offsets",
+    "counts",
+    "kafka",
+]
 GivenUpKind = Literal["gap", "seek", "drop"]
+Fate = Literal["missing", "doubled", "foreign", "never_read"]
+
+
+class Offsets(Value, frozen=True, kw_only=True):
+    """Offsets of one partition with one fate: the first runs [start, end), and how many more.
+
+    `count` is how many offsets have that fate. They are exactly those of the runs, unless `among`
+    is true: then it could not be told which of those of the runs they are.
+    """
+
+    fate: Fate
+    topic: str
+    partition: int
+    count: int
+    runs: tuple[tuple[int, int], ...]
+    more_runs: int = 0
+    among: bool = False
+
+    @classmethod
+    def of(
+        cls, fate: Fate, topic: str, partition: int, found: OffsetSet, among: int = 0
+    ) -> "Offsets":
+        """These offsets; with `among`, so many of them."""
+        return cls(
+            fate=fate,
+            topic=topic,
+            partition=partition,
+            count=among or len(found),
+            runs=found.runs[:MOST_RUNS],
+            more_runs=max(len(found.runs) - MOST_RUNS, 0),
+            among=among > 0,
+        )
 
 
 class Difference(Value, frozen=True):
@@ -17,6 +63,7 @@ class Difference(Value, frozen=True):
     file: str = ""
     ranges: tuple[OffsetRange, ...] = ()
     entry: int = -1
+    offsets: tuple[Offsets, ...] = ()
 
 
 class GivenUp(Value, frozen=True):
@@ -35,6 +82,7 @@ class PartitionReceipt(Value, frozen=True):
 
     `read` is what Kafka gave; `written`, `quarantined` and `filtered` are where those records are
     now. `empty` offsets held no record; `given_up` were skipped, lost or dropped by a person.
+    `datasets` are the rows that were delivered to each.
     """
 
     topic: str
@@ -48,6 +96,7 @@ class PartitionReceipt(Value, frozen=True):
     filtered: int
     empty: int
     given_up: int
+    datasets: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class Pending(Value, frozen=True):
@@ -60,8 +109,45 @@ class Pending(Value, frozen=True):
     parked: str = ""
 
 
+class Unchecked(Value, frozen=True):
+    """Offsets that could not be compared with Kafka any more, and why."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    reason: str
+
+
+class KafkaReceipt(Value, frozen=True, kw_only=True):
+    """The comparison with Kafka. `agreed` offsets were compared by position and content.
+
+    `skipped` says why nothing was compared at all; it is empty when something was.
+    """
+
+    agreed: int = 0
+    records: int = 0
+    unchecked: tuple[Unchecked, ...] = ()
+    skipped: str = ""
+
+
+class DeepReceipt(Value, frozen=True, kw_only=True):
+    """What the deep audit read besides the journal, how long it took, and what was left out.
+
+    `since` and `dataset` are what it was limited to; empty when it was not.
+    """
+
+    files: int
+    rows: int
+    size_bytes: int
+    seconds: float
+    kafka: KafkaReceipt
+    since: str = ""
+    dataset: str = ""
+
+
 class Receipt(Value, frozen=True, kw_only=True):
-    """The outcome of auditing one feed up to entry `entries - 1`."""
+    """The outcome of auditing one feed up to entry `entries - 1`; `deep` is absent if shallow."""
 
     feed: str
     entries: int
@@ -75,6 +161,8 @@ class Receipt(Value, frozen=True, kw_only=True):
     pending: tuple[Pending, ...]
     differences: tuple[Difference, ...]
     notices: tuple[str, ...] = ()
+    datasets: dict[str, int] = msgspec.field(default_factory=dict)
+    deep: DeepReceipt | None = None
 
     @property
     def verdict(self) -> Literal["ok", "different"]:

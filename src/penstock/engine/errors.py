@@ -85,3 +85,16 @@ class PartitionsUnread(PenstockError):
             "a leader.",
         )
         self.unread = dict(unread)
+
+
+class JobFailed(PenstockError):
+    """A Spark job that only reads has failed, after its tasks were tried again."""
+
+    code = "JOB_FAILED"
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(
+            f"The Spark job that looks at {what} failed: {why}.",
+            "Nothing was changed. Look at what Spark logged, and run again.",
+        )
+        self.what = what

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 from penstock.model.ranges import OffsetRange
 
@@ -32,14 +32,8 @@ def read_ranges(
     Headers become text, because null arrays are slow on their way to Python. They are always read,
     since any record may turn out to be broken, and goes to the quarantine with all it had.
     """
-    reader = spark.read.format("kafka")
-    for name, value in {**FETCHING, **options}.items():
-        reader = reader.option(f"kafka.{name}", value)
     return (
-        reader.option("kafka.isolation.level", "read_committed")
-        .option("assign", json.dumps(_by_topic(ranges, lambda _r: None)))
-        .option("startingOffsets", json.dumps(_by_topic(ranges, lambda r: r.start)))
-        .option("endingOffsets", json.dumps(_by_topic(ranges, lambda r: r.end)))
+        ranges_reader(spark, options, ranges)
         .option("failOnDataLoss", "true")
         .option("includeHeaders", "true")
         .load()
@@ -53,6 +47,21 @@ def read_ranges(
             HEADERS,
             "xxhash64(offset, key, value) as hash",
         )
+    )
+
+
+def ranges_reader(
+    spark: SparkSession, options: Mapping[str, str], ranges: tuple[OffsetRange, ...]
+) -> DataFrameReader:
+    """A reader of exactly these ranges, read-committed; one range per partition."""
+    reader = spark.read.format("kafka")
+    for name, value in {**FETCHING, **options}.items():
+        reader = reader.option(f"kafka.{name}", value)
+    return (
+        reader.option("kafka.isolation.level", "read_committed")
+        .option("assign", json.dumps(_by_topic(ranges, lambda _r: None)))
+        .option("startingOffsets", json.dumps(_by_topic(ranges, lambda r: r.start)))
+        .option("endingOffsets", json.dumps(_by_topic(ranges, lambda r: r.end)))
     )
 
 

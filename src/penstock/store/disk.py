@@ -140,6 +140,10 @@ class Disk:
         with _open_regular(path) as file:
             return file.readall()
 
+    def open_to_read(self, path: str) -> FileIO:
+        """A regular file, open; `OSError` for anything else. The caller closes it."""
+        return _open_regular(path)
+
     def checksum(self, path: str) -> str:
         """The sha256 of a regular file, in hexadecimal digits; read piece by piece."""
         digest = hashlib.sha256()

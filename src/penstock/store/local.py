@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 from penstock.errors import StoreUnavailable
 from penstock.model.outcome import Sighting
@@ -21,6 +22,7 @@ from penstock.store.keys import check_key
 from penstock.store.linking import Linked, Names
 from penstock.store.listing import keys_after
 from penstock.store.local_probe import probe_local
+from penstock.store.local_reading import open_reader
 from penstock.store.local_staged import LocalStagedWriter
 from penstock.store.local_staging import KIND, TRIES, LocalStaging
 from penstock.store.tree import TEMPORARY, Parts, Tree, require_regular
@@ -85,6 +87,16 @@ class LocalStore:
             try:
                 self._tree.walk(parts[:-1])
                 return self._disk.read(self._tree.path(parts))
+            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                return None
+
+    def open_read(self, key: str) -> BinaryIO | None:
+        """The content as a file, or None when no file has that name."""
+        parts = self._tree.locate(key)
+        with before_it_begins("read", key):
+            try:
+                self._tree.walk(parts[:-1])
+                return open_reader(key, self._disk.open_to_read(self._tree.path(parts)))
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 return None
 

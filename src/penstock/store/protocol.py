@@ -6,7 +6,7 @@ Reads raise `StoreUnavailable` when no answer came; absence is an answer, not an
 """
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from penstock.model.outcome import Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
@@ -46,6 +46,13 @@ class Store(Protocol):
 
     def read(self, key: str) -> bytes | None:
         """The whole content, or None when nothing is there."""
+        ...
+
+    def open_read(self, key: str) -> BinaryIO | None:
+        """The content as a file to read and seek in, or None when nothing is there.
+
+        For what may be too large for memory. Reading from it raises `StoreUnavailable`; close it.
+        """
         ...
 
     def head(self, key: str) -> int | None:

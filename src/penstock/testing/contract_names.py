@@ -123,6 +123,7 @@ def _attempts(store: Store, key: str) -> Iterator[Callable[[], object]]:
     stolen = StagedHandle(store.kind, key, "data/a", 1, "sha256:00")
     yield lambda: store.create(key, b"")
     yield lambda: store.read(key)
+    yield lambda: store.open_read(key)
     yield lambda: store.head(key)
     yield lambda: store.delete(key)
     yield lambda: store.open_staged(key, StagingSpot("staging", "0-1", "t0"))

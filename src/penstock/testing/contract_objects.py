@@ -23,6 +23,23 @@ class ObjectContract:
         assert store.read("a/b/c") == b"content"
         assert store.head("a/b/c") == 7
 
+    def test_what_was_created_can_be_read_piece_by_piece(self, store: Store) -> None:
+        store.create("a/big", BIG)
+        file = store.open_read("a/big")
+        assert file is not None
+        with file:
+            assert file.read(3) == BIG[:3]
+            assert file.seek(-5, 2) == len(BIG) - 5
+            assert file.read() == BIG[-5:]
+            assert file.seek(1 << 20) == file.tell() == 1 << 20
+            assert file.read(10) == BIG[1 << 20 : (1 << 20) + 10]
+
+    def test_nothing_can_be_opened_where_nothing_is(self, store: Store) -> None:
+        store.create("a/b", b"content")
+        assert store.open_read("a/c") is None
+        assert store.open_read("a") is None
+        assert store.open_read("a/b/c") is None
+
     def test_a_second_create_is_refused_and_changes_nothing(
         self, store: Store, second_store: Store
     ) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from penstock.errors import OutcomeUnknown, PenstockError, StoreUnavailable
 from penstock.model.outcome import Sighting
@@ -17,7 +17,7 @@ __all__ = ["Died", "DiskFault", "Fault", "FaultDisk", "FaultStore", "RecordingDi
 
 T = TypeVar("T")
 
-READS = frozenset({"read", "head", "list_after", "look", "list_staged"})
+READS = frozenset({"read", "open_read", "head", "list_after", "look", "list_staged"})
 WRITES = frozenset({"create", "publish", "discard", "delete"})
 OTHERS = frozenset({"open_staged", "write", "finish", "abandon", "sweep", "probe"})
 
@@ -98,6 +98,10 @@ class FaultStore:
     def read(self, key: str) -> bytes | None:
         """As in the protocol, with faults."""
         return self.call("read", key, lambda: self._inner.read(key))
+
+    def open_read(self, key: str) -> BinaryIO | None:
+        """As in the protocol, with faults."""
+        return self.call("open_read", key, lambda: self._inner.open_read(key))
 
     def head(self, key: str) -> int | None:
         """As in the protocol, with faults."""

@@ -5,10 +5,11 @@ protocol over a function that performs acts: at once, or whenever a simulator de
 """
 
 import hashlib
+import io
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from threading import Lock
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from penstock.errors import ForeignFile, StagedGone
 from penstock.model.outcome import FinalState, Sighting
@@ -199,6 +200,11 @@ class MemoryStore:
         """The content, or None."""
         found = self._ask(Act("read", key))
         return found if isinstance(found, bytes) else None
+
+    def open_read(self, key: str) -> BinaryIO | None:
+        """The content as a file, or None."""
+        found = self.read(key)
+        return None if found is None else io.BytesIO(found)
 
     def head(self, key: str) -> int | None:
         """The size, or None."""

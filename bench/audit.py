@@ -1,0 +1,162 @@
+"""How fast the deep audit reads a lake: `PYTHONPATH=src:bench python bench/audit.py`.
+
+Makes a lake with the real owner and the real writer, from batches as Spark hands them over, and
+without Kafka. Then audits it on Spark with two cores, and prints rows per second and the most
+memory that any Python worker held. With `--keep` the lake is found again by the next run.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import SystemRandom
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from mixed_topic import event
+from workers import WorkerMemory
+
+from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
+from penstock.audit.receipt import Receipt
+from penstock.engine.kafka_source import staged_window
+from penstock.engine.owner import Owner, OwnerSpec
+from penstock.engine.schemas import SchemaShelf
+from penstock.engine.session import open_session
+from penstock.engine.spread import SparkSpread
+from penstock.journal.journal import Journal
+from penstock.journal.lake import lake_identity
+from penstock.journal.layout import Layout
+from penstock.model.ranges import OffsetRange
+from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec
+from penstock.model.surroundings import Surroundings
+from penstock.model.window import (
+    Available,
+    PartitionOffsets,
+    StagedWindow,
+    StageOrder,
+    TopicOffsets,
+)
+from penstock.source.plan import WindowPolicy
+from penstock.store.local import LocalStore
+from penstock.store.windows import discard_windows
+from penstock.writer.plan import ShredPlan
+from penstock.writer.task import new_attempt, shred_batches
+
+AROUND = Surroundings(time.time, time.sleep, SystemRandom())
+FEED = FeedSpec(
+    name="events",
+    topics=("events",),
+    route=RouteSpec("field", "type"),
+    time=TimeSpec(field="event_time", unit="ms"),
+)
+BATCH = 20_000
+WINDOW = 1_000_000
+PARTITIONS = 4
+LIMIT_S = 60.0
+MEASURED_ROWS = 10_000_000
+
+
+class Batches:
+    """A source that gives the same payloads again and again, at ever new offsets."""
+
+    def __init__(self, store: LocalStore, records: int, types: int) -> None:
+        self._store = store
+        self._schemas = SchemaShelf(store, Layout(FEED.name), FEED)
+        self._each = records // PARTITIONS
+        self._now_ms = int(time.time() * 1000)
+        count = min(self._each, WINDOW // PARTITIONS)
+        values = [event(number, types, self._now_ms) for number in range(count)]
+        self._values = pa.array(values, pa.binary())
+
+    def look(self) -> Available:
+        """All partitions, from the beginning."""
+        offsets = {p: PartitionOffsets(0, self._each) for p in range(PARTITIONS)}
+        return Available("bench", (TopicOffsets("events", "id", offsets),))
+
+    def stage(self, order: StageOrder) -> StagedWindow:
+        """Shred; learn new types and shred again."""
+        while True:
+            known = dict(self._schemas.known)
+            plan = ShredPlan(order=order, feed=FEED, schemas=known, now_s=time.time())
+            batches = (b for covered in order.ranges for b in self._batches(covered))
+            reports = list(shred_batches(plan, self._store, new_attempt(), batches))
+            if not self._schemas.learn([s for report in reports for s in report.samples]):
+                return staged_window(reports)
+            discard_windows(self._store, order.staging, {order.window})
+
+    def _batches(self, covered: OffsetRange) -> Iterator[Any]:
+        for start in range(covered.start, covered.end, BATCH):
+            count = min(BATCH, covered.end - start)
+            at = start % max(len(self._values) - BATCH, 1)
+            offsets = np.arange(start, start + count, dtype=np.int64)
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "topic": pa.array(["events"] * count),
+                    "partition": pa.array(np.full(count, covered.partition, np.int32)),
+                    "offset": pa.array(offsets),
+                    "timestamp": pa.array(np.full(count, self._now_ms)),
+                    "key": pa.nulls(count, pa.binary()),
+                    "value": self._values.slice(at, count),
+                    "headers": pa.nulls(count, pa.string()),
+                    "hash": pa.array(offsets),
+                }
+            )
+
+
+def journal_of(store: LocalStore) -> Journal:
+    """The journal of the one feed."""
+    return Journal(store, Layout(FEED.name), lake_identity(store, AROUND), AROUND)
+
+
+def fill(store: LocalStore, records: int, types: int) -> None:
+    """Deliver everything in windows, unless an earlier run has."""
+    if not journal_of(store).open().state.is_new:
+        return
+    source = Batches(store, records, types)
+    owner = Owner(journal_of(store), source, AROUND, OwnerSpec("bench", WindowPolicy(WINDOW)))
+    owner.take_over()
+    while owner.run_window():
+        print(f"  {owner.fold.state.counts.read:,} records delivered", flush=True)
+
+
+def measure(store: LocalStore) -> tuple[Receipt, int]:
+    """The audit, and the most memory that a worker held."""
+    spark = open_session("bench", {"spark.master": "local[2]"}, [])
+    try:
+        spark.sparkContext.parallelize(range(8), 8).map(abs).collect()  # workers are up
+        with WorkerMemory() as memory:
+            spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
+            tools = DeepTools(spread, None, time.monotonic)
+            return deep_audit(journal_of(store), DeepSpec(), tools), memory.most_bytes
+    finally:
+        spark.stop()
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--records", type=int, default=MEASURED_ROWS)
+    arguments.add_argument("--types", type=int, default=12)
+    arguments.add_argument("--keep", type=Path, help="where the lake stays for the next run")
+    options = arguments.parse_args()
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as scratch:
+        store = LocalStore(options.keep or Path(scratch) / "lake")
+        fill(store, options.records, options.types)
+        receipt, most_bytes = measure(store)
+    deep = receipt.deep
+    if deep is None or receipt.differences:
+        raise SystemExit(f"the audit objects: {receipt.differences[:3]}")
+    print(
+        f"{deep.rows:,} rows, {deep.files:,} files, {deep.size_bytes / 2**20:,.0f} MiB in "
+        f"{deep.seconds:.1f} s: {deep.rows / deep.seconds:,.0f} rows/s"
+    )
+    whole_s = MEASURED_ROWS / (deep.rows / deep.seconds)
+    verdict = "kept" if whole_s <= LIMIT_S else "broken"
+    print(f"10 million rows in {whole_s:.0f} s: limit of {LIMIT_S:.0f} s {verdict}")
+    print(f"at most {most_bytes / 2**20:,.0f} MiB in a worker")
+
+
+if __name__ == "__main__":
+    main()

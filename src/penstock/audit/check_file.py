@@ -1,0 +1,187 @@
+"""One file held against what the journal recorded of it. Pure work that travels to executors."""
+
+import hashlib
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+
+from penstock.audit.positions import NotOurs, PlacedRows, open_parquet, rows_of
+from penstock.errors import StoreUnavailable
+from penstock.model.evidence import Evidence
+from penstock.model.manifest import QUARANTINE
+from penstock.model.position_columns import positions
+from penstock.model.ranges import OffsetRange
+from penstock.model.value import Value
+from penstock.store.protocol import Store
+
+CHUNK_BYTES = 1 << 20
+FOOTER = "penstock."
+
+
+class FileOrder(Value, frozen=True, kw_only=True):
+    """What the journal says about a live file.
+
+    `window` is empty where the footer is not compared: a file that was compacted, or replayed.
+    """
+
+    final: str
+    number: int = -1
+    dataset: str = ""
+    feed: str = ""
+    window: str = ""
+    size_bytes: int = 0
+    checksum: str = ""
+    evidence: Evidence = Evidence()
+    ranges: tuple[OffsetRange, ...] = ()
+
+
+class PlaceRows(Value, frozen=True):
+    """Which rows of a partition a file holds."""
+
+    topic: str
+    partition: int
+    rows: Evidence
+
+
+class FileFinding(Value, frozen=True, kw_only=True):
+    """What one look at a whole file showed. `size_bytes` is -1 when it is gone.
+
+    `datasets` are those that a quarantine file's records were meant for. `unreadable` says why
+    its rows could not be read, `unanswered` that the store did not let us.
+    """
+
+    final: str
+    size_bytes: int = -1
+    checksum: str = ""
+    places: tuple[PlaceRows, ...] = ()
+    datasets: tuple[str, ...] = ()
+    outside: int = 0
+    footer: str = ""
+    unreadable: str = ""
+    unanswered: str = ""
+
+    @property
+    def is_gone(self) -> bool:
+        """True when nothing has that name."""
+        return self.size_bytes < 0
+
+    @property
+    def rows(self) -> Evidence:
+        """The evidence of all rows."""
+        return Evidence.total(place.rows for place in self.places)
+
+    def is_as(self, order: FileOrder) -> bool:
+        """True when the file is what the journal recorded, byte by byte and row by row."""
+        return (
+            self.size_bytes == order.size_bytes
+            and self.checksum == order.checksum
+            and self.has_rows_of(order)
+            and not self.footer
+        )
+
+    def has_rows_of(self, order: FileOrder) -> bool:
+        """True when its rows are at the recorded positions, each once."""
+        return not self.unreadable and not self.outside and self.rows == order.evidence
+
+
+def check_file(store: Store, order: FileOrder) -> FileFinding:
+    """Read a file from end to end: checksum, footer, positions. Runs on executors; repeatable."""
+    try:
+        file = store.open_read(order.final)
+        if file is None:
+            return FileFinding(final=order.final)
+        with file:
+            return _look_through(file, order)
+    except StoreUnavailable as error:
+        return FileFinding(final=order.final, unanswered=str(error.__cause__ or error))
+
+
+def _look_through(file: BinaryIO, order: FileOrder) -> FileFinding:
+    size_bytes, checksum = checksum_of(file)
+    seen = FileFinding(final=order.final, size_bytes=size_bytes, checksum=checksum)
+    counted = _Counted(order)
+    file.seek(0)
+    try:
+        parquet = open_parquet(file)
+        for rows in rows_of(parquet, with_dataset=order.dataset == QUARANTINE):
+            counted.add(rows)
+    except NotOurs as error:
+        return msgspec.structs.replace(seen, unreadable=str(error))
+    return msgspec.structs.replace(
+        seen,
+        places=counted.places(),
+        datasets=tuple(sorted(counted.datasets)),
+        outside=counted.outside,
+        footer=footer_words(order, parquet.metadata.metadata or {}),
+    )
+
+
+def checksum_of(file: BinaryIO) -> tuple[int, str]:
+    """Size and checksum as they stand in handles, read piece by piece."""
+    digest = hashlib.sha256()
+    size_bytes = 0
+    while piece := file.read(CHUNK_BYTES):
+        digest.update(piece)
+        size_bytes += len(piece)
+    return size_bytes, f"sha256:{digest.hexdigest()}"
+
+
+class _Counted:
+    """Adds up rows by partition, and counts those outside the recorded ranges."""
+
+    def __init__(self, order: FileOrder) -> None:
+        self._rows: dict[tuple[str, int], Evidence] = {}
+        self._bounds = bounds_by_place(order.ranges)
+        self._anywhere = not order.ranges
+        self.datasets: set[str] = set()
+        self.outside = 0
+
+    def add(self, found: PlacedRows) -> None:
+        """Take in some rows."""
+        place = (found.topic, found.partition)
+        seen = positions(*place, found.offsets, found.rows)
+        self._rows[place] = self._rows.get(place, Evidence()) + seen
+        self.datasets.update(found.datasets)
+        if not self._anywhere:
+            inside = np.zeros(len(found.offsets), dtype=bool)
+            for start, end in self._bounds.get(place, ()):
+                inside |= (found.offsets >= start) & (found.offsets < end)
+            self.outside += len(inside) - int(inside.sum())
+
+    def places(self) -> tuple[PlaceRows, ...]:
+        """What was counted."""
+        return tuple(PlaceRows(*place, rows) for place, rows in sorted(self._rows.items()))
+
+
+def bounds_by_place(
+    ranges: tuple[OffsetRange, ...],
+) -> dict[tuple[str, int], list[tuple[int, int]]]:
+    """The ranges by what rows say of themselves: a topic's name, and a partition."""
+    found: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for part in ranges:
+        found.setdefault((part.topic, part.partition), []).append((part.start, part.end))
+    return found
+
+
+def footer_words(order: FileOrder, footer: dict[bytes, bytes]) -> str:
+    """What a file says about itself that the journal does not; empty when they agree."""
+    if not order.window:
+        return ""
+    said = {
+        key.decode("utf-8", "replace").removeprefix(FOOTER): value.decode("utf-8", "replace")
+        for key, value in footer.items()
+        if key.startswith(FOOTER.encode())
+    }
+    wanted = {"feed": order.feed, "window": order.window}
+    if order.ranges:
+        wanted["ranges"] = ",".join(
+            sorted(f"{r.topic}/{r.partition}:{r.start}-{r.end}" for r in order.ranges)
+        )
+        said["ranges"] = ",".join(sorted(said.get("ranges", "").split(",")))
+    wrong = [
+        f"{name} {said.get(name) or 'nothing'} instead of {value}"
+        for name, value in wanted.items()
+        if said.get(name) != value
+    ]
+    return "; ".join(wrong)

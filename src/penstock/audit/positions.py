@@ -1,0 +1,153 @@
+"""The positions of rows: read from a Parquet file in pieces, and as sets to reckon with."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.model.evidence import Evidence
+from penstock.model.position_columns import (
+    Hashes,
+    Offsets,
+    evidence_of,
+    position_hashes,
+    split_by_place,
+)
+
+BATCH_ROWS = 65_536
+BUFFER_BYTES = 1 << 20
+POSITION = ("_topic", "_partition", "_offset")
+ROW = "_row"  # the number of a row among those of one record; absent where each record is one row
+DATASET = "dataset"  # in quarantine files: the dataset that a record was meant for
+
+PlaceName = tuple[str, int]
+Mask = npt.NDArray[np.bool_]
+
+
+class NotOurs(Exception):
+    """A file that is no Parquet file with positions in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRows:
+    """Some rows of a file that come from one partition."""
+
+    topic: str
+    partition: int
+    offsets: Offsets
+    rows: Offsets | None
+    datasets: tuple[str, ...] = ()
+
+    def hashes(self) -> Hashes:
+        """The hashes of their positions."""
+        return position_hashes(self.topic, self.partition, self.offsets, self.rows)
+
+
+def open_parquet(file: BinaryIO) -> Any:
+    """The Parquet file with its footer read; pages are read as they are asked for."""
+    try:
+        return pq.ParquetFile(file, read_dictionary=["_topic"], buffer_size=BUFFER_BYTES)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise NotOurs(first_words(error)) from error
+
+
+def rows_of(parquet: Any, *, with_dataset: bool = False) -> Iterator[PlacedRows]:
+    """Every row's position, a batch at a time, whatever the size of the row groups."""
+    names = set(parquet.schema_arrow.names)
+    absent = [name for name in POSITION if name not in names]
+    if absent:
+        raise NotOurs(f"it has no column {', '.join(absent)}")
+    wanted = [*POSITION, *(name for name in (ROW,) if name in names)]
+    wanted += [DATASET] if with_dataset and DATASET in names else []
+    try:
+        for batch in parquet.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
+            yield from _placed(batch)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise NotOurs(first_words(error)) from error
+
+
+def _placed(batch: Any) -> Iterator[PlacedRows]:
+    if any(batch[name].null_count for name in batch.schema.names if name != DATASET):
+        raise NotOurs("it has rows without a position")
+    offsets = batch["_offset"].to_numpy()
+    rows = batch[ROW].to_numpy() if ROW in batch.schema.names else None
+    for topic, partition, chosen in split_by_place(batch["_topic"], batch["_partition"]):
+        yield PlacedRows(
+            topic,
+            partition,
+            offsets[chosen],
+            None if rows is None else rows[chosen],
+            _datasets(batch, chosen) if DATASET in batch.schema.names else (),
+        )
+
+
+def _datasets(batch: Any, chosen: Any) -> tuple[str, ...]:
+    column = batch[DATASET]
+    if not isinstance(chosen, slice):
+        column = column.take(pa.array(chosen))
+    return tuple(sorted(name or "" for name in column.unique().to_pylist()))
+
+
+def first_words(error: Exception) -> str:
+    """What an error says, in a line of bearable length."""
+    lines = str(error).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__)[:200].rstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Positions as columns. Two are the same when their hashes are.
+
+    `places` are numbers of partitions; who makes several of these keeps one list for all.
+    """
+
+    hashes: Hashes
+    places: npt.NDArray[np.int32]
+    offsets: Offsets
+
+    @classmethod
+    def none(cls) -> "Positions":
+        """No position at all."""
+        return cls(np.empty(0, np.uint64), np.empty(0, np.int32), np.empty(0, np.int64))
+
+    @classmethod
+    def joined(cls, parts: Iterable["Positions"]) -> "Positions":
+        """All of them, one behind the other."""
+        found = [cls.none(), *parts]
+        return cls(
+            np.concatenate([part.hashes for part in found]),
+            np.concatenate([part.places for part in found]),
+            np.concatenate([part.offsets for part in found]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def only(self, chosen: Any) -> "Positions":
+        """Those that a mask, or a list of numbers, chooses."""
+        return Positions(self.hashes[chosen], self.places[chosen], self.offsets[chosen])
+
+    def once(self) -> tuple["Positions", "Positions"]:
+        """Each of them once; and each of those that are there more than once."""
+        _, first, counts = np.unique(self.hashes, return_index=True, return_counts=True)
+        return self.only(first), self.only(first[counts > 1])
+
+    def among(self, others: "Positions") -> Mask:
+        """A mask of those that are also among the others."""
+        return np.isin(self.hashes, others.hashes)
+
+    def without(self, others: "Positions") -> "Positions":
+        """Those that are not among the others."""
+        return self.only(~self.among(others))
+
+    def both(self, others: "Positions") -> "Positions":
+        """Those that are among the others too."""
+        return self.only(self.among(others))
+
+    def evidence(self) -> Evidence:
+        """The evidence of a row at each."""
+        return evidence_of(self.hashes)

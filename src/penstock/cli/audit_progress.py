@@ -1,0 +1,33 @@
+"""How an audit tells how far it is: one line on a terminal, nothing in a pipe."""
+
+from collections.abc import Callable
+from typing import TextIO
+
+PATIENCE_S = 1.0  # who waits longer than this is told how far it is
+
+
+class Ticker:
+    """Tells how far an audit is: on a terminal only, and only those who have waited a while."""
+
+    def __init__(self, out: TextIO, clock: Callable[[], float]) -> None:
+        self._out = out
+        self._clock = clock
+        self._shows = out.isatty()
+        self._next_s = clock() + PATIENCE_S
+        self._shown = False
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Show one step, a few times a second at most."""
+        if not self._shows or self._clock() < self._next_s:
+            return
+        self._next_s = self._clock() + 0.2
+        self._shown = True
+        self._out.write(f"\r\x1b[Kaudit: {what} {done} of {total}")
+        self._out.flush()
+
+    def close(self) -> None:
+        """Leave the terminal on a clean line."""
+        if self._shown:
+            self._out.write("\r\x1b[K")
+            self._out.flush()
+            self._shown = False

@@ -1,0 +1,204 @@
+"""The receipt of an audit, for people and for programs."""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from penstock.audit.receipt import (
+    DeepReceipt,
+    Difference,
+    GivenUp,
+    KafkaReceipt,
+    Offsets,
+    Pending,
+    Receipt,
+    Unchecked,
+)
+from penstock.cli.printable import printable
+
+TOTALS = ("read", "written", "quarantined", "filtered", "empty", "given_up")
+FATES = TOTALS[1:]
+COLUMNS = 80
+MARGIN = 11
+MOST_DATASETS = 20
+MOST_UNCHECKED = 20
+
+
+def totals(receipt: Receipt) -> dict[str, int]:
+    """The fates of all partitions together."""
+    return {name: sum(getattr(part, name) for part in receipt.partitions) for name in TOTALS}
+
+
+def offsets_of(receipt: Receipt) -> int:
+    """How many offsets have a fate."""
+    return sum(part.watermark - part.start for part in receipt.partitions)
+
+
+def as_json(receipt: Receipt) -> dict[str, object]:
+    """The receipt as one object: totals in front, lists behind."""
+    found: dict[str, object] = msgspec.to_builtins(receipt)
+    people = found.pop("given_up")
+    sums = {"offsets": offsets_of(receipt), **totals(receipt)}
+    return {"verdict": receipt.verdict, **found, **sums, "given_up_by": people}
+
+
+def as_text(receipt: Receipt) -> Iterator[str]:
+    """The receipt for people: a fact, and what it is about in front of it."""
+    for about, words in facts(receipt):
+        yield from wrapped(about, words)
+
+
+def wrapped(about: str, words: str) -> list[str]:
+    """A fact in as many lines as it needs; names are never broken."""
+    return textwrap.wrap(
+        printable(words),
+        COLUMNS,
+        initial_indent=about.ljust(MARGIN),
+        subsequent_indent=" " * MARGIN,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def facts(receipt: Receipt) -> Iterator[tuple[str, str]]:
+    """Everything in the receipt, in the order of reading."""
+    yield "feed", receipt.feed
+    is_broken = any(each.kind == "journal" for each in receipt.differences)
+    holds = "the journal is damaged, see below" if is_broken else "the chain and the rules hold"
+    entries = f"0..{receipt.entries - 1}" if receipt.entries else "none"
+    yield "entries", f"{entries}, epoch {receipt.epoch}; {holds}"
+    yield "windows", f"{receipt.windows:,}"
+    for part in receipt.partitions:
+        yield "partition", f"{part.topic}/{part.partition} {part.start}..{part.watermark}"
+        yield "", fates({name: getattr(part, name) for name in FATES}, FATES)
+        if receipt.deep is not None and part.datasets:
+            yield "", f"to {counted(part.datasets)}"
+    yield "total", fates(totals(receipt), TOTALS)
+    if receipt.deep is not None and len(receipt.partitions) > 1 and receipt.datasets:
+        yield "", f"to {counted(receipt.datasets)}"
+    for given_up in receipt.given_up:
+        yield "given up", given_up_words(given_up)
+    if receipt.retired_rows:
+        yield "retired", f"{receipt.retired_rows:,} rows, by entries that name their files"
+    yield "files", f"{receipt.files:,}, {receipt.size_bytes:,} bytes"
+    for pending in receipt.pending:
+        yield "pending", pending_words(pending)
+    if receipt.deep is not None:
+        yield from deep_facts(receipt.deep)
+    for notice in receipt.notices:
+        yield "notice", notice
+    for difference in receipt.differences:
+        yield from difference_facts(difference)
+    yield "verdict", verdict_words(receipt)
+
+
+def fates(counts: Mapping[str, int], names: Iterable[str]) -> str:
+    """`written 3, quarantined 1, ...`."""
+    return ", ".join(f"{name.replace('_', ' ')} {counts[name]:,}" for name in names)
+
+
+def counted(datasets: Mapping[str, int]) -> str:
+    """`click 400, order 392`: the largest datasets, and how many more there are."""
+    largest = sorted(datasets.items(), key=lambda each: (-each[1], each[0]))
+    words = ", ".join(f"{name} {rows:,}" for name, rows in largest[:MOST_DATASETS])
+    more = len(largest) - MOST_DATASETS
+    return f"{words} and {more:,} more datasets" if more > 0 else words
+
+
+def given_up_words(each: GivenUp) -> str:
+    """What was given up, by whom and why."""
+    what = f"{each.offsets:,} offsets of {each.range}, {each.kind} in entry {each.entry}"
+    return f"{what} by {each.author}: {each.reason}"
+
+
+def pending_words(each: Pending) -> str:
+    """A group that waits to be published."""
+    what = f"entry {each.entry}, {each.dataset}: {each.files:,} files, {each.rows:,} rows"
+    parked = f"; parked: {each.parked}" if each.parked else ""
+    return f"{what} decided, not yet visible{parked}"
+
+
+def deep_facts(deep: DeepReceipt) -> Iterator[tuple[str, str]]:
+    """What was read, and what Kafka said."""
+    limits = [f"of dataset {deep.dataset}"] if deep.dataset else []
+    limits += [f"decided since {deep.since}"] if deep.since else []
+    only = f", only {' and '.join(limits)}" if limits else ""
+    what = f"{deep.files:,} files, {deep.rows:,} rows, {deep.size_bytes:,} bytes"
+    yield "read", f"{what}, in {deep.seconds:.1f} s{only}"
+    yield "Kafka", kafka_words(deep.kafka)
+    if not deep.kafka.skipped:
+        for each in deep.kafka.unchecked[:MOST_UNCHECKED]:
+            yield "unchecked", unchecked_words(each)
+        more = len(deep.kafka.unchecked) - MOST_UNCHECKED
+        if more > 0:
+            yield "unchecked", f"and {more:,} more ranges; --output json has all of them"
+
+
+def kafka_words(kafka: KafkaReceipt) -> str:
+    """How far the comparison with Kafka went."""
+    if kafka.skipped:
+        return f"not compared: {kafka.skipped}"
+    left = sum(each.end - each.start for each in kafka.unchecked)
+    words = f"{kafka.records:,} records read again; {kafka.agreed:,} offsets agree"
+    return f"{words}; {left:,} could not be checked any more" if left else words
+
+
+def unchecked_words(each: Unchecked) -> str:
+    """What could not be compared with Kafka, and why."""
+    return f"{each.topic}/{each.partition} [{each.start}, {each.end}): {each.reason}"
+
+
+def difference_facts(each: Difference) -> Iterator[tuple[str, str]]:
+    """What differs: the kind, the file, what was found, the offsets, and which entry says so."""
+    yield "DIFFERENT", each.kind.replace("_", " ")
+    if each.file and each.file not in each.found:
+        yield "", each.file
+    yield "", each.found
+    for offsets in each.offsets:
+        yield "", offsets_words(offsets)
+    ranges = ", ".join(map(str, each.ranges))
+    if each.entry >= 0:
+        yield "", f"entry {each.entry}{f', {ranges}' if ranges else ''}"
+    elif ranges and ranges not in each.found:
+        yield "", ranges
+
+
+def offsets_words(each: Offsets) -> str:
+    """`missing events/0: 17, [23, 26)`."""
+    runs = [f"{a}" if b == a + 1 else f"[{a}, {b})" for a, b in each.runs]
+    more = f" and {each.more_runs:,} more runs" if each.more_runs else ""
+    fate = each.fate.replace("_", " ")
+    if each.among:
+        fate = f"{fate}: {each.count:,} rows, among"
+    return f"{fate} {each.topic}/{each.partition}: {', '.join(runs)}{more}"
+
+
+def verdict_words(receipt: Receipt) -> str:
+    """The last word."""
+    if receipt.differences:
+        count = len(receipt.differences)
+        return f"different: {count:,} difference{'s' if count > 1 else ''}, see above"
+    if receipt.deep is not None:
+        return deep_verdict(receipt, receipt.deep)
+    if receipt.pending:
+        return "ok: every offset has one fate; some of it is decided and not yet visible"
+    return "ok: every offset has one fate, and every file is in its place"
+
+
+def deep_verdict(receipt: Receipt, deep: DeepReceipt) -> str:
+    """The last word of a deep audit: offsets, rows, Kafka."""
+    rows = "every row read"
+    if deep.dataset or deep.since:
+        rows = f"{deep.rows:,} rows read, as asked"
+    parts = [f"{offsets_of(receipt):,} offsets, every one accounted for", rows]
+    if receipt.pending:
+        parts.append("some of it decided and not yet visible")
+    kafka = deep.kafka
+    if kafka.skipped:
+        parts.append("Kafka not compared")
+    elif kafka.unchecked:
+        parts.append(f"Kafka agrees with {kafka.agreed:,}, the rest it no longer has")
+    else:
+        parts.append("Kafka agrees with all of it")
+    return f"ok: {'; '.join(parts)}"

@@ -1,0 +1,92 @@
+"""Evidence as columns: the same numbers as `model.evidence`, a batch at a time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.model.evidence import Evidence, place_seed
+from penstock.model.ranges import OffsetSet
+
+Offsets = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_M1 = np.uint64(0xBF58476D1CE4E5B9)
+_M2 = np.uint64(0x94D049BB133111EB)
+
+
+def _mix64(value: Hashes) -> Hashes:
+    value = (value ^ (value >> np.uint64(30))) * _M1
+    value = (value ^ (value >> np.uint64(27))) * _M2
+    mixed: Hashes = value ^ (value >> np.uint64(31))
+    return mixed
+
+
+def position_hashes(
+    topic: str, partition: int, offsets: Offsets, rows: Offsets | None = None
+) -> Hashes:
+    """The hash of each position; equal to `position_hash`. Without `rows`, one row per record."""
+    with np.errstate(over="ignore"):
+        value = _mix64(offsets.astype(np.uint64) + _GOLDEN)
+        value = _mix64(value ^ np.uint64(place_seed(topic, partition)))
+        if rows is None:
+            return _mix64(value + _GOLDEN)
+        return _mix64(value + (rows.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
+
+
+def evidence_of(hashes: Hashes) -> Evidence:
+    """The evidence of rows whose hashes are given."""
+    return Evidence(len(hashes), int(hashes.sum(dtype=np.uint64)))
+
+
+def positions(
+    topic: str, partition: int, offsets: Offsets, rows: Offsets | None = None
+) -> Evidence:
+    """The evidence of a row per offset; equal to `Evidence.of_positions`."""
+    if len(offsets) == 0:
+        return Evidence()
+    return evidence_of(position_hashes(topic, partition, offsets, rows))
+
+
+def runs_of(offsets: Offsets) -> OffsetSet:
+    """Ascending offsets as runs."""
+    if len(offsets) == 0:
+        return OffsetSet()
+    breaks = np.flatnonzero(np.diff(offsets) != 1) + 1
+    starts = offsets[np.concatenate(([0], breaks))]
+    ends = offsets[np.concatenate((breaks - 1, [len(offsets) - 1]))] + 1
+    return OffsetSet.from_runs(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def offsets_in(runs: OffsetSet) -> Offsets:
+    """The offsets of a set, ascending: what `runs_of` was made of."""
+    if not runs.runs:
+        return np.empty(0, np.int64)
+    return np.concatenate([np.arange(start, end, dtype=np.int64) for start, end in runs.runs])
+
+
+def sum_mod64(hashes: npt.NDArray[Any]) -> int:
+    """A sum of signed 64-bit hashes modulo 2^64."""
+    return int(hashes.astype(np.uint64).sum(dtype=np.uint64))
+
+
+def split_by_place(topics: Any, partitions: Any) -> Iterator[tuple[str, int, Any]]:
+    """The rows of each topic and partition in an Arrow batch: a slice, or the numbers of rows.
+
+    Nearly always there is one place only, and then nothing is copied.
+    """
+    encoded = topics if pa.types.is_dictionary(topics.type) else topics.dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    numbers = partitions.to_numpy().astype(np.int64)
+    if len(codes) == 0:
+        return
+    if codes.min() == codes.max() and numbers.min() == numbers.max():
+        yield names[codes[0]], int(numbers[0]), slice(None)
+        return
+    pairs, rows = np.unique(np.stack((codes, numbers)), axis=1, return_inverse=True)
+    for number, (code, partition) in enumerate(pairs.T.tolist()):
+        yield names[code], partition, np.flatnonzero(rows.reshape(-1) == number)
