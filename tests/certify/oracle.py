@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from penstock.audit.audit import audit
+from pyspark.sql import SparkSession
+
 from penstock.model.entries import Claim, Gap, Start, Window
+from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import ReadRecord
 from tests.integration.lakes import (
     Place,
     Row,
+    audit_deep,
     bodies,
     check_row,
     deep_fold,
-    journal_of,
     refused_in,
     rows_in,
 )
@@ -40,6 +42,19 @@ class Clusters(Protocol):
 
     def client_of(self, cluster_id: str) -> Source:
         """The one with this id."""
+        ...
+
+
+class RealParts(Clusters, Protocol):
+    """What the deep audit needs besides."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """A session."""
+        ...
+
+    def kafka_of(self, cluster_id: str) -> EmbeddedKafka:
+        """The brokers of a cluster."""
         ...
 
 
@@ -67,7 +82,7 @@ def is_broken(value: bytes | None) -> bool:
 
 
 def tally_lake(
-    parts: Clusters,
+    parts: RealParts,
     lake: Path,
     *,
     whole: bool = True,
@@ -78,7 +93,7 @@ def tally_lake(
     total = Tally() if feeds else Tally(problems=(f"{lake} has no journal",))
     for feed in feeds:
         total += tally_feed(parts, lake, feed, whole=whole, broken=broken)
-        total += Tally(problems=tuple(check_journal(lake, feed)))
+        total += Tally(problems=tuple(check_journal(parts, lake, feed)))
     return total
 
 
@@ -165,7 +180,7 @@ def differs(row: Row, record: ReadRecord) -> bool:
     return False
 
 
-def check_journal(lake: Path, feed: str) -> Iterable[str]:
+def check_journal(parts: RealParts, lake: Path, feed: str) -> Iterable[str]:
     """Nothing undone, nothing visible that no entry knows, and the audit agrees."""
     fold = deep_fold(lake, feed)
     if fold.state.undone:
@@ -176,12 +191,12 @@ def check_journal(lake: Path, feed: str) -> Iterable[str]:
     odd = sorted(visible ^ set(fold.inventory.files))
     if odd:
         yield f"{feed}: visible and live files differ: {odd[:3]}"
-    yield from audited(lake, feed)
+    yield from audited(parts, lake, feed, fold.state.cluster_id)
 
 
-def audited(lake: Path, feed: str) -> Iterable[str]:
-    """What the audit finds."""
-    receipt = audit(journal_of(lake, feed))
+def audited(parts: RealParts, lake: Path, feed: str, cluster_id: str) -> Iterable[str]:
+    """What `penstock audit --deep` finds: every row, and Kafka asked again."""
+    receipt = audit_deep(parts.spark, parts.kafka_of(cluster_id), lake, feed)
     return [f"{feed}: audit: {each}" for each in receipt.differences]
 
 

@@ -127,6 +127,12 @@ class Parts:
             return self.other_client
         return self.three_client if cluster_id == THREE_ID else self.client
 
+    def kafka_of(self, cluster_id: str) -> EmbeddedKafka:
+        """The brokers of the cluster that a journal is bound to."""
+        if cluster_id == OTHER_ID:
+            return self.other
+        return self.three if cluster_id == THREE_ID else self.kafka
+
     @cached_property
     def spark(self) -> SparkSession:
         """A session that lives as long as all of this."""
