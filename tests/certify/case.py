@@ -40,11 +40,12 @@ class Case:
     turn: int = 0
 
     def fits(self, only: str) -> bool:
-        """`K7` for an id and its variants, `C` for a family, nothing for all."""
-        if not only:
-            return True
-        rest = r"[-\d]" if only.isalpha() else r"(?:-|$)"
-        return any(re.match(re.escape(only) + rest, each) for each in self.ids)
+        """`K7` for an id and its variants, `C` for a family, `K7,E` for both, nothing for all."""
+        return not only or any(self._is(word) for word in only.split(","))
+
+    def _is(self, word: str) -> bool:
+        rest = r"[-\d]" if word.isalpha() else r"(?:-|$)"
+        return word == self.name or any(re.match(re.escape(word) + rest, each) for each in self.ids)
 
 
 def not_shown(each: str, why: str) -> Case:

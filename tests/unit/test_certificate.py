@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.certify.case import Case
 from tests.certify.table import Outcome, Results, as_table, exit_code, rows_of
 
 REPOSITORY = Path(__file__).parents[2]
@@ -75,6 +76,7 @@ import os, signal, sys, tempfile
 from pathlib import Path
 from tests.certify.case import Case
 from tests.certify.runner import certify
+from tests.certify.case import Case
 from tests.certify.table import Outcome
 
 class NoParts:
@@ -118,6 +120,24 @@ def test_a_run_that_was_killed_goes_on_with_what_is_not_finished(tmp_path: Path)
     assert certify("lives", "--only", "B3", "--fresh") == 0
     assert ran.read_text().split() == ["B1", "B2", "B2", "B3", "B3"]
     assert "| **total** | **1** |" in (results / "table.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("only", "fitting"),
+    [
+        ("", "C1/1 C1-twice C10 C-random K5"),
+        ("C1", "C1/1 C1-twice"),
+        ("C", "C1/1 C1-twice C10 C-random"),
+        ("K9,C10", "C10 K5"),
+        ("C1/1", "C1/1"),
+        ("X", ""),
+    ],
+)
+def test_a_part_of_it_is_chosen_by_id_by_family_or_by_name(only: str, fitting: str) -> None:
+    ids = {"C1/1": ("C1",), "K5": ("K5", "K9")}
+    names = ["C1/1", "C1-twice", "C10", "C-random", "K5"]
+    cases = [Case(name, ids.get(name, (name,)), lambda _run: Outcome()) for name in names]
+    assert " ".join(case.name for case in cases if case.fits(only)) == fitting
 
 
 def test_a_red_run_is_not_forgotten(tmp_path: Path) -> None:
