@@ -22,7 +22,7 @@ NUMBERS = [*range(1, 18), 19, 20]
 # cleaner something to clean (staged in an epoch that is over).
 BEFORE = {"C3": ("C11",), "C4": ("C11",), "C16": ("C9", "C6")}
 # Where several calls fit, any of the first few may be hit.
-MANY = {"C4": 3, "C12": 4, "C13": 4, "C16": 2}
+MANY = {"C4": 2, "C4b": 2, "C12": 4, "C13": 4, "C16": 2, "C16b": 2}
 # Windows that are decided, and of these not done, when the process is dead. Others may vary.
 STATE = {
     "C1": (0, 0), "C2": (0, 0), "C2b": (0, 0), "C3": (1, 1), "C4": (1, 1), "C4c": (1, 1),
@@ -67,8 +67,8 @@ def reach(run: Run, job: Job, point: str, nth: int = 0) -> str:
     chosen = variant(point, nth)
     for earlier in BEFORE.get(point, ()):
         killed_at(job, earlier)
-    often = run.chance.randint(1, MANY[point]) if point in MANY else 0
-    killed_at(job, chosen, often if often > 1 or point != "C12" else 2)
+    first = POINTS[chosen].nth
+    killed_at(job, chosen, run.chance.randint(first, max(first, MANY.get(chosen, 0))))
     return chosen
 
 

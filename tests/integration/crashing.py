@@ -33,7 +33,7 @@ from penstock.journal.layout import Layout
 from penstock.journal.lease import Lease
 from penstock.model.surroundings import Surroundings
 from tests.integration.dying import DyingStore, Fuse, die, losing_its_result
-from tests.integration.points import ALL, Point
+from tests.integration.points import ALL
 
 QUICK_BEAT_S = 0.05
 
@@ -86,8 +86,8 @@ def arm(fuse: Fuse, notes: Notes, now: Callable[[], float]) -> None:
         threading.Thread(target=die_when_staged, daemon=True).start()
     if point.call == "task exit":
         replace(kafka_source, "shredding", losing_its_result)
-    if point.call == "term":
-        replace(run, "stop_on_signals", partial(dying_handler, run.stop_on_signals, point))
+    if point.call == "handler":
+        replace(run, "stop_on_signals", partial(dying_handler, run.stop_on_signals))
     if "checkpoints" in point.key or "_tail" in point.key:
         replace(feed_module, "OwnerSpec", partial(OwnerSpec, checkpoint_every=1))
     if "lease" in point.key:
@@ -105,7 +105,7 @@ def hook(kind: type, name: str, fuse: Fuse, notes: Notes) -> None:
 
     def hooked(self: object, *arguments: object, **named: object) -> object:
         notes.once(name)
-        if fuse.point.call == "term" and fuse.is_due("term", name):
+        if name == "stage" and fuse.point.call in ("handler", "close"):
             os.kill(os.getpid(), signal.SIGTERM)
         fuse.before(name, "")
         result = inner(self, *arguments, **named)
@@ -117,19 +117,16 @@ def hook(kind: type, name: str, fuse: Fuse, notes: Notes) -> None:
 
 
 def dying_handler(
-    inner: Callable[[Callable[[], None]], Callable[[], bool]],
-    point: Point,
-    abandon: Callable[[], None],
+    inner: Callable[[Callable[[], None]], Callable[[], bool]], abandon: Callable[[], None]
 ) -> Callable[[], bool]:
-    """The handler of SIGTERM as it is; then die in it, or let the end of the run go its way."""
+    """The handler of SIGTERM as it is, and then the end."""
     is_stopping = inner(abandon)
     polite = signal.getsignal(signal.SIGTERM)
 
     def handler(number: int, frame: object) -> None:
         if callable(polite):
             polite(number, frame)  # type: ignore[arg-type]
-        if point.key != "close":
-            die()
+        die()
 
     signal.signal(signal.SIGTERM, handler)
     return is_stopping

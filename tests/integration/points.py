@@ -52,8 +52,8 @@ POINTS = {
     "C17": Point("create", CHECKPOINT),
     "C17b": Point("create", CHECKPOINT, after=True),
     "C17c": Point("delete", "*/_tail/*"),
-    "C19": Point("term", "stage"),
-    "C19b": Point("term", "close"),
+    "C19": Point("handler"),
+    "C19b": Point("close"),
     "C20": Point("task", "*/quarantine/*"),
     "C20b": Point("publish", "*/quarantine/*"),
 }
