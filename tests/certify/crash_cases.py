@@ -20,7 +20,7 @@ NUMBERS = [*range(1, 18), 19, 20]
 
 # What must have happened before a point can be reached: recovery needs something to recover, the
 # cleaner something to clean (staged in an epoch that is over).
-BEFORE = {"C3": ("C11",), "C4": ("C11",), "C16": ("C9", "C6")}
+BEFORE = {"C3": ("C11",), "C4": ("C11",), "C16": ("C9", "C5")}
 # Where several calls fit, any of the first few may be hit.
 MANY = {"C4": 2, "C4b": 2, "C12": 4, "C13": 4, "C16": 2, "C16b": 2}
 # Windows that are decided, and of these not done, when the process is dead. Others may vary.

@@ -171,7 +171,7 @@ def late_cleaner(run: Run) -> Outcome:
     """A cleaner stops before its first delete, wakes when a newer owner has decided and died."""
     data, job = a_job(run)
     killed_at(job, "C9")
-    killed_at(job, "C6")
+    killed_at(job, "C5")
     with child(job, "Z5", words=("clean",)) as cleaner:
         cleaner.wait_until_stopped()
         killed_at(job, "C11")
