@@ -165,11 +165,12 @@ bench-memory: setup ## Measure the memory of tasks with very many files
 bench-audit: setup ## Measure the deep audit on a lake of ten million rows
 	$(PY) -m bench.audit $(ARGS)
 
-certify: setup ## The long proof: every small world, every mutation, 20000 random schedules, a Spark cluster
-	$(MAKE) simulate-all
-	$(MAKE) mutations
-	$(MAKE) simulate N=20000
-	$(PY) -m pytest -m certify tests/certify
+certify: setup ## The long proof on real parts, as a table (SEED=2, ONLY=K7 or ONLY=C, FRESH=1)
+	$(if $(ONLY),,$(MAKE) simulate-all)
+	$(if $(ONLY),,$(MAKE) mutations)
+	$(if $(ONLY),,$(MAKE) simulate N=20000)
+	$(PY) -m tests.certify $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(FRESH),--fresh) $(if $(AGAIN),--again) $(if $(RESUME_S),--resume-limit $(RESUME_S))
 
 clean: ## Remove .venv, build output and caches
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

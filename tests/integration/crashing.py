@@ -1,152 +1,169 @@
-"""A whole process that kills or stops itself, and its process group, at one chosen point.
+"""`penstock` in a process that kills or stops itself, and its process group, at one chosen point.
 
-`python -m tests.integration.crashing LAKE BOOTSTRAP TOPIC POINT` runs a feed once on real Spark.
-The points are those of the fault catalogue; at those that begin with Z it is only stopped
-(SIGSTOP), and goes on from there when somebody lets it.
+`python -m tests.integration.crashing POINT WORDS...` runs the command of those words, or `clean`
+for the cleaner. The points are those of the fault catalogue. At some the process is only stopped
+(SIGSTOP), and goes on from there when somebody lets it; at others an act fails.
 """
 
+import argparse
+import json
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
-from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from random import SystemRandom
-from typing import NamedTuple
+from typing import Any
 
-from penstock.config import places
-from penstock.engine import owner
-from penstock.engine.feed import FeedTools
-from penstock.engine.jars import CONNECTOR, jar_paths
-from penstock.engine.run import Runner, RunSpec
-from penstock.engine.session import open_session
-from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
-from penstock.model.staged import StagedHandle
+from penstock.care.clean import clean
+from penstock.cli import run
+from penstock.cli.main import main as penstock
+from penstock.config.load import load
+from penstock.engine import feed as feed_module
+from penstock.engine import kafka_source, owner
+from penstock.engine import run as run_module
+from penstock.engine.heart import Heart
+from penstock.engine.owner import Owner, OwnerSpec
+from penstock.journal.journal import Journal
+from penstock.journal.lake import lake_identity
+from penstock.journal.layout import Layout
+from penstock.journal.lease import Lease
 from penstock.model.surroundings import Surroundings, side_by_side
-from penstock.store.disk import Disk
-from penstock.store.local import LocalStore
+from tests.integration.dying import DyingStore, Fuse, die, losing_its_result
+from tests.integration.points import ALL
+
+QUICK_BEAT_S = 0.05
 
 
-class Point(NamedTuple):
-    """Before or after the nth call of this kind on a key like this."""
+class Notes:
+    """When what happened, on the clock that all processes of a host share."""
 
-    call: str
-    key: str
-    nth: int = 1
-    after: bool = False
-    how: int = signal.SIGKILL
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._seen: set[str] = set()
 
-
-ENTRY, MARKER = "_penstock/*/journal/*", "_penstock/*/done/*"
-POINTS = {
-    "C2": Point("create", ENTRY, 2, after=True),
-    "C5": Point("create", ENTRY, 3),
-    "C6": Point("create", ENTRY, 3, after=True),
-    "C7": Point("staged", "*.staged"),
-    "C8": Point("prove", ""),
-    "C9": Point("create", ENTRY, 4),
-    "C10": Point("create", ENTRY, 4, after=True),
-    "C11": Point("publish", "*", 1),
-    "C12": Point("publish", "*", 2),
-    "C13": Point("unlink", "*.staged", 2),
-    "C14": Point("create", MARKER),
-    "C15": Point("create", MARKER, after=True),
-}
-PAUSES = {
-    "Z1": Point("create", ENTRY, 4, how=signal.SIGSTOP),
-    "Z3": Point("publish", "*", 2, how=signal.SIGSTOP),
-}
+    def once(self, what: str) -> None:
+        """Write down the first time."""
+        if self._path and what not in self._seen:
+            self._seen.add(what)
+            with Path(self._path).open("a") as notes:
+                notes.write(json.dumps({"what": what, "at": time.monotonic()}) + "\n")
 
 
-def die(how: int = signal.SIGKILL) -> None:
-    """The whole process group: driver, JVM and workers."""
-    os.killpg(os.getpgrp(), how)
+def main(words: list[str]) -> int:
+    """Run until the point is reached; getting to the end means that it never was."""
+    parser = argparse.ArgumentParser(prog="python -m tests.integration.crashing")
+    parser.add_argument("point", choices=sorted(ALL))
+    parser.add_argument("--nth", type=int, default=0, help="which of the calls that fit")
+    parser.add_argument("--clock", default="", help="seconds to add, `frozen`, or `at:SECONDS`")
+    parser.add_argument("--note", default="", help="the file for what happened when")
+    parser.add_argument("words", nargs=argparse.REMAINDER)
+    chosen = parser.parse_args(words)
+    point = ALL[chosen.point]
+    fuse = Fuse(point._replace(nth=chosen.nth or point.nth))
+    arm(fuse, Notes(chosen.note), clock(chosen.clock))
+    if chosen.words[0] == "clean":
+        return clean_once(chosen.words[1], fuse)
+    return penstock(chosen.words)
 
 
-class DyingDisk(Disk):
-    """Dies before it consumes a staged file: shown, and not yet consumed."""
-
-    def __init__(self, count: Callable[[str, str], bool]) -> None:
-        super().__init__()
-        self._count = count
-
-    def unlink(self, path: str) -> None:
-        """Perhaps for the last time."""
-        if self._count("unlink", path):
-            die()
-        super().unlink(path)
-
-
-class DyingStore(LocalStore):
-    """A local store whose process dies at one point. Tasks get a plain one: it pickles as such."""
-
-    def __init__(self, root: str, point: Point) -> None:
-        self._point = point
-        self._seen = 0
-        super().__init__(root, DyingDisk(self._is_due))
-
-    def create(self, key: str, data: bytes) -> bool:
-        """Perhaps for the last time."""
-        is_due = self._is_due("create", key)
-        if is_due and not self._point.after:
-            die(self._point.how)
-        created = super().create(key, data)
-        if is_due and self._point.after:
-            die()
-        return created
-
-    def publish(self, handle: StagedHandle) -> None:
-        """Perhaps for the last time."""
-        if self._is_due("publish", handle.final):
-            die(self._point.how)
-        super().publish(handle)
-
-    def _is_due(self, call: str, key: str) -> bool:
-        if call != self._point.call or not fnmatch(key, self._point.key):
-            return False
-        self._seen += 1
-        return self._seen == self._point.nth
+def arm(fuse: Fuse, notes: Notes, now: Callable[[], float]) -> None:
+    """Put our hooks in. Everything else is the program that users run."""
+    point = fuse.point
+    replace(run, "local_store", lambda spec: DyingStore(spec.lake, fuse))
+    replace(
+        run,
+        "surroundings",
+        lambda: Surroundings(now, time.sleep, SystemRandom(), do_all=side_by_side),
+    )
+    hook(Owner, "open", fuse, notes)
+    hook(Owner, "plan", fuse, notes)
+    hook(Owner, "stage", fuse, notes)
+    hook(feed_module.RunningFeed, "close", fuse, notes)
+    hook(Lease, "try_take", fuse, notes)
+    if point.call == "prove":  # all is staged, and nothing of it was looked at
+        replace(owner, "prove", lambda *_: die())
+    if point.call == "staged":
+        threading.Thread(target=die_when_staged, daemon=True).start()
+    if point.call == "task exit":
+        replace(kafka_source, "shredding", losing_its_result)
+    if point.call == "handler":
+        replace(run, "stop_on_signals", partial(dying_handler, run.stop_on_signals))
+    if "checkpoints" in point.key or "_tail" in point.key:
+        replace(feed_module, "OwnerSpec", partial(OwnerSpec, checkpoint_every=1))
+    if "lease" in point.key:
+        replace(run_module, "Heart", partial(Heart, every_s=QUICK_BEAT_S))
 
 
-def die_when_staged(lake: Path) -> None:
+def replace(place: Any, name: str, what: object) -> None:
+    """Put something else under a name."""
+    setattr(place, name, what)
+
+
+def hook(kind: type, name: str, fuse: Fuse, notes: Notes) -> None:
+    """Watch a method: note its first call and its first end, and die there if it is time."""
+    inner = getattr(kind, name)
+
+    def hooked(self: object, *arguments: object, **named: object) -> object:
+        notes.once(name)
+        if name == "stage" and fuse.point.call in ("handler", "close"):
+            os.kill(os.getpid(), signal.SIGTERM)
+        fuse.before(name, "")
+        result = inner(self, *arguments, **named)
+        notes.once(f"{name} answered" if result is not None else f"{name} done")
+        fuse.after(name, "")
+        return result
+
+    replace(kind, name, hooked)
+
+
+def dying_handler(
+    inner: Callable[[Callable[[], None]], Callable[[], bool]], abandon: Callable[[], None]
+) -> Callable[[], bool]:
+    """The handler of SIGTERM as it is, and then the end."""
+    is_stopping = inner(abandon)
+    polite = signal.getsignal(signal.SIGTERM)
+
+    def handler(number: int, frame: object) -> None:
+        if callable(polite):
+            polite(number, frame)  # type: ignore[arg-type]
+        die()
+
+    signal.signal(signal.SIGTERM, handler)
+    return is_stopping
+
+
+def die_when_staged() -> None:
     """Watch from the side, and die while the job runs with some files staged."""
+    words = sys.argv[1:]
+    lake = Path(load(Path(words[words.index("--config") + 1]), os.environ).lake)
     while not list(lake.rglob("*.staged")):
         time.sleep(0.002)
     die()
 
 
-def a_feed(topic: str, max_records: int = 400) -> FeedSpec:
-    """What is delivered in these tests."""
-    return FeedSpec(
-        name="events",
-        topics=(topic,),
-        route=RouteSpec("field", "type"),
-        time=TimeSpec(field="event_time", unit="ms"),
-        window=WindowSpec(max_records=max_records),
-        quarantine=QuarantineSpec(min_records=10_000),
-    )
+def clock(words: str) -> Callable[[], float]:
+    """A clock that is wrong by so many seconds, stands still, or began at another time."""
+    if words == "frozen":
+        stopped = time.time()
+        return lambda: stopped
+    if words.startswith("at:"):
+        ahead = float(words.removeprefix("at:")) - time.time()
+        return lambda: time.time() + ahead
+    shift = float(words or 0)
+    return lambda: time.time() + shift
 
 
-def main(lake: str, bootstrap: str, topic: str, point: str) -> int:
-    """Run until the point is reached; getting to the end means that it never was."""
-    chosen = {**POINTS, **PAUSES}[point]
-    if chosen.call == "staged":
-        threading.Thread(target=die_when_staged, args=(Path(lake),), daemon=True).start()
-    if chosen.call == "prove":  # all is staged, and nothing of it was looked at
-        setattr(owner, "prove", lambda *_: die())  # noqa: B010
-    fast = {
-        "spark.master": "local[2]",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    }
-    spark = open_session("crashing", fast, jar_paths(CONNECTOR, places.jar_cache()))
-    around = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
-    store = DyingStore(lake, chosen)
-    tools = FeedTools(lambda: spark, {"bootstrap.servers": bootstrap}, store, around)
-    runner = Runner((a_feed(topic),), tools, lambda _event: None, lambda: False, RunSpec(once=True))
-    return runner.run()
+def clean_once(lake: str, fuse: Fuse) -> int:
+    """The cleaner, which needs no Spark."""
+    store = DyingStore(lake, fuse)
+    around = Surroundings(time.time, time.sleep, SystemRandom())
+    clean(Journal(store, Layout("events"), lake_identity(store, around), around))
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:5]))
+    sys.exit(main(sys.argv[1:]))

@@ -244,12 +244,12 @@ def landed(
         for record in client.read_all(topic)
         if wanted(record)
     }
-    data = _only_once(_rows(lake, feed))
-    refused = _only_once(_refused(lake, feed))
+    data = _only_once(rows_in(lake, feed))
+    refused = _only_once(refused_in(lake, feed))
     assert not set(data) & set(refused)
     assert set(data) | set(refused) <= set(source)
     for place, row in data.items():
-        _check_row(row, source[place])
+        check_row(row, source[place])
     for place, columns in refused.items():
         record = source[place]
         assert (columns["key"], columns["value"]) == (record.key, record.value)
@@ -262,14 +262,16 @@ def landed(
     return Landed(data, refused, left)
 
 
-def _rows(lake: Path, feed: str) -> Iterator[tuple[Place, Row]]:
+def rows_in(lake: Path, feed: str) -> Iterator[tuple[Place, Row]]:
+    """Every row of a feed's data files, found by walking the directories."""
     for path in data_files(lake, feed):
         dataset, *below = path.relative_to(lake / feed).parent.parts
         for columns in pq.ParquetFile(path).read().to_pylist():
             yield _place(columns), Row(dataset, "/".join(below), columns)
 
 
-def _refused(lake: Path, feed: str) -> Iterator[tuple[Place, dict[str, Any]]]:
+def refused_in(lake: Path, feed: str) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Every row of a feed's quarantine."""
     for path in sorted((lake / "_penstock" / feed / "quarantine").rglob("*.parquet")):
         for columns in pq.ParquetFile(path).read().to_pylist():
             yield _place(columns), columns
@@ -287,7 +289,8 @@ def _only_once(found: Iterator[tuple[Place, T]]) -> dict[Place, T]:
     return places
 
 
-def _check_row(row: Row, record: ReadRecord) -> None:
+def check_row(row: Row, record: ReadRecord) -> None:
+    """A row says what its record says."""
     assert event_of(row.columns) == without_nulls(json.loads(record.value or b"null"))
     assert round(row.columns["_timestamp"].timestamp() * 1000) == record.timestamp_ms
 

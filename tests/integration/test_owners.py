@@ -17,13 +17,11 @@ from pyspark.sql import SparkSession
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
-from tests.integration.crashing import a_feed
 from tests.integration.lakes import an_event, check_exact, deep_fold, run_feeds, run_once
-from tests.integration.processes import is_stopped, wait_for, workers_of
+from tests.integration.processes import Job, a_feed, child, wait_for, workers_of
 
 pytestmark = pytest.mark.xdist_group("processes")
 
-REPOSITORY = Path(__file__).parents[2]
 CONFIG = """
 version: 1
 lake: ./lake
@@ -153,28 +151,17 @@ def test_e1_an_owner_paused_at_the_worst_moment_changes_nothing_when_it_goes_on(
     tmp_path: Path,
 ) -> None:
     """Z1: before its decision. Z3: between two files that it makes visible."""
-    lake = tmp_path / "lake"
-    words = [str(lake), kafka.bootstrap, paused_topic, point]
-    zombie = subprocess.Popen(
-        [sys.executable, "-m", "tests.integration.crashing", *words],
-        cwd=REPOSITORY,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        wait_for(lambda: is_stopped(zombie.pid), "the pause")
+    job = Job(tmp_path, kafka.bootstrap, paused_topic)
+    with child(job, point) as zombie:
+        zombie.wait_until_stopped()
         feed = a_feed(paused_topic, max_records=250)
-        assert run_feeds(spark, kafka, LocalStore(lake), feed, take_over=True)[0] == 0
-        check_exact(lake, client, paused_topic)
-        before = {path: path.stat().st_ino for path in lake.rglob("*.parquet")}
-        os.killpg(zombie.pid, signal.SIGCONT)
-        assert zombie.wait(60) == code
-    finally:
-        if zombie.poll() is None:
-            os.killpg(zombie.pid, signal.SIGKILL)
-        zombie.communicate()
-    check_exact(lake, client, paused_topic)
-    assert {path: path.stat().st_ino for path in lake.rglob("*.parquet")} == before
+        assert run_feeds(spark, kafka, LocalStore(job.lake), feed, take_over=True)[0] == 0
+        check_exact(job.lake, client, paused_topic)
+        before = {path: path.stat().st_ino for path in job.lake.rglob("*.parquet")}
+        zombie.signal(signal.SIGCONT)
+        assert zombie.end() == code
+    check_exact(job.lake, client, paused_topic)
+    assert {path: path.stat().st_ino for path in job.lake.rglob("*.parquet")} == before
 
 
 def test_e1_a_python_worker_that_is_killed_costs_a_task_and_nothing_else(

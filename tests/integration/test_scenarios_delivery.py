@@ -1,9 +1,6 @@
 """Acceptance scenarios about delivery: where a feed starts, what interrupts it, what is new."""
 
 import json
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,7 +16,6 @@ from penstock.model.spec import FeedSpec, StartSpec, WindowSpec
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
-from tests.integration import crashing
 from tests.integration.flaky import FOR_GOOD, FlakyStore
 from tests.integration.lakes import (
     AROUND,
@@ -35,10 +31,9 @@ from tests.integration.lakes import (
     run_once,
     watermarks,
 )
+from tests.integration.processes import Job, a_feed, killed_at
 
 pytestmark = pytest.mark.xdist_group("kafka")
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 def running(spark: SparkSession, kafka: EmbeddedKafka, lake: Path, feed: FeedSpec) -> RunningFeed:
@@ -124,24 +119,16 @@ def test_s9_a_late_event_is_there_after_a_kill_before_its_day_was_published(
     spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
 ) -> None:
     client.create_topic("late", partitions=2)
-    feed = crashing.a_feed("late")
+    feed = a_feed("late")
+    job = Job(tmp_path, kafka.bootstrap, "late")
     client.produce("late", 0, [event("a", n) for n in range(9)])
-    assert run_once(spark, kafka, tmp_path, feed)[0] == 0
+    assert run_once(spark, kafka, job.lake, feed)[0] == 0
     client.produce("late", 1, [event("a", 70, days_ago=1)])
-    command = [sys.executable, "-m", "tests.integration.crashing", str(tmp_path)]
-    ran = subprocess.run(
-        [*command, kafka.bootstrap, "late", "C11"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        timeout=120,
-        start_new_session=True,
-        check=False,
-    )
-    assert ran.returncode == -signal.SIGKILL, ran.stderr.decode()[-2000:]
-    assert len({path.parent for path in data_files(tmp_path)}) == 1  # the old day is not there yet
-    assert run_once(spark, kafka, tmp_path, feed)[0] == 0
-    assert len(landed(tmp_path, client, "late").data) == 10
-    assert len({path.parent for path in data_files(tmp_path)}) == 2
+    killed_at(job, "C11")
+    assert len({path.parent for path in data_files(job.lake)}) == 1  # the old day is not there yet
+    assert run_once(spark, kafka, job.lake, feed)[0] == 0
+    assert len(landed(job.lake, client, "late").data) == 10
+    assert len({path.parent for path in data_files(job.lake)}) == 2
 
 
 def test_s11_s12_s17_a_type_comes_a_type_is_silent_and_orphans_are_cleaned(
