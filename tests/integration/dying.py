@@ -56,7 +56,7 @@ class DyingDisk(Disk):
     def __init__(self, fuse: Fuse) -> None:
         super().__init__()
         self._fuse = fuse
-        self.is_publishing = False
+        self.here = threading.local()  # files are published on several threads
 
     def raising(self) -> Disk:  # type: ignore[override]
         """The probe at the start gets a plain disk: it is no part of any point."""
@@ -69,7 +69,7 @@ class DyingDisk(Disk):
 
     def unlink(self, path: str) -> None:
         """Perhaps for the last time: shown, and not yet consumed."""
-        if self.is_publishing:
+        if getattr(self.here, "is_publishing", False):
             self._fuse.before("unlink", path)
         super().unlink(path)
 
@@ -112,9 +112,9 @@ class DyingStore(LocalStore):
     def publish(self, handle: StagedHandle) -> None:
         """Perhaps for the last time."""
         self._fuse.before("publish", handle.final)
-        self._dying_disk.is_publishing = True
+        self._dying_disk.here.is_publishing = True
         super().publish(handle)
-        self._dying_disk.is_publishing = False
+        self._dying_disk.here.is_publishing = False
         self._fuse.after("publish", handle.final)
 
     def discard(self, ref: StagedRef) -> None:
