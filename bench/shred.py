@@ -24,7 +24,7 @@ from penstock.store.local import LocalStore
 from penstock.writer.plan import ShredPlan
 from penstock.writer.task import shred_batches, suit_worker
 
-BATCH = 65_536
+BATCH = 131_072
 
 
 def batches_of(records: int, types: int) -> list[Any]:

@@ -1,12 +1,14 @@
 """Finishing decided entries: publish their groups, derive lost files again, park what fails."""
 
 from collections.abc import Callable
+from functools import partial
 
 from penstock.errors import (
     DecidedDataLost,
     EntryRefused,
     Fenced,
     ForeignFile,
+    OutcomeUnknown,
     StagedGone,
     StoreUnavailable,
 )
@@ -18,7 +20,14 @@ from penstock.model.manifest import Content, Group, ManifestFile, groups_of
 from penstock.model.staged import StagedRef
 from penstock.model.surroundings import Surroundings
 from penstock.model.window import StagedWindow, StageOrder
-from penstock.publish.groups import groups_named, leave_tail_mark, load_content, publish_group
+from penstock.publish.groups import (
+    groups_named,
+    leave_tail_mark,
+    load_content,
+    publish_group,
+    steps_of,
+)
+from penstock.publish.steps import Step
 
 LOSSES = 3  # how often the staged files of one group may vanish under our hands
 
@@ -67,13 +76,40 @@ class Finisher:
 
     def _finish(self, sealed: SealedEntry, content: Content, *, fresh: bool = False) -> None:
         leave_tail_mark(self._journal, sealed.number, sealed.sha256)
-        names = self._fold.state.open_groups(sealed.number)
+        groups = groups_named(sealed, self._fold.state.open_groups(sealed.number))
+        at_once: set[str] = set()
+        if fresh and len(groups) > 1:
+            at_once = self._try_at_once(groups, content)
+            fresh = False  # what is left may be half done
         proven = tuple(
             group.dataset
-            for group in groups_named(sealed, names)
-            if self._group_done(sealed, group, content, fresh=fresh)
+            for group in groups
+            if group.dataset in at_once or self._group_done(sealed, group, content, fresh=fresh)
         )
         self._mark(sealed.number, proven)
+
+    def _try_at_once(self, groups: list[Group], content: Content) -> set[str]:
+        """Publish many datasets side by side, without patience; those that went well.
+
+        A window of hundreds of datasets has a few files of each, and each waits for the disk. What
+        fails here is tried again in its turn, with a look at what is there.
+        """
+        failed: set[str] = set()
+
+        def publish(dataset: str, step: Step) -> None:
+            try:
+                step.execute()
+            except (ForeignFile, StagedGone, StoreUnavailable, OutcomeUnknown):
+                failed.add(dataset)
+
+        plain = [group for group in groups if group.steps == ("publish_files",)]
+        steps = [
+            partial(publish, group.dataset, step)
+            for group in plain
+            for step in steps_of(self._journal.store, group, content, "publish_files")
+        ]
+        self._around.do_all(steps)
+        return {group.dataset for group in plain} - failed
 
     def _mark(self, number: int, proven: tuple[str, ...]) -> None:
         """Leave the marker. Parked groups stay undone and get markers of their own later."""

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from penstock.engine.gateway import with_java_options
 from penstock.engine.package import package_zip
 
-BATCH_ROWS = "65536"
+BATCH_ROWS = "131072"
 BATCH_BYTES = str(64 * 1024 * 1024)
 TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
 

@@ -48,7 +48,9 @@ def read_columns(raw: Sequence[object | None] | pa.Array, unit: str, zone: ZoneI
 
 def _read_int_column(column: pa.Array, unit: str) -> TimeColumns:
     """A column of whole numbers, with nulls where there is no value."""
-    missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+    missing = np.empty(0, np.int64)
+    if column.null_count:
+        missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
     if unit not in _NUMBER_UNITS:
         return TimeColumns(*_nothing_read(len(column)), missing)
     numbers = column.fill_null(0) if len(missing) else column

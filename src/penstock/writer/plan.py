@@ -34,7 +34,7 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     @property
     def waiting_bytes(self) -> int:
         """The part of a task's budget for rows that wait to be split; the files have the rest."""
-        return self.buffer_bytes // 4
+        return self.buffer_bytes // 2
 
 
 def file_name(order: StageOrder, covered: OffsetRange, suffix: str) -> str:

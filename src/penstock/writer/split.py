@@ -85,7 +85,7 @@ class Splitter:
         self._declared = declared
         self._waiting: dict[str, list[Piece]] = {}
         self._rows: dict[str, int] = {}
-        self._bytes = 0
+        self._bytes: dict[str, int] = {}
 
     def add(self, piece: Piece) -> None:
         """Take rows; split when a dataset has enough, or when all together are too large."""
@@ -94,8 +94,8 @@ class Splitter:
         dataset = piece.schema.dataset
         self._waiting.setdefault(dataset, []).append(piece)
         self._rows[dataset] = self._rows.get(dataset, 0) + len(piece.offsets)
-        self._bytes += piece.size_bytes
-        if self._bytes > self._plan.waiting_bytes:
+        self._bytes[dataset] = self._bytes.get(dataset, 0) + piece.size_bytes
+        if sum(self._bytes.values()) > self._plan.waiting_bytes:
             self.split()
         elif self._rows[dataset] >= ENOUGH_ROWS:
             self._split(dataset)
@@ -109,12 +109,11 @@ class Splitter:
         """Drop whatever waits: nothing of this range will be written."""
         self._waiting.clear()
         self._rows.clear()
-        self._bytes = 0
+        self._bytes.clear()
 
     def _split(self, dataset: str) -> None:
         pieces = self._waiting.pop(dataset)
-        del self._rows[dataset]
-        self._bytes -= sum(piece.size_bytes for piece in pieces)
+        del self._rows[dataset], self._bytes[dataset]
         keys = partition_keys(self._plan.feed, self._declared.get(dataset))
         whole = _joined(pieces, [key.path for key in keys if key.kind == "field"])
         zone = self._plan.feed.time.zone
