@@ -1,6 +1,7 @@
 """The slice on real parts: a broker, Spark, a directory; and an independent consumer as oracle."""
 
 import json
+import signal
 import time
 from collections import Counter
 from pathlib import Path
@@ -11,9 +12,11 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.feed import FeedTools
 from penstock.engine.run import Runner
+from penstock.engine.spread import SparkSpread
 from penstock.engine.telling import Event
 from penstock.model.entries import Window
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
+from penstock.model.worker import end_quietly
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
@@ -162,3 +165,18 @@ def test_a_recreated_topic_stops_the_feed_and_moves_nothing(
     assert "TOPIC_REPLACED" in told[-1]
     data, refused = positions_in(tmp_path / "lake", deep_fold(tmp_path / "lake"))
     assert data + refused == Counter((0, o) for o in range(20))
+
+
+def test_a_worker_that_spark_has_let_go_ends_without_a_trace_on_the_terminal(
+    spark: SparkSession,
+) -> None:
+    """Method: ask a worker what it does when it writes to a socket that was closed."""
+
+    def on_broken_pipe(_item: int) -> str:
+        return str(signal.getsignal(signal.SIGPIPE))
+
+    here = signal.getsignal(signal.SIGPIPE)
+    spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
+    assert set(spread("signals", on_broken_pipe, [1, 2], lambda _item: 1)) == {"0"}  # the default
+    end_quietly()
+    assert signal.getsignal(signal.SIGPIPE) == here  # outside of workers nothing changes

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.errors import JobFailed
 from penstock.engine.kafka_source import first_line
+from penstock.model.worker import end_quietly
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -80,6 +81,7 @@ def working(work: Callable[[T], R]) -> Callable[[list[T]], Iterator[R]]:
     """A function for Spark's tasks: the work for each item of a part."""
 
     def run(part: list[T]) -> Iterator[R]:
+        end_quietly()
         return map(work, part)
 
     return run
