@@ -6,7 +6,6 @@ ratios more than the figures: they are taken within rounds.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from bench.figures import Turn, Turns, medians, verdicts, workload_name, workload_result
 from bench.machine import machine
 from bench.mixed_topic import fill, open_world
-from bench.pictures import comparison
+from bench.pictures import comparison, write_down
 from bench.processes import PERIOD_S
 from bench.ways import FETCHES, take_turn, watch_without, ways_of
 
@@ -89,10 +88,7 @@ def main() -> None:
     results = {workload_name(t): {**workload_result(ways), **about} for t, ways in turns.items()}
     show(turns, results)
     if options.out is not None:
-        text = json.dumps(results, indent=2) + "\n"
-        (options.out / "results.json").write_text(text, encoding="utf-8")
-        (options.out / "results.svg").write_text(comparison(results), encoding="utf-8")
-        print(f"written: {options.out / 'results.json'}, {options.out / 'results.svg'}")
+        write_down(options.out, "results", results, comparison(results))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ medians of the rounds count; sizes take turns within a round, after one round to
 """
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -23,7 +22,7 @@ from bench.figures import Turn
 from bench.journal import build, open_journal, timed
 from bench.machine import machine
 from bench.mixed_topic import FIRST_WINDOW, MixedTopic, World, fill, open_world
-from bench.pictures import growth
+from bench.pictures import growth, write_down
 from bench.processes import Watch
 from bench.ways import penstock, take_turn, watch_without
 
@@ -139,10 +138,7 @@ def main() -> None:
         f"target {START_TARGET_S:g} s {verdict}"
     )
     if options.out is not None:
-        text = json.dumps(found, indent=2) + "\n"
-        (options.out / "growth.json").write_text(text, encoding="utf-8")
-        (options.out / "growth.svg").write_text(growth(found), encoding="utf-8")
-        print(f"written: {options.out / 'growth.json'}, {options.out / 'growth.svg'}")
+        write_down(options.out, "growth", found, growth(found))
 
 
 if __name__ == "__main__":

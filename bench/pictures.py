@@ -1,7 +1,9 @@
 """The results as pictures."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from bench.figures import OURS, PLAIN, READ_ONLY
@@ -10,6 +12,14 @@ from penstock.status.charts import Axes, Bar, Series, bar_chart, line_chart
 NAMES = {PLAIN: "plain Spark", OURS: "Penstock", READ_ONLY: "reading only"}
 _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 _FLEXIBLE = ' style="max-width:100%;height:auto"'
+
+
+def write_down(out: Path, name: str, found: Mapping[str, object], picture: str) -> None:
+    """Leave the figures and their picture in a directory."""
+    figures, drawn = out / f"{name}.json", out / f"{name}.svg"
+    figures.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    drawn.write_text(picture, encoding="utf-8")
+    print(f"written: {figures}, {drawn}")
 
 
 def comparison(results: Mapping[str, Mapping[str, Any]]) -> str:

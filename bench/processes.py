@@ -67,17 +67,11 @@ def lost_ticks(before: Snapshot, now: Snapshot) -> int:
     return sum(max(0, used - _rise(heir, before, now)) for heir, used in expected.items())
 
 
-class Watch:
-    """Looks at a tree of processes for as long as it is open, on a thread of its own."""
+class _Looking:
+    """Looks again and again for as long as it is open, on a thread of its own."""
 
-    def __init__(self, root: int, without: Collection[int] = ()) -> None:
-        self._root = root
-        self._without = frozenset(without)
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._lost = 0
-        self._now = look(root, self._without)
-        self._peak_bytes = 0
-        self._at_start: Mapping[tuple[int, int], int] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep_looking, daemon=True)
 
@@ -93,6 +87,27 @@ class Watch:
     ) -> None:
         self._stop.set()
         self._thread.join()
+
+    def _keep_looking(self) -> None:
+        while not self._stop.wait(PERIOD_S):
+            with self._lock:
+                self._look()
+
+    def _look(self) -> None:
+        raise NotImplementedError
+
+
+class Watch(_Looking):
+    """Looks at a tree of processes."""
+
+    def __init__(self, root: int, without: Collection[int] = ()) -> None:
+        super().__init__()
+        self._root = root
+        self._without = frozenset(without)
+        self._lost = 0
+        self._now = look(root, self._without)
+        self._peak_bytes = 0
+        self._at_start: Mapping[tuple[int, int], int] = {}
 
     def cpu_s(self) -> float:
         """The processor time of all processes so far, of those that have ended as well."""
@@ -114,11 +129,6 @@ class Watch:
             self._look()
             return self._peak_bytes
 
-    def _keep_looking(self) -> None:
-        while not self._stop.wait(PERIOD_S):
-            with self._lock:
-                self._look()
-
     def _look(self) -> None:
         now = look(self._root, self._without)
         self._lost += lost_ticks(self._now, now)
@@ -127,32 +137,17 @@ class Watch:
         self._peak_bytes = max(self._peak_bytes, sum(each.rss_bytes for each in at_work))
 
 
-class WorkerMemory:
+class WorkerMemory(_Looking):
     """Watches the Python workers of Spark; `most_bytes` is the most that any one of them held."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.most_bytes = 0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(PERIOD_S):
-            for pid in look(os.getpid()):
-                if "pyspark.daemon" in _text(pid, "cmdline"):
-                    self.most_bytes = max(self.most_bytes, _peak_bytes(pid))
+    def _look(self) -> None:
+        for pid in look(os.getpid()):
+            if "pyspark.daemon" in _text(pid, "cmdline"):
+                self.most_bytes = max(self.most_bytes, _peak_bytes(pid))
 
 
 def _lives(process: Process, now: Snapshot) -> bool:

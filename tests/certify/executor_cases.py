@@ -120,14 +120,7 @@ def slow_task_is_copied(run: Run) -> Outcome:
     with child(job, "none") as running:
         until_staged(job, running)
         stopped = stop(run.parts.cluster.python_workers()[:1])
-        try:
-            code = running.end()
-            problem = "" if code == 0 else f"ended with {code}: {running.said()[-300:]}"
-            problem = problem or ("" if stopped else "no worker was at work")
-            first = tally_lake(run.parts, job.lake, broken=None)
-        finally:
-            let_go(stopped)
-    return outcome(first + tally_lake(run.parts, job.lake, broken=None), problem)
+        return counted_before_and_after(run, job, running, stopped)
 
 
 def zombie_workers(run: Run) -> Outcome:
@@ -139,8 +132,17 @@ def zombie_workers(run: Run) -> Outcome:
         running.kill()
     try:
         restarted = Child(job, "none")
-        code = restarted.end()
-        problem = "" if code == 0 else f"the restart ended with {code}: {restarted.said()[-300:]}"
+    except BaseException:
+        let_go(stopped)
+        raise
+    return counted_before_and_after(run, job, restarted, stopped)
+
+
+def counted_before_and_after(run: Run, job: Job, running: Child, stopped: list[int]) -> Outcome:
+    """A run ends while workers are stopped, and then they go on: both times it is counted."""
+    try:
+        code = running.end()
+        problem = "" if code == 0 else f"ended with {code}: {running.said()[-300:]}"
         problem = problem or ("" if stopped else "no worker was at work")
         first = tally_lake(run.parts, job.lake, broken=None)
     finally:

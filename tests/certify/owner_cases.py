@@ -134,11 +134,16 @@ def woken_after_retirement(run: Run) -> Outcome:
     after = replace(job, max_records=data.second_records)
     with child(job, "Z3") as zombie:
         zombie.wait_until_stopped()
-        take_over(run, after)
-        tally = tally_lake(run.parts, job.lake, broken=is_broken)
-        retire_all(job)
-        before = picture(job.lake)
-        wake(zombie)
+        return woken_in_an_empty_lake(run, job, after, zombie)
+
+
+def woken_in_an_empty_lake(run: Run, job: Job, after: Job, zombie: Child) -> Outcome:
+    """Another delivers, retention takes all of it, then the stopped one wakes: nothing comes."""
+    take_over(run, after)
+    tally = tally_lake(run.parts, job.lake, broken=is_broken)
+    retire_all(job)
+    before = picture(job.lake)
+    wake(zombie)
     problem = unchanged(job, before, "something came back")
     return outcome(tally + second_look(run, after), problem)
 
@@ -158,13 +163,7 @@ def paused_before_its_link(run: Run) -> Outcome:
         zombie.wait_until_stopped()
         second = Child(job, "C13", words=("run", "--once", "--take-over"))
         assert second.end() == -signal.SIGKILL, second.said()
-        take_over(run, after)
-        tally = tally_lake(run.parts, job.lake, broken=is_broken)
-        retire_all(job)
-        before = picture(job.lake)
-        wake(zombie)
-    problem = unchanged(job, before, "something came back")
-    return outcome(tally + second_look(run, after), problem)
+        return woken_in_an_empty_lake(run, job, after, zombie)
 
 
 def late_cleaner(run: Run) -> Outcome:

@@ -7,9 +7,16 @@ from hypothesis import strategies as st
 
 from penstock.model import position_columns
 from penstock.model.evidence import Evidence, position_hash
-from penstock.model.position_columns import offsets_in, position_hashes, set_evidence
+from penstock.model.position_columns import (
+    offsets_in,
+    position_hashes,
+    positions,
+    runs_of,
+    set_evidence,
+    sum_mod64,
+)
 from penstock.model.ranges import OffsetSet
-from penstock.writer.tally import Tally, positions, runs_of, sum_mod64
+from penstock.writer.tally import Tally
 
 OFFSETS = st.lists(st.integers(0, 2**63 - 2), unique=True, max_size=50).map(sorted)
 

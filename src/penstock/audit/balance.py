@@ -3,13 +3,13 @@
 The owner proved this before it decided. An audit does it again, from the entry alone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from penstock.audit.receipt import Difference
 from penstock.model.entries import Counts, Window
 from penstock.model.evidence import Evidence, RangeEvidence
-from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
-from penstock.model.position_columns import set_evidence
+from penstock.model.manifest import QUARANTINE, Content, ManifestFile
+from penstock.model.position_columns import records_evidence, set_evidence
 from penstock.model.ranges import TopicPartition
 
 
@@ -77,13 +77,6 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
     if records_evidence(content.quarantined) != refused:
         words = f"window {window.window} names other records than those that were quarantined"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
-
-
-def records_evidence(records: Iterable[RecordSet]) -> Evidence:
-    """The evidence of records that are named by offset."""
-    return Evidence.total(
-        set_evidence(part.topic, part.partition, part.offsets) for part in records
-    )
 
 
 def fates_of(counts: Counts) -> tuple[int, int, int, int]:

@@ -22,7 +22,6 @@ from penstock.audit.audit import (
     receipt_of,
     still_live,
 )
-from penstock.audit.balance import records_evidence
 from penstock.audit.check_file import FileFinding, FileOrder, check_file
 from penstock.audit.errors import DatasetUnknown
 from penstock.audit.explain import explain_area
@@ -35,6 +34,7 @@ from penstock.errors import StoreUnavailable
 from penstock.journal.journal import Journal
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
+from penstock.model.position_columns import records_evidence
 from penstock.model.value import Value
 
 T = TypeVar("T")

@@ -40,11 +40,10 @@ def python_here() -> str:
     """This interpreter, as short as it can be typed from here."""
     if shutil.which("python") == sys.executable:
         return "python"
-    relative = os.path.relpath(sys.executable)
-    return sys.executable if relative.startswith("..") else relative
+    return _from_here(sys.executable)
 
 
-def _from_here(path: Path) -> str:
+def _from_here(path: Path | str) -> str:
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative
 

@@ -1,6 +1,5 @@
 """Kafka as the owner's source: looks through the admin client, stages through one Spark job."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +13,7 @@ from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.source.admin import KafkaAdmin
-from penstock.source.errors import ReadFailed
+from penstock.source.errors import ReadFailed, first_line
 from penstock.source.reader import read_ranges
 from penstock.store.protocol import Store
 from penstock.store.windows import discard_windows
@@ -23,7 +22,6 @@ from penstock.writer.task import REPORT_SCHEMA, read_report, shredding
 
 QUIET_RECORDS = 20_000  # below this one task is quicker than starting several
 LEARNING_ROUNDS = 5
-_RAISED = re.compile(r"[\w.]+(?:Error|Exception): ")  # the last line of a Python worker's trace
 
 
 class KafkaSource:
@@ -132,10 +130,3 @@ def staged_window(reports: list[TaskReport]) -> StagedWindow:
         read_bytes=sum(report.read_bytes for report in reports),
         reasons=dict(sum((Counter(report.reasons) for report in reports), Counter())),
     )
-
-
-def first_line(error: Exception) -> str:
-    """The cause of a failed job in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by") or _RAISED.match(line)]
-    return (causes or lines or ["no cause given"])[-1 if causes else 0][:400]

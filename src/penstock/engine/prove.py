@@ -3,7 +3,8 @@
 from penstock.errors import StagedSetWrong
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence, RangeEvidence
-from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
+from penstock.model.manifest import QUARANTINE, Content, ManifestFile
+from penstock.model.position_columns import records_evidence
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import StagedWindow, StageOrder
 
@@ -73,15 +74,11 @@ def _check_range(order: StageOrder, seen: RangeEvidence, files: tuple[ManifestFi
         )
 
 
-def _positions(records: RecordSet) -> Evidence:
-    return Evidence.of_positions(records.topic, records.partition, records.offsets)
-
-
 def _check_records(
     order: StageOrder, evidence: tuple[RangeEvidence, ...], staged: StagedWindow
 ) -> None:
     """Every bad record is named, because replay will take the names for the truth."""
-    named = Evidence.total(_positions(records) for records in staged.quarantined)
+    named = records_evidence(staged.quarantined)
     wanted = Evidence.total(seen.quarantined for seen in evidence)
     if named != wanted:
         raise StagedSetWrong(

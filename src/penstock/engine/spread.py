@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.engine.errors import JobFailed
-from penstock.engine.kafka_source import first_line
 from penstock.model.worker import end_quietly
+from penstock.source.errors import first_line
 
 T = TypeVar("T")
 R = TypeVar("R")

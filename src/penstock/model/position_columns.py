@@ -1,6 +1,6 @@
 """Evidence as columns: the same numbers as `model.evidence`, a batch at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.model.evidence import Evidence, place_seed
+from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetSet
 
 Offsets = npt.NDArray[np.int64]
@@ -77,6 +78,13 @@ def set_evidence(topic: str, partition: int, offsets: OffsetSet) -> Evidence:
     """The evidence of a row per offset of a set, in pieces that never take much memory."""
     return Evidence.total(
         positions(topic, partition, offsets_in(piece)) for piece in _pieces(offsets)
+    )
+
+
+def records_evidence(records: Iterable[RecordSet]) -> Evidence:
+    """The evidence of records that are named by offset."""
+    return Evidence.total(
+        set_evidence(part.topic, part.partition, part.offsets) for part in records
     )
 
 

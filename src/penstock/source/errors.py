@@ -1,6 +1,10 @@
 """Errors of the source that are not about records."""
 
+import re
+
 from penstock.errors import PenstockError
+
+_RAISED = re.compile(r"[\w.]+(?:Error|Exception): ")  # the last line of a Python worker's trace
 
 
 class KafkaUnavailable(PenstockError):
@@ -36,3 +40,10 @@ class ReadFailed(PenstockError):
             "gone, the next plan tells which; else run again.",
         )
         self.window = window
+
+
+def first_line(error: Exception) -> str:
+    """The cause of a failed job in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by") or _RAISED.match(line)]
+    return (causes or lines or ["no cause given"])[-1 if causes else 0][:400]

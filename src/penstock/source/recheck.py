@@ -21,7 +21,7 @@ from penstock.model.spec import FeedSpec
 from penstock.model.window import Available
 from penstock.model.worker import end_quietly
 from penstock.source.admin import KafkaAdmin, within
-from penstock.source.errors import KafkaUnavailable
+from penstock.source.errors import KafkaUnavailable, first_line
 from penstock.source.found import RangeFound
 from penstock.source.reader import ranges_reader
 
@@ -74,7 +74,7 @@ class KafkaAgain:
             rows = self._watch("records of Kafka", counting.collect)
         except (Py4JError, PySparkException, ConnectionError) as error:
             servers = self._options.get("bootstrap.servers", "")
-            raise KafkaUnavailable(servers, _cause(error)) from error
+            raise KafkaUnavailable(servers, first_line(error)[:300].rstrip(".")) from error
         found: dict[OffsetRange, RangeFound] = {}
         for row in rows:
             for each in _found_list.decode(bytes(row.found)):
@@ -163,10 +163,3 @@ def _found(part: OffsetRange, offsets: Any, hashes: Any, with_offsets: bool) -> 
     runs = runs_of(offsets) if with_offsets else OffsetSet()
     read = positions(part.topic, part.partition, offsets)
     return RangeFound(part, read, sum_mod64(hashes), runs)
-
-
-def _cause(error: Exception) -> str:
-    """The cause of a failed job in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by")]
-    return (causes or lines or ["no cause given"])[-1 if causes else 0][:300].rstrip(".")

@@ -8,12 +8,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.model.manifest import ManifestFile
+from penstock.model.position_columns import Offsets
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle
 from penstock.model.surroundings import side_by_side
 from penstock.store.protocol import StagedWriter, Store
 from penstock.writer.plan import ShredPlan
-from penstock.writer.tally import Offsets, Tally
+from penstock.writer.tally import Tally
 from penstock.writer.ways import Ways, ways_of
 
 ROW_GROUP_ROWS = 200_000

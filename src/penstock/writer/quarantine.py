@@ -11,13 +11,13 @@ import pyarrow as pa
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, RecordSet
 from penstock.model.names import encode_component
+from penstock.model.position_columns import positions
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.rows import BadRecord
 from penstock.model.spec import DatasetSpec
 from penstock.writer.columns import TIMESTAMP
 from penstock.writer.output import Output, Sink
 from penstock.writer.plan import ShredPlan, file_name
-from penstock.writer.tally import positions
 
 NOBODY = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
 _VALUES = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")

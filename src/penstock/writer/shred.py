@@ -7,7 +7,6 @@ not know is sampled and not written: the driver learns it and asks again.
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,20 @@ from penstock.codec.json_codec import JsonCodec, arrow_schema
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
 from penstock.model.names import encode_component
+from penstock.model.position_columns import runs_of, split_by_place, sum_mod64
 from penstock.model.ranges import OffsetRange
 from penstock.model.rows import BadRecord
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import FeedSpec
 from penstock.shape.route import Router, header_values, members_by_name
 from penstock.shape.time import Times, event_times
-from penstock.writer.columns import extra_columns
+from penstock.writer.columns import constant, extra_columns
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan, TaskReport, file_name
 from penstock.writer.quarantine import QuarantineRows
 from penstock.writer.samples import Sampling
 from penstock.writer.split import Piece, Splitter
-from penstock.writer.tally import Tally, runs_of, sum_mod64
+from penstock.writer.tally import Tally
 
 TOMBSTONE = "TOMBSTONE"
 
@@ -284,23 +284,12 @@ def partition_paths(feed: FeedSpec) -> tuple[str, ...]:
 
 
 def in_parts(batch: Any, only_topic: str) -> Iterator[tuple[str, int, Any]]:
-    """The parts of a batch that are of one topic and partition each, in order.
+    """The parts of a batch that are of one topic and partition each.
 
     A batch without the column `topic` is of the only topic that is read.
     """
-    partitions = batch["partition"].to_numpy()
-    changes = np.flatnonzero(np.diff(partitions)) + 1
-    bounds = [0, *changes.tolist(), batch.num_rows]
-    for start, end in pairwise(bounds):
-        piece = batch.slice(start, end - start)
-        partition = int(partitions[start])
-        if "topic" not in batch.schema.names:
-            yield only_topic, partition, piece
-            continue
-        names = piece["topic"].unique().to_pylist()
-        if len(names) == 1:
-            yield names[0], partition, piece
-            continue
-        for name in names:  # two topics, same partition number, side by side in one batch
-            mask = pa.compute.equal(piece["topic"], name)
-            yield name, partition, piece.filter(mask)
+    names = batch.schema.names
+    topics = batch["topic"] if "topic" in names else constant(only_topic, batch.num_rows)
+    for topic, partition, chosen in split_by_place(topics, batch["partition"]):
+        whole = isinstance(chosen, slice)
+        yield topic, partition, batch if whole else batch.take(pa.array(chosen))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.model.position_columns import Offsets
 from penstock.model.ranges import OffsetRange
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
@@ -19,7 +20,6 @@ from penstock.shape.route import members_by_name
 from penstock.writer.columns import with_meta_columns
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan
-from penstock.writer.tally import Offsets
 
 ENOUGH_ROWS = 32_768
 

@@ -1,10 +1,7 @@
 """Evidence as columns while rows are written; the numbers are those of `model.position_columns`."""
 
 from penstock.model.evidence import Evidence
-from penstock.model.position_columns import Offsets as Offsets
-from penstock.model.position_columns import positions as positions
-from penstock.model.position_columns import runs_of as runs_of
-from penstock.model.position_columns import sum_mod64 as sum_mod64
+from penstock.model.position_columns import Offsets, positions
 
 
 class Tally:
