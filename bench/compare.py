@@ -18,6 +18,9 @@ from bench.processes import PERIOD_S
 from bench.ways import FETCHES, take_turn, watch_without, ways_of
 
 Measured = dict[int, dict[str, list[Turn]]]
+# With 200 types, plain Spark with 100 writers runs out of memory in the gigabyte that Spark takes
+# by itself. All ways share the JVM, so all get more.
+HEAP = {"spark.driver.memory": "4g"}
 
 
 def measure(options: argparse.Namespace) -> Measured:
@@ -25,7 +28,7 @@ def measure(options: argparse.Namespace) -> Measured:
     ways = ways_of(options.fetch)
     turns: Measured = {types: {name: [] for name in ways} for types in options.types}
     began = time.perf_counter()
-    with open_world(options.keep) as world, watch_without(world.broker_pids) as watch:
+    with open_world(options.keep, HEAP) as world, watch_without(world.broker_pids) as watch:
         topics = {types: fill(world, options.records, types) for types in options.types}
         for number in range(options.rounds + 1):
             for types, topic in topics.items():

@@ -24,7 +24,7 @@ from tests.integration import test_owners
 from tests.integration.lakes import AROUND, deep_fold, journal_of, run_feeds
 from tests.integration.processes import Child, Job, a_feed, child, killed_at
 
-ROUNDS_OF_TWO = 10
+ROUNDS_OF_TWO = 50
 FENCED = 75
 
 
@@ -34,7 +34,7 @@ def cases() -> Iterator[Case]:
         yield Case(point, (point,), partial(paused, point), 30.0)
     yield Case("Z2", ("Z2",), two_processes, 60.0)
     for nth in range(ROUNDS_OF_TWO):
-        yield Case(f"Z2/{nth + 1}", ("Z2",), two_at_once, 10.0, nth // 3)
+        yield Case(f"Z2/{nth + 1}", ("Z2",), two_at_once, 6.0, nth // 10)
     yield Case("Z4", ("Z4",), woken_after_retirement, 35.0)
     yield Case("Z5", ("Z5",), late_cleaner, 60.0)
     yield Case("Z6", ("Z6",), another_target, 25.0)
