@@ -1,8 +1,9 @@
 """How fast a window is delivered, against plain Spark and against reading only: `make bench`.
 
 Two workloads, 12 types and 200, in one run and one Spark session with two cores; the ways take
-turns, round by round (`bench/ways.py` says what each does). The first round warms up. Trust the
-ratios more than the figures: they are taken within rounds.
+turns, round by round (`bench/ways.py` says what each does). The first two rounds warm up: in them
+Java's compilers have as much to do as the work itself. Trust the ratios more than the figures: they
+are taken within rounds.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from bench.pictures import comparison, write_down
 from bench.processes import PERIOD_S
 from bench.ways import FETCHES, take_turn, watch_without, ways_of
 
+WARM_UPS = 2
 Measured = dict[int, dict[str, list[Turn]]]
 # With 200 types, plain Spark with 100 writers runs out of memory in the gigabyte that Spark takes
 # by itself. All ways share the JVM, so all get more.
@@ -24,18 +26,18 @@ HEAP = {"spark.driver.memory": "4g"}
 
 
 def measure(options: argparse.Namespace) -> Measured:
-    """All turns but those of the first round, by number of types and way."""
+    """All turns but those that warm up, by number of types and way."""
     ways = ways_of(options.fetch)
     turns: Measured = {types: {name: [] for name in ways} for types in options.types}
     began = time.perf_counter()
     with open_world(options.keep, HEAP) as world, watch_without(world.broker_pids) as watch:
         topics = {types: fill(world, options.records, types) for types in options.types}
-        for number in range(options.rounds + 1):
+        for number in range(1 - WARM_UPS, options.rounds + 1):
             for types, topic in topics.items():
                 for name, way in ways.items():
                     turn = take_turn(topic, way, watch)
-                    turns[types][name] += [turn] if number else []
-                    kind = f"round {number} of {options.rounds}" if number else "warm-up"
+                    turns[types][name] += [turn] if number > 0 else []
+                    kind = f"round {number} of {options.rounds}" if number > 0 else "warm-up"
                     took = f"{time.perf_counter() - began:5.0f} s"
                     print(f"{took}  {kind:12} {line_of(types, name, [turn])}", flush=True)
     return turns
@@ -78,7 +80,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--records", type=int, default=2_000_000, help="events per topic")
     arguments.add_argument("--types", type=int, nargs="+", default=[12, 200], help="workloads")
-    arguments.add_argument("--rounds", type=int, default=3, help="turns of each, after one to warm")
+    arguments.add_argument("--rounds", type=int, default=3, help="turns of each, after two to warm")
     arguments.add_argument("--keep", type=Path, help="where the broker keeps topics for later")
     arguments.add_argument("--out", type=Path, help="directory for results.json and results.svg")
     arguments.add_argument(

@@ -10,6 +10,7 @@ from penstock.model.entries import (
     AnyBody,
     Claim,
     Compact,
+    Counts,
     Drop,
     Gap,
     Generation,
@@ -78,6 +79,15 @@ def test_a_window_moves_the_watermark_and_the_floor_to_where_it_ends() -> None:
     state = told(*BEGINNING, a_window(covered(0, 3)))
     assert (partition(state).watermark, partition(state).floor) == (3, 3)
     assert partition(state, 1) == PartitionState(TOPIC, 5)
+
+
+def test_a_large_record_is_remembered_for_many_windows_and_not_for_ever() -> None:
+    windows = [a_window(covered(n, n + 1), window=f"1-{n}") for n in range(80)]
+    large = msgspec.structs.replace(windows[0], counts=Counts(1, 1, largest_bytes=1_000_000))
+    assert told(*BEGINNING, large).recent_largest == 1_000_000
+    assert told(*BEGINNING, large, *windows[1:20]).recent_largest > 250_000
+    assert told(*BEGINNING, large, *windows[1:]).recent_largest < 16_000
+    assert told(*BEGINNING, large, *windows[1:]).counts.largest_bytes == 1_000_000
 
 
 def test_a_window_leaves_its_last_records_and_schemas() -> None:

@@ -8,13 +8,14 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.engine.batches import batches_for, weighing
 from penstock.engine.schemas import SchemaShelf
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.source.admin import KafkaAdmin
 from penstock.source.errors import ReadFailed, first_line
-from penstock.source.reader import read_ranges
+from penstock.source.reader import TOO_LARGE, read_ranges
 from penstock.store.protocol import Store
 from penstock.store.windows import discard_windows
 from penstock.writer.plan import MAX_NEW, ShredPlan, TaskReport
@@ -67,7 +68,7 @@ class KafkaSource:
         for _ in range(LEARNING_ROUNDS):
             # What one read has learned counts for the next: a flood ends in the quarantine.
             learned = len(self._schemas.known) - before
-            reports = self._run(order, max(self._max_new - learned, 0))
+            reports = self._read(order, max(self._max_new - learned, 0))
             samples = [each for report in reports for each in report.samples]
             if not self._schemas.learn(samples):
                 return staged_window(reports)
@@ -94,7 +95,20 @@ class KafkaSource:
             self._admin.close()
             self._admin = None
 
-    def _run(self, order: StageOrder, max_new: int) -> list[TaskReport]:
+    def _read(self, order: StageOrder, max_new: int) -> list[TaskReport]:
+        """Read in batches that are counted, or weighed when a record is too large for that."""
+        spark, most_bytes = batches_for(self._session(), order.largest_bytes)
+        try:
+            return self._run(order, max_new, spark, most_bytes)
+        except ReadFailed as error:
+            if most_bytes is None or TOO_LARGE not in str(error.__cause__):
+                raise
+        discard_windows(self._store, order.staging, {order.window})
+        return self._run(order, max_new, weighing(spark), None)
+
+    def _run(
+        self, order: StageOrder, max_new: int, spark: SparkSession, most_bytes: int | None
+    ) -> list[TaskReport]:
         """One job, one action; only what successful attempts return counts."""
         plan = ShredPlan(
             order=order,
@@ -103,7 +117,7 @@ class KafkaSource:
             now_s=order.planned_s,
             max_new=max_new,
         )
-        frame = read_ranges(self._session(), self._options, order.ranges)
+        frame = read_ranges(spark, self._options, order.ranges, most_bytes)
         if sum(map(len, order.ranges)) <= QUIET_RECORDS:
             frame = frame.coalesce(1)
         work = shredding(plan, self._store)
@@ -128,5 +142,6 @@ def staged_window(reports: list[TaskReport]) -> StagedWindow:
         last_records=tuple(r.last_record for r in reports if r.last_record is not None),
         schemas={file.dataset: file.schema for file in files if file.schema},
         read_bytes=sum(report.read_bytes for report in reports),
+        largest_bytes=max((report.largest_bytes for report in reports), default=0),
         reasons=dict(sum((Counter(report.reasons) for report in reports), Counter())),
     )

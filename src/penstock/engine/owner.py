@@ -158,6 +158,7 @@ class Owner:
             ranges,
             self._spec.generation,
             self._around.now(),
+            state.recent_largest,
         )
 
     def stage(self, order: StageOrder) -> StagedWindow:
@@ -189,7 +190,7 @@ class Owner:
                 groups=groups_of(content, ("publish_files",)),
                 content=content,
                 ranges=order.ranges,
-                counts=counts_of(content, staged.read_bytes),
+                counts=counts_of(content, staged.read_bytes, staged.largest_bytes),
                 last_records=staged.last_records,
                 schemas=staged.schemas,
                 generation=order.generation,

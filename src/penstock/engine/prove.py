@@ -19,13 +19,14 @@ def prove(order: StageOrder, staged: StagedWindow) -> Content:
     return Content(files=staged.files, evidence=evidence, quarantined=staged.quarantined)
 
 
-def counts_of(content: Content, read_bytes: int = 0) -> Counts:
+def counts_of(content: Content, read_bytes: int = 0, largest_bytes: int = 0) -> Counts:
     """How many records were read, and their fates."""
     read = Evidence.total(seen.read for seen in content.evidence)
     quarantined = Evidence.total(seen.quarantined for seen in content.evidence)
     filtered = Evidence.total(seen.filtered for seen in content.evidence)
     written = read.count - quarantined.count - filtered.count
-    return Counts(read.count, written, quarantined.count, filtered.count, read_bytes)
+    fates = (written, quarantined.count, filtered.count)
+    return Counts(read.count, *fates, read_bytes, largest_bytes)
 
 
 def _evidence_of_all(order: StageOrder, staged: StagedWindow) -> tuple[RangeEvidence, ...]:

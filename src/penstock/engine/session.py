@@ -14,11 +14,10 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from penstock.engine.batches import BYTES_KEY, ROWS, ROWS_KEY, UNBOUNDED
 from penstock.engine.gateway import with_java_options
 from penstock.engine.package import package_zip
 
-BATCH_ROWS = "131072"
-BATCH_BYTES = str(64 * 1024 * 1024)
 TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
 
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
@@ -52,8 +51,8 @@ def open_session(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": BATCH_ROWS,
-        "spark.sql.execution.arrow.maxBytesPerBatch": BATCH_BYTES,
+        ROWS_KEY: str(ROWS),
+        BYTES_KEY: UNBOUNDED,
     }
     is_local = settings.get("spark.master", "local").startswith("local")
     if is_local:

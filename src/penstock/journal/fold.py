@@ -74,6 +74,8 @@ def _cover(state: JournalState, window: Window, at: str) -> None:
     # Halving forgets: the size of records follows the topic, and one odd window weighs little.
     state.recent_read = state.recent_read // 2 + window.counts.read
     state.recent_bytes = state.recent_bytes // 2 + window.counts.read_bytes
+    # Slower: a topic that had a large record will have another one, perhaps not in every window.
+    state.recent_largest = max(state.recent_largest * 15 // 16, window.counts.largest_bytes)
 
 
 def _take_up_groups(state: JournalState, sealed: SealedEntry) -> None:

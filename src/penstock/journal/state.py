@@ -56,6 +56,7 @@ class JournalState(msgspec.Struct, forbid_unknown_fields=True):
     last_counts: Counts = Counts()
     recent_read: int = 0
     recent_bytes: int = 0
+    recent_largest: int = 0
 
     @property
     def record_bytes(self) -> float:

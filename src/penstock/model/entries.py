@@ -78,13 +78,17 @@ class LastRecord(Value, frozen=True):
 
 
 class Counts(Value, frozen=True):
-    """How many records were read, with how many bytes of keys and values, and their fates."""
+    """How many records were read, with how many bytes of keys and values, and their fates.
+
+    No record was larger than `largest_bytes`, with its headers.
+    """
 
     read: int = 0
     written: int = 0
     quarantined: int = 0
     filtered: int = 0
     read_bytes: int = 0
+    largest_bytes: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(
@@ -93,6 +97,7 @@ class Counts(Value, frozen=True):
             self.quarantined + other.quarantined,
             self.filtered + other.filtered,
             self.read_bytes + other.read_bytes,
+            max(self.largest_bytes, other.largest_bytes),
         )
 
 

@@ -34,6 +34,7 @@ class StageOrder(Value, frozen=True):
     """What the tasks are asked to do. Travels in the closure, so it must stay small.
 
     `planned_s` is the time of the plan: times far ahead of it are not believed, by any attempt.
+    `largest_bytes` is the size of the largest record of late, 0 if nobody knows.
     """
 
     feed: str
@@ -42,6 +43,7 @@ class StageOrder(Value, frozen=True):
     ranges: tuple[OffsetRange, ...]
     generation: int = 0
     planned_s: float = 0.0
+    largest_bytes: int = 0
 
     def spot(self, attempt: str) -> StagingSpot:
         """Where one attempt of one task may write."""
@@ -60,4 +62,5 @@ class StagedWindow(Value, frozen=True):
     last_records: tuple[LastRecord, ...] = ()
     schemas: dict[str, int] = {}
     read_bytes: int = 0
+    largest_bytes: int = 0
     reasons: dict[str, int] = {}

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql.functions import expr
 
 from penstock.model.ranges import OffsetRange
 
+TOO_LARGE = "penstock: a record is larger than those before"
 HEADERS = "case when size(headers) > 0 then to_json(headers) end as headers"
 # A window is read from end to end, so fewer and larger fetches serve it better than Kafka's
 # defaults, which are made for single records soon. What is planned is there, so there is nothing to
@@ -25,6 +27,7 @@ def read_ranges(
     spark: SparkSession,
     options: Mapping[str, str],
     ranges: tuple[OffsetRange, ...],
+    most_bytes: int | None = None,
 ) -> DataFrame:
     """The records of the ranges with a hash of offset, key and value, made while reading.
 
@@ -33,8 +36,9 @@ def read_ranges(
     there are several.
     Headers become text, because null arrays are slow on their way to Python. They are always read,
     since any record may turn out to be broken, and goes to the quarantine with all it had.
+    With `most_bytes` the read fails with `TOO_LARGE` at a record that has more.
     """
-    return (
+    records = (
         ranges_reader(spark, options, ranges)
         .option("failOnDataLoss", "true")
         .option("includeHeaders", "true")
@@ -50,6 +54,11 @@ def read_ranges(
             "xxhash64(offset, key, value) as hash",
         )
     )
+    if most_bytes is None:
+        return records
+    size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in ("key", "value", "headers"))
+    checked = f"if({size} > {most_bytes}, raise_error('{TOO_LARGE}'), value)"
+    return records.withColumn("value", expr(checked))
 
 
 def ranges_reader(

@@ -64,7 +64,8 @@ class TaskReport(Value, frozen=True):
     """What one task found in one range. Only reports of successful attempts count.
 
     With `samples` of a new dataset nothing was written: the driver learns and asks again.
-    `reasons` counts the records in the quarantine by reason.
+    `reasons` counts the records in the quarantine by reason; `largest_bytes` is a bound
+    for the size of any record, at most thrice the largest.
     """
 
     evidence: RangeEvidence
@@ -73,4 +74,5 @@ class TaskReport(Value, frozen=True):
     last_record: LastRecord | None = None
     samples: tuple[Samples, ...] = ()
     read_bytes: int = 0
+    largest_bytes: int = 0
     reasons: dict[str, int] = msgspec.field(default_factory=dict)

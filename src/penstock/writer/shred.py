@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.codec.json_codec import JsonCodec, arrow_schema
 from penstock.model.entries import LastRecord
@@ -58,6 +59,7 @@ class RangeShredder:
         self._offsets: list[Any] = []
         self._content_sum = 0
         self._read_bytes = 0
+        self._largest = 0
         self._last: LastRecord | None = None
         self._samples = Sampling()
 
@@ -78,6 +80,7 @@ class RangeShredder:
             batch["timestamp"][-1].as_py(),
         )
         self._read_bytes += int(batch["key"].nbytes) + int(batch["value"].nbytes)
+        self._largest = max(self._largest, largest_of(batch))
         self._shred_singly(batch, self._shred_together(batch, self._with_value(batch)))
 
     def settle(self) -> None:
@@ -107,6 +110,7 @@ class RangeShredder:
             samples=self._samples.all(),
             reasons=dict(self._quarantine.reasons),
             read_bytes=self._read_bytes,
+            largest_bytes=self._largest,
         )
 
     @property
@@ -260,6 +264,12 @@ class RangeShredder:
             self._splitter.forget()
         else:
             self._splitter.add(piece.only(good))
+
+
+def largest_of(batch: Any) -> int:
+    """A bound for the bytes of any record: the longest key, value and headers together."""
+    columns = (batch[name] for name in ("key", "value", "headers"))
+    return sum(pc.max(pc.binary_length(each)).as_py() or 0 for each in columns)
 
 
 def _tombstones(count: int, why: str) -> list[BadRecord]:

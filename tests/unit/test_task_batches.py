@@ -1,0 +1,50 @@
+"""Gathering small batches, and the size of the largest record."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from penstock.writer import task
+from penstock.writer.shred import largest_of
+from penstock.writer.task import gathered
+from tests.unit.shredding import a_batch
+
+
+def small_batches(sizes: Sequence[int]) -> list[pa.RecordBatch]:
+    whole = a_batch([b"0123456789"] * sum(sizes), [None] * sum(sizes))
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [whole.slice(start, size) for start, size in zip(ends, sizes, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wanted"),
+    [
+        ([], []),
+        ([7], [7]),
+        ([40, 40, 20], [100]),
+        ([40, 40, 30, 5], [80, 35]),
+        ([150, 1, 150], [150, 1, 150]),
+    ],
+)
+def test_batches_are_gathered_up_to_a_number_of_rows(
+    monkeypatch: pytest.MonkeyPatch, sizes: list[int], wanted: list[int]
+) -> None:
+    monkeypatch.setattr(task, "ROWS_AT_ONCE", 100)
+    found = list(gathered(small_batches(sizes)))
+    assert [batch.num_rows for batch in found] == wanted
+    offsets = [offset for batch in found for offset in batch["offset"].to_pylist()]
+    assert offsets == list(range(sum(sizes)))
+
+
+def test_batches_are_gathered_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = small_batches([10, 10, 10])
+    monkeypatch.setattr(task, "BYTES_AT_ONCE", batches[0].nbytes * 2 + 10)
+    assert [batch.num_rows for batch in gathered(batches)] == [20, 10]
+
+
+def test_the_largest_record_is_never_larger_than_what_is_told() -> None:
+    batch = a_batch([b"12345", None, b"1"], [None, "abc", None])
+    assert largest_of(batch) == len("key") + 5 + 3
+    assert largest_of(batch.slice(0, 0)) == 0
