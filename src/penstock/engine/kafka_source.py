@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -68,7 +69,7 @@ class KafkaSource:
         for _ in range(LEARNING_ROUNDS):
             # What one read has learned counts for the next: a flood ends in the quarantine.
             learned = len(self._schemas.known) - before
-            reports = self._read(order, max(self._max_new - learned, 0))
+            order, reports = self._read(order, max(self._max_new - learned, 0))
             samples = [each for report in reports for each in report.samples]
             if not self._schemas.learn(samples):
                 return staged_window(reports)
@@ -95,16 +96,20 @@ class KafkaSource:
             self._admin.close()
             self._admin = None
 
-    def _read(self, order: StageOrder, max_new: int) -> list[TaskReport]:
-        """Read in batches that are counted, or weighed when a record is too large for that."""
+    def _read(self, order: StageOrder, max_new: int) -> tuple[StageOrder, list[TaskReport]]:
+        """Read in batches that are counted, or weighed when a record is too large for that.
+
+        Also returns the order to read the window by from now on, which knows of such a record.
+        """
         spark, most_bytes = batches_for(self._session(), order.largest_bytes)
         try:
-            return self._run(order, max_new, spark, most_bytes)
+            return order, self._run(order, max_new, spark, most_bytes)
         except ReadFailed as error:
             if most_bytes is None or TOO_LARGE not in str(error.__cause__):
                 raise
         discard_windows(self._store, order.staging, {order.window})
-        return self._run(order, max_new, weighing(spark), None)
+        order = msgspec.structs.replace(order, largest_bytes=most_bytes + 1)
+        return order, self._run(order, max_new, weighing(spark), None)
 
     def _run(
         self, order: StageOrder, max_new: int, spark: SparkSession, most_bytes: int | None
