@@ -2,7 +2,9 @@
 
 import json
 import signal
+import sys
 import time
+import zipimport
 from collections import Counter
 from pathlib import Path
 
@@ -180,3 +182,12 @@ def test_a_worker_that_spark_has_let_go_ends_without_a_trace_on_the_terminal(
     assert set(spread("signals", on_broken_pipe, [1, 2], lambda _item: 1)) == {"0"}  # the default
     end_quietly()
     assert signal.getsignal(signal.SIGPIPE) == here  # outside of workers nothing changes
+
+
+def test_a_worker_has_no_archives_to_read_before_each_task(spark: SparkSession) -> None:
+    def archives_known(_item: int) -> list[str]:
+        cache = sys.path_importer_cache.items()
+        return [path for path, found in cache if isinstance(found, zipimport.zipimporter)]
+
+    spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
+    assert list(spread("archives", archives_known, [1, 2], lambda _item: 1)) == [[], []]

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from penstock.model.ranges import OffsetRange
-from penstock.model.worker import end_quietly
+from penstock.model.worker import end_quietly, forget_archives
 from penstock.shape.route import Router
 from penstock.store.protocol import Store
 from penstock.writer.output import Sink
@@ -41,6 +41,7 @@ def shredding(
         reports = list(shred_batches(plan, store, attempt(), gathered(batches)))
         encoded = [msgspec.msgpack.encode(report) for report in reports]
         yield pa.RecordBatch.from_arrays([pa.array(encoded, pa.binary())], schema=_ARROW)
+        forget_archives()
 
     return run
 

@@ -1,0 +1,43 @@
+"""The process from which Spark forks its Python workers, on a local master.
+
+Spark's own has little more than pyspark, from a zip without compiled code, and every worker imports
+all the rest once more. This one has it all before the first fork, from where it is installed: so
+workers start sooner, and share the memory of what they have in common.
+"""
+
+import gc
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from penstock.model.worker import forget_archives
+
+MODULE = "penstock.engine.daemon"
+
+
+def without_archives(path: Sequence[str]) -> list[str]:
+    """A search path without Spark's archives, if the very same pyspark is installed."""
+    installed = [entry for entry in path if not entry.endswith((".zip", ".jar"))]
+    found = PathFinder.find_spec("pyspark", installed)
+    if found is None or found.origin is None:
+        return list(path)
+    same = Path(found.origin).parent / "python" / "lib" / "pyspark.zip"
+    is_same = any(Path(entry).resolve() == same.resolve() for entry in path)
+    return installed if is_same else list(path)
+
+
+def main() -> None:
+    """Import what tasks need, then serve Spark as its own daemon does."""
+    sys.path[:] = without_archives(sys.path)  # before anything is imported from there
+    forget_archives()
+    import_module("penstock.writer.task")
+    import_module("pyarrow").array([""])  # the first array imports pandas, if that is there
+    daemon = import_module("pyspark.daemon")
+    gc.freeze()  # nothing of this is garbage, so no worker need look at it again
+    daemon.manager()
+
+
+if __name__ == "__main__":
+    main()
