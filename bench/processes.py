@@ -146,7 +146,7 @@ class WorkerMemory(_Looking):
 
     def _look(self) -> None:
         for pid in look(os.getpid()):
-            if "pyspark.daemon" in _text(pid, "cmdline"):
+            if "pyspark.worker" in _text(pid, "cmdline"):
                 self.most_bytes = max(self.most_bytes, _peak_bytes(pid))
 
 

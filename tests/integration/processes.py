@@ -178,7 +178,7 @@ def is_stopped(pid: int) -> bool:
 def workers_of(pid: int) -> list[int]:
     """The processes that Spark's daemon has forked to run our function."""
     parents = _parents()
-    daemons = {p for p, (_, command) in parents.items() if "pyspark.daemon" in command}
+    daemons = {p for p, (_, command) in parents.items() if "pyspark.worker" in command}
     return [p for p in daemons if parents[p][0] in daemons and _is_below(parents, p, pid)]
 
 
