@@ -6,11 +6,13 @@ the route's text anywhere, missing, doubled or of another type, and some are bro
 
 import json
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.codec import likes
 from penstock.codec.json_codec import JsonCodec
 from penstock.model.schema import STRING, DatasetSchema, Field
 from tests.property.test_codec_json import broken, events_of, odd_events, schemas, spellings
@@ -60,11 +62,16 @@ def mixed(draw: st.DrawFn) -> tuple[dict[str, DatasetSchema], list[bytes]]:
     return found, draw(st.permutations(payloads))
 
 
-@given(mixed())
+@given(mixed(), st.sampled_from([1, 1_000]))
 def test_what_is_read_in_one_pass_is_what_looking_and_decoding_give(
-    drawn: tuple[dict[str, DatasetSchema], list[bytes]],
+    drawn: tuple[dict[str, DatasetSchema], list[bytes]], worth: int
 ) -> None:
-    by_text, payloads = drawn
+    with mock.patch.object(likes, "WORTH", worth):
+        check(*drawn)
+
+
+def check(by_text: dict[str, DatasetSchema], payloads: list[bytes]) -> None:
+    """Whatever is read is what a look at it and decoding it give."""
     values = pa.array(payloads, pa.binary())
     reader = CODEC.one_pass(by_text, "type", PATHS)
     for schema in by_text.values():  # now fields without a column have been met often

@@ -23,7 +23,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.codec.columns import columns_of
-from penstock.codec.guess import guess
+from penstock.codec.guess import NOT_GUESSED, guess
+from penstock.codec.likes import Likes, values_at
 from penstock.codec.outside import often_met
 from penstock.codec.payload import PARSER_ERRORS, Limits, Screen, refuse
 from penstock.codec.shapes import Member, Plan, Record, plan_of, tagged_struct
@@ -66,6 +67,7 @@ class _Kind:
     A path that is a column of whole numbers needs no look; `columns` says which column it is.
     """
 
+    tag: str
     text: str
     schema: DatasetSchema
     plan: Plan
@@ -107,7 +109,8 @@ class OnePass:
             self._compile()
         found: list[_Found] = [_Found() for _ in self._kinds]
         left = [
-            self._read_chunk(rows, likes.to_pylist(), found) for rows, likes in self._chunks(values)
+            self._read_chunk(rows, payloads.to_pylist(), found)
+            for rows, payloads in self._chunks(values, found)
         ]
         parts = [_part(*pair) for pair in zip(self._kinds, found, strict=True) if pair[1].members]
         is_hopeless = sum(map(len, left)) > _HOPELESS * len(values)
@@ -115,19 +118,33 @@ class OnePass:
         self._pause = self._patience // 2 if is_hopeless else 0
         return parts, np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
 
-    def _chunks(self, values: pa.Array) -> Iterator[tuple[Numbers, pa.Array]]:
-        """The records in chunks, each of one kind as far as that can be guessed."""
-        order: Numbers = np.arange(len(values))
-        bounds = [0, len(values)]
-        if len(self._kinds) > 1:
-            codes = guess(values, self._tag, self._texts)
-            order = np.argsort(codes, kind="stable")
-            bounds = np.searchsorted(codes[order], np.arange(-1, len(self._kinds) + 1)).tolist()
-            values = values.take(pa.array(order))
-        for first, end in pairwise(bounds):
-            for start in range(first, end, _CHUNK):
-                stop = min(start + _CHUNK, end)
-                yield order[start:stop], values.slice(start, stop - start)
+    def _chunks(
+        self, values: pa.Array, found: list["_Found"]
+    ) -> Iterator[tuple[Numbers, pa.Array]]:
+        """The records in chunks, each of one kind as far as that can be guessed.
+
+        Those that are written alike are read before, and are in no chunk.
+        """
+        for number, rows, payloads in self._by_kind(values):
+            if number != NOT_GUESSED:
+                likes = self._likes[number].reading(rows, payloads, self._decode)
+                for some, columns in likes.read:
+                    found[number].add_columns(self._kinds[number], some, columns)
+                rows, payloads = likes.rows, likes.payloads
+            for start in range(0, len(rows), _CHUNK):
+                yield rows[start : start + _CHUNK], payloads.slice(start, _CHUNK)
+
+    def _by_kind(self, values: pa.Array) -> Iterator[tuple[int, Numbers, pa.Array]]:
+        """The records of each kind that there seems to be, likes together."""
+        if len(self._kinds) == 1:
+            yield 0, np.arange(len(values)), values
+            return
+        codes = guess(values, self._tag, self._texts)
+        order = np.argsort(codes, kind="stable")
+        values, codes = values.take(pa.array(order)), codes[order]
+        ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+        for start, end in pairwise([0, *ends] if len(codes) else []):
+            yield int(codes[start]), order[start:end], values.slice(start, end - start)
 
     def _often_met(self) -> list[tuple[str, ...]]:
         """Per dataset the fields without a column that keep coming, mostly because they are null.
@@ -145,6 +162,7 @@ class OnePass:
         self._kinds = [kind for kind in found if kind is not None]
         self._number = {kind.record.make: number for number, kind in enumerate(self._kinds)}
         self._texts = {kind.text: number for number, kind in enumerate(self._kinds)}
+        self._likes = [Likes(kind.record, self._tag, kind.text) for kind in self._kinds]
         classes = tuple(kind.record.make for kind in self._kinds)
         if self._tag:
             # With a single class the parser would not ask for the tag. No dataset has this one.
@@ -186,6 +204,20 @@ class _Found:
         self.members.append(members)
         self.columns.append(columns_of(kind.record, objects))
         self.fields.append({path: look(objects) for path, look in kind.looks.items()})
+
+    def add_columns(self, kind: _Kind, members: Numbers, columns: list[pa.Array]) -> None:
+        """Take records whose columns are there already."""
+        count = len(members)
+        self.members.append(members)
+        self.columns.append(columns)
+        self.fields.append(
+            {
+                path: [kind.text] * count
+                if path == kind.tag
+                else values_at(kind.record, columns, path, count)
+                for path in kind.looks
+            }
+        )
 
 
 def _parsed(decode: Callable[[bytes], Any], payloads: list[bytes]) -> list[Any]:
@@ -249,7 +281,7 @@ def _kind(
         return None
     make = tagged_struct(members, tag, text, tuple(name for name in nulls if name != tag))
     record = replace(plan.root, members=members, make=make)
-    return _Kind(text, schema, plan, record, tag_at, exact, columns)
+    return _Kind(tag, text, schema, plan, record, tag_at, exact, columns)
 
 
 def _is_whole_number(member: Member) -> bool:
