@@ -61,11 +61,9 @@ def publish_group(
 def steps_of(store: Store, group: Group, content: Content, kind: StepKind) -> list[Step]:
     """The single steps of one kind of a group."""
     if kind == "publish_files":
-        return [
-            PublishFile(store, file.handle)
-            for file in content.files
-            if file.dataset == group.dataset
-        ]
+        handles = [file.handle for file in content.files if file.dataset == group.dataset]
+        # By name, so that those of one directory come together and share its sync.
+        return [PublishFile(store, each) for each in sorted(handles, key=lambda h: h.final)]
     return [
         DeleteInput(store, taken.final)
         for taken in content.inputs

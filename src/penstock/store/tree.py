@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from penstock.errors import BadKey, StoreUnfit
 from penstock.store.disk import Child, Disk
 from penstock.store.keys import check_key
+from penstock.store.together import Together
 
 TEMPORARY = ("_penstock", "tmp")
 
@@ -38,6 +39,7 @@ class Tree:
         # The root may be a link, chosen by the user; it is resolved once, here.
         self.root = os.path.realpath(root)
         self._disk = disk
+        self._sync = Together(disk.sync_directory)
         self._lasting: dict[str, tuple[int, int]] = {}
 
     def locate(self, key: str) -> Parts:
@@ -76,7 +78,7 @@ class Tree:
         """Walk down and make what is missing. Not durable before `anchor` or `settle`."""
         if self._disk.status(self.root) is None:
             self._disk.make_directory(self.root)
-            self._disk.sync_directory(os.path.dirname(self.root))
+            self._sync(os.path.dirname(self.root))
         walked = []
         for depth in _depths(directory):
             path = self.path(directory[:depth])
@@ -87,21 +89,21 @@ class Tree:
 
     def settle(self, walked: list[Seen]) -> None:
         """Make the names in the last directory durable, and the way from the root to it."""
-        self._disk.sync_directory(walked[-1].path if walked else self.root)
+        self._sync(walked[-1].path if walked else self.root)
         self.anchor(walked)
 
     def anchor(self, walked: list[Seen]) -> None:
         """Make the directories themselves durable, those that are not yet trusted."""
         for seen in reversed(walked):
             if self._lasting.get(seen.path) != seen.identity:
-                self._disk.sync_directory(os.path.dirname(seen.path))
+                self._sync(os.path.dirname(seen.path))
                 self._lasting[seen.path] = seen.identity
 
     def settle_removal(self, directory: Parts) -> None:
         """Make it durable that a name is gone from a directory, which may itself be gone."""
         for depth in range(len(directory), -1, -1):
             try:
-                self._disk.sync_directory(self.path(directory[:depth]))
+                self._sync(self.path(directory[:depth]))
             except (FileNotFoundError, NotADirectoryError):
                 continue
             return

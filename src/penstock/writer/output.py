@@ -15,7 +15,7 @@ from penstock.model.surroundings import side_by_side
 from penstock.store.protocol import StagedWriter, Store
 from penstock.writer.plan import ShredPlan
 from penstock.writer.tally import Tally
-from penstock.writer.ways import Ways, ways_of
+from penstock.writer.ways import Ways, usual_ways
 
 ROW_GROUP_ROWS = 200_000
 # A batch of records gives a file a few rows only. Many small arrays cost more than the rows in
@@ -190,7 +190,8 @@ class Sink:
     def look_at(self, dataset: str, rows: Any) -> None:
         """See from a dataset's first rows how its files are best written."""
         if dataset not in self._ways:
-            found = ways_of(rows, self._plan.feed.compression)
+            feed = self._plan.feed
+            found = usual_ways(feed.name, dataset, rows, feed.compression)
             if found is not None:
                 self._ways[dataset] = found
 

@@ -29,6 +29,23 @@ class Ways:
     write_statistics: list[str] | bool
 
 
+# A worker runs task after task with the same datasets. How a file is written changes nothing that
+# anybody compares, so what was seen once may serve again.
+_remembered: dict[tuple[str, ...], Ways] = {}
+_MOST_REMEMBERED = 10_000
+
+
+def usual_ways(feed: str, dataset: str, rows: Any, compression: str) -> Ways | None:
+    """The best ways for the rows of a dataset, from the first ones that this process has seen."""
+    key = (feed, dataset, compression, *rows.schema.names)
+    found = _remembered.get(key) or ways_of(rows, compression)
+    if found is not None:
+        if len(_remembered) >= _MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered[key] = found
+    return found
+
+
 def ways_of(rows: Any, compression: str) -> Ways | None:
     """The best ways for rows like these; None if they are too few to tell."""
     if rows.num_rows < _TOO_FEW:

@@ -1,0 +1,91 @@
+"""Syncs that are asked for at the same time: shared, and never by one that began too early."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from penstock.store.together import Together
+
+
+def test_calls_one_after_the_other_are_all_made() -> None:
+    made: list[str] = []
+    act = Together(made.append)
+    act("a")
+    act("b")
+    act("a")
+    assert made == ["a", "b", "a"]
+
+
+def test_calls_during_an_act_share_the_next_one() -> None:
+    made: list[float] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(_path: str) -> None:
+        made.append(time.monotonic())
+        begun.set()
+        assert go_on.wait(30)
+
+    act = Together(slow)
+    with ThreadPoolExecutor(9) as threads:
+        first = threads.submit(act, "a")
+        assert begun.wait(30)
+        asked = time.monotonic()
+        others = [threads.submit(act, "a") for _ in range(8)]
+        while len(act._waiting) == 0:
+            time.sleep(0.001)
+        time.sleep(0.05)  # until all of them wait; were one late, there would be a third act
+        go_on.set()
+        for each in [first, *others]:
+            each.result(30)
+    assert len(made) in (2, 3)
+    assert made[1] > asked
+
+
+def test_every_name_is_covered_by_a_sync_that_began_after_it() -> None:
+    """Method: names are given while syncs run, and each must be in what its own sync saw."""
+    names: set[int] = set()
+    durable: set[int] = set()
+
+    def sync(_path: str) -> None:
+        seen = set(names)
+        time.sleep(0.0005)
+        durable.update(seen)
+
+    act = Together(sync)
+
+    def give(number: int) -> bool:
+        names.add(number)
+        act("a")
+        return number in durable
+
+    with ThreadPoolExecutor(16) as threads:
+        assert all(threads.map(give, range(2_000)))
+
+
+def test_a_failure_reaches_all_who_shared_it_and_nobody_else() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    fails = [True]
+
+    def act(_path: str) -> None:
+        if not begun.is_set():
+            begun.set()
+            assert go_on.wait(30)
+        elif fails[0]:
+            raise OSError("no")
+
+    shared = Together(act)
+    with ThreadPoolExecutor(5) as threads:
+        first = threads.submit(shared, "a")
+        assert begun.wait(30)
+        others = [threads.submit(shared, "a") for _ in range(4)]
+        while not shared._waiting:
+            time.sleep(0.001)
+        go_on.set()
+        first.result(30)
+        for each in others:
+            with pytest.raises(OSError, match="no"):
+                each.result(30)
+    fails[0] = False
+    shared("a")
