@@ -12,7 +12,7 @@ from penstock.codec.json_codec import JsonCodec
 from penstock.model.schema import INT64, DatasetSchema, Field
 from penstock.model.spec import PartitionKey, RouteSpec
 from penstock.writer.samples import SAMPLE_ROWS
-from penstock.writer.ways import ways_of
+from penstock.writer.ways import usual_ways, ways_of
 from tests.unit.shredding import BY_TOPIC, BY_TYPE, TOPIC, an_event, header, learned, shred
 
 
@@ -67,6 +67,17 @@ def test_rows_lie_in_the_order_of_their_offsets_and_the_footer_says_whose_they_a
     assert footer[b"penstock.window"] == b"1-1"
     assert footer[b"penstock.generation"] == b"0"
     assert footer[b"penstock.ranges"] == f"{TOPIC}/0:0-60".encode()
+
+
+def test_what_was_seen_of_a_dataset_serves_for_its_next_file_with_the_same_columns() -> None:
+    many = pa.RecordBatch.from_pylist([{"id": n, "kind": n % 3} for n in range(600)])
+    few, other = many.slice(0, 5), many.slice(0, 5).drop_columns(["kind"])
+    assert usual_ways("remembering", "d", few, "zstd") is None
+    found = usual_ways("remembering", "d", many, "zstd")
+    assert found == ways_of(many, "zstd")
+    assert usual_ways("remembering", "d", few, "zstd") is found
+    assert usual_ways("remembering", "d", other, "zstd") is None
+    assert usual_ways("remembering", "other", few, "zstd") is None
 
 
 def test_columns_are_written_in_the_way_that_suits_their_values_also_inside_others() -> None:
