@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.codec.payload import is_utf8
+
 Octets = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -40,13 +42,5 @@ def texts(data: Octets, start: Numbers, end: Numbers) -> tuple[pa.Array, Mask | 
     try:
         return found.cast(pa.string()), None
     except pa.ArrowInvalid:
-        wrong = np.array([not _is_utf8(each) for each in found.to_pylist()])
+        wrong = np.array([not is_utf8(each) for each in found.to_pylist()])
         return slices(data, start, np.where(wrong, start, end)).cast(pa.string()), wrong
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -137,11 +137,12 @@ class Screen:
             self._values.cast(pa.large_string())
         except pa.ArrowInvalid:
             payloads = self._values.to_pylist()
-            return [index for index, payload in enumerate(payloads) if not _is_utf8(payload)]
+            return [index for index, payload in enumerate(payloads) if not is_utf8(payload)]
         return []
 
 
-def _is_utf8(payload: bytes) -> bool:
+def is_utf8(payload: bytes) -> bool:
+    """True when the bytes are a text."""
     try:
         payload.decode()
     except UnicodeDecodeError:
