@@ -21,7 +21,8 @@ def installed(tmp_path: Path) -> Path:
 
 
 def test_the_archives_of_an_installed_spark_are_not_searched(installed: Path) -> None:
-    archives = [str(installed / "pyspark" / "python" / "lib" / "pyspark.zip"), "/x/spark-core.jar"]
+    inside = ("python/lib/pyspark.zip", "jars/spark-core.jar")
+    archives = [str(installed / "pyspark" / each) for each in inside]
     path = ["/work", *archives, str(installed)]
     assert without_archives(path) == ["/work", str(installed)]
 
@@ -29,6 +30,12 @@ def test_the_archives_of_an_installed_spark_are_not_searched(installed: Path) ->
 def test_the_archives_of_another_spark_come_first_as_before(installed: Path) -> None:
     path = ["/opt/spark/python/lib/pyspark.zip", str(installed)]
     assert without_archives(path) == path
+
+
+def test_the_archives_of_the_user_stay(installed: Path) -> None:
+    spark = str(installed / "pyspark" / "python" / "lib" / "pyspark.zip")
+    path = ["/home/plug-ins.zip", spark, str(installed), "/opt/more.jar"]
+    assert without_archives(path) == ["/home/plug-ins.zip", str(installed), "/opt/more.jar"]
 
 
 def test_without_an_installed_pyspark_the_archives_stay() -> None:

@@ -18,14 +18,14 @@ MODULE = "penstock.engine.daemon"
 
 
 def without_archives(path: Sequence[str]) -> list[str]:
-    """A search path without Spark's archives, if the very same pyspark is installed."""
-    installed = [entry for entry in path if not entry.endswith((".zip", ".jar"))]
-    found = PathFinder.find_spec("pyspark", installed)
+    """A search path without the archives of an installed pyspark; all others stay where they are."""
+    archives = {entry for entry in path if entry.endswith((".zip", ".jar"))}
+    found = PathFinder.find_spec("pyspark", [entry for entry in path if entry not in archives])
     if found is None or found.origin is None:
         return list(path)
-    same = Path(found.origin).parent / "python" / "lib" / "pyspark.zip"
-    is_same = any(Path(entry).resolve() == same.resolve() for entry in path)
-    return installed if is_same else list(path)
+    home = Path(found.origin).parent.resolve()
+    spark = {entry for entry in archives if Path(entry).resolve().is_relative_to(home)}
+    return [entry for entry in path if entry not in spark]
 
 
 def main() -> None:
