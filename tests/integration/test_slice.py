@@ -18,7 +18,7 @@ from penstock.engine.spread import SparkSpread
 from penstock.engine.telling import Event
 from penstock.model.entries import Window
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
-from penstock.model.worker import end_quietly
+from penstock.model.worker import settle_in
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
@@ -180,7 +180,7 @@ def test_a_worker_that_spark_has_let_go_ends_without_a_trace_on_the_terminal(
     here = signal.getsignal(signal.SIGPIPE)
     spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
     assert set(spread("signals", on_broken_pipe, [1, 2], lambda _item: 1)) == {"0"}  # the default
-    end_quietly()
+    settle_in()
     assert signal.getsignal(signal.SIGPIPE) == here  # outside of workers nothing changes
 
 

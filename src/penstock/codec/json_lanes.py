@@ -11,7 +11,6 @@ of, so the values are those that a parser gives. What is refused is left to the 
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ from penstock.codec.gather import Mask, Numbers, Octets, overlapping, texts
 from penstock.codec.payload import buffers_of
 from penstock.codec.shapes import EXACT, Record, Shape, bounds_of
 from penstock.codec.template import LONGEST_LITERAL, Template, Tree
+from penstock.codec.texts import NUMBER
 
 Words = npt.NDArray[np.uint64]
 
@@ -30,7 +30,6 @@ _BLOCK = 1 << 18
 _LONGEST_SCAN = 512  # words; texts that are longer are left to the parser
 _MOST_DIGITS = 18  # whatever they are, the number has 64 bits
 _BACKSLASH, _SPACE, _MINUS, _ZERO = 0x5C, 0x20, 0x2D, 0x30
-_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 _ONES = np.uint64(0x0101010101010101)
 _HIGH_BITS = np.uint64(0x8080808080808080)
@@ -162,7 +161,6 @@ class _Lanes:
             return pa.array(found)
         low, high = bounds_of(shape.type)
         self._keep((found >= low) & (found <= high))
-        found = self._or_zero(found)
         if kind == "date":
             return pa.array(found.astype(np.int32)).view(shape.arrow)
         return pa.array(found * shape.type.unit_us).view(shape.arrow)
@@ -177,9 +175,6 @@ class _Lanes:
         """Move the cursors; no cursor leaves its record."""
         self._keep(at <= self._end)
         self._at = at if self.all_good else np.where(self.good, at, self._start)
-
-    def _or_zero(self, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return found if self.all_good else np.where(self.good, found, found.dtype.type(0))
 
     def _span(self, begins: np.uint64) -> tuple[Numbers, Numbers]:
         """Step over everything before the next byte of a kind."""
@@ -201,7 +196,6 @@ class _Lanes:
         found, wrong = texts(self._data, *self._span(follows.begins))
         if wrong is not None:
             self._keep(~wrong)
-            self._move(self._at)
         return found
 
     def _booleans(self, follows: _Look) -> pa.Array:
@@ -214,7 +208,7 @@ class _Lanes:
     def _doubles(self, follows: _Look) -> pa.Array:
         """Numbers as a parser reads them; those that may have lost a digit are refused."""
         found, not_text = texts(self._data, *self._span(follows.begins))
-        right = pc.match_substring_regex(found, _NUMBER).to_numpy(zero_copy_only=False)
+        right = pc.match_substring_regex(found, f"^{NUMBER}$").to_numpy(zero_copy_only=False)
         right &= pc.not_equal(found, "-0").to_numpy(zero_copy_only=False)
         right = right if not_text is None else right & ~not_text
         if not right.all():

@@ -19,10 +19,10 @@ from typing import Any, Union
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.codec.columns import columns_of
+from penstock.codec.gather import Numbers
 from penstock.codec.guess import NOT_GUESSED, guess
 from penstock.codec.likes import Likes, values_at
 from penstock.codec.outside import often_met
@@ -42,7 +42,6 @@ _LONGEST_PAUSE = 16
 # enough that the pieces of columns are worth making.
 _CHUNK = 1_024
 
-Numbers = npt.NDArray[np.int64]
 Values = list[Any]
 Look = Callable[[Values], Values]
 

@@ -14,11 +14,9 @@ from pathlib import Path
 
 from penstock.model.worker import forget_archives
 
-MODULE = "penstock.engine.daemon"
-
 
 def without_archives(path: Sequence[str]) -> list[str]:
-    """A search path without the archives of an installed pyspark; all others stay where they are."""
+    """A search path without the archives of an installed pyspark; all others stay in it."""
     archives = {entry for entry in path if entry.endswith((".zip", ".jar"))}
     found = PathFinder.find_spec("pyspark", [entry for entry in path if entry not in archives])
     if found is None or found.origin is None:

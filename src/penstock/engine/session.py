@@ -14,10 +14,10 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from penstock.engine import daemon
 from penstock.engine.batches import BYTES_KEY, ROWS, ROWS_KEY, UNBOUNDED
 from penstock.engine.gateway import with_java_options
 from penstock.engine.package import package_zip
+from penstock.model.worker import DAEMON
 
 TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
 
@@ -60,7 +60,7 @@ def open_session(
         # Tasks hand every record to a worker of this machine, and this is the cheaper way.
         ours["spark.python.unix.domain.socket.enabled"] = "true"
         if "spark.pyspark.python" not in settings:  # another Python may not have us
-            ours["spark.python.daemon.module"] = daemon.MODULE
+            ours["spark.python.daemon.module"] = DAEMON
         ours["spark.driver.bindAddress"] = "127.0.0.1"
         ours["spark.driver.host"] = "127.0.0.1"
     if jars:

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.engine.errors import JobFailed
-from penstock.model.worker import end_quietly
+from penstock.model.worker import settle_in
 from penstock.source.errors import first_line
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ def working(work: Callable[[T], R]) -> Callable[[list[T]], Iterator[R]]:
     """A function for Spark's tasks: the work for each item of a part."""
 
     def run(part: list[T]) -> Iterator[R]:
-        end_quietly()
+        settle_in()
         return map(work, part)
 
     return run

@@ -4,18 +4,20 @@ import signal
 import sys
 import zipimport
 
-_DAEMONS = {"pyspark.daemon", "penstock.engine.daemon"}
+DAEMON = "penstock.engine.daemon"  # where our own module is, for local masters
 
 
-def end_quietly() -> None:
-    """Let a worker of Spark end without a word when Spark has closed its socket. Executor.
+def settle_in() -> None:
+    """What every task does first in its worker. Executor; elsewhere it does nothing.
 
-    Spark does so with workers that had nothing to do for a minute, and with all of them when it
-    stops. Each would try to write once more and print the trace of a broken pipe on the user's
-    terminal. What it might still have said nobody would read. Elsewhere this does nothing.
+    A worker ends without a word when Spark has closed its socket. Spark does so with workers that
+    had nothing to do for a minute, and with all of them when it stops. Each would try to write once
+    more and print the trace of a broken pipe on the user's terminal. What it might still have said
+    nobody would read.
     """
     if is_worker():
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        forget_archives()
 
 
 def forget_archives() -> None:
@@ -33,4 +35,4 @@ def forget_archives() -> None:
 def is_worker() -> bool:
     """True in a process that Spark's daemon has forked."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
-    return getattr(spec, "name", "") in _DAEMONS
+    return getattr(spec, "name", "") in {"pyspark.daemon", DAEMON}

@@ -19,7 +19,7 @@ from penstock.model.position_columns import positions, runs_of, split_by_place, 
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available
-from penstock.model.worker import end_quietly
+from penstock.model.worker import settle_in
 from penstock.source.admin import KafkaAdmin, within
 from penstock.source.errors import KafkaUnavailable, first_line
 from penstock.source.found import RangeFound
@@ -118,7 +118,7 @@ def tallying(
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        end_quietly()
+        settle_in()
         found = tally(ranges, batches, with_offsets=with_offsets)
         encoded = pa.array([msgspec.msgpack.encode(found)], pa.binary())
         yield pa.RecordBatch.from_arrays([encoded], schema=_ARROW)

@@ -53,6 +53,5 @@ class Together:
             turn.error = error
         finally:
             with self._guard:
-                if self._busy.get(path) is turn:
-                    del self._busy[path]
+                del self._busy[path]  # ours: the next begins only when this one is over
             turn.is_over.set()

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from penstock.model.ranges import OffsetRange
-from penstock.model.worker import end_quietly, forget_archives
+from penstock.model.worker import settle_in
 from penstock.shape.route import Router
 from penstock.store.protocol import Store
 from penstock.writer.output import Sink
@@ -41,7 +41,6 @@ def shredding(
         reports = list(shred_batches(plan, store, attempt(), gathered(batches)))
         encoded = [msgspec.msgpack.encode(report) for report in reports]
         yield pa.RecordBatch.from_arrays([pa.array(encoded, pa.binary())], schema=_ARROW)
-        forget_archives()
 
     return run
 
@@ -52,7 +51,7 @@ def suit_worker() -> None:
     Every record makes a few objects that are gone a moment later and are part of no cycle. Looking
     for cycles after each 700 of them, as Python does by itself, takes a sixth of the decoding time.
     """
-    end_quietly()
+    settle_in()
     pa.set_cpu_count(1)  # Spark gives every core a task already
     gc.set_threshold(50_000, 10, 10)
 

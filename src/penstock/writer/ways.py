@@ -38,12 +38,14 @@ _MOST_REMEMBERED = 10_000
 def usual_ways(feed: str, dataset: str, rows: Any, compression: str) -> Ways | None:
     """The best ways for the rows of a dataset, from the first ones that this process has seen."""
     key = (feed, dataset, compression, *rows.schema.names)
-    found = _remembered.get(key) or ways_of(rows, compression)
-    if found is not None:
+    if key not in _remembered:
+        found = ways_of(rows, compression)
+        if found is None:
+            return None
         if len(_remembered) >= _MOST_REMEMBERED:
             _remembered.clear()
         _remembered[key] = found
-    return found
+    return _remembered[key]
 
 
 def ways_of(rows: Any, compression: str) -> Ways | None:
