@@ -13,7 +13,7 @@ in four tasks on two cores.
 
 import json
 import os
-import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -108,14 +108,15 @@ def ways_of(fetch: str) -> dict[str, Way]:
 
 
 def take_turn(topic: MixedTopic, way: Way, watch: Watch) -> Turn:
-    """One turn of a way, whose output is removed. What earlier ones left is not on its account."""
+    """One turn of a way. What earlier ones left is not on its account.
+
+    Its output stays until the end: ext4 looks at every file that was removed of late whenever it
+    makes one, so removing the output of one way would slow down the next.
+    """
     jvm = topic.world.spark._jvm
     if jvm is not None:
         jvm.System.gc()
-    target = topic.world.scratch / "lake"
-    turn = way(topic, target, watch)
-    shutil.rmtree(target, ignore_errors=True)  # reading only leaves none
-    return turn
+    return way(topic, Path(tempfile.mkdtemp(dir=topic.world.scratch)) / "lake", watch)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import ast
 import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -147,6 +148,44 @@ def test_a_publish_syncs_the_final_name_before_it_takes_the_staged_one(lake: Pat
         Unlink(handle.staged),
         SyncDirectory(f"{STAGING}/0-1"),
     ]
+
+
+def test_many_publishes_share_the_syncs_and_take_no_staged_name_before_them(lake: Path) -> None:
+    before = LocalStore(lake)
+    finals = ["data/one/a", "data/one/b", "data/two/a"]
+    handles = [stage(before, final, b"rows", f"t{n}") for n, final in enumerate(finals)]
+    disk = RecordingDisk(lake)
+    assert LocalStore(lake, disk).publish_all(handles) == set()
+    acts = disk.operations
+    links = [number for number, act in enumerate(acts) if isinstance(act, Link)]
+    unlinks = [number for number, act in enumerate(acts) if isinstance(act, Unlink)]
+    syncs = [act.path for act in acts if isinstance(act, SyncDirectory)]
+    between = {act.path for act in acts[links[-1] : unlinks[0]] if isinstance(act, SyncDirectory)}
+    assert between == {"data/one", "data/two", "data", ""}
+    assert (len(links), len(unlinks)) == (3, 3)
+    assert syncs.count("data/one") == syncs.count("data/two") == 1
+    assert acts[-1] == SyncDirectory(f"{STAGING}/0-1")
+    assert syncs.count(f"{STAGING}/0-1") == 1
+
+
+def test_a_directory_that_cannot_be_reached_fails_only_its_own_files(lake: Path) -> None:
+    """Goal: nothing is consumed that is not durably visible. Method: one cannot be opened."""
+    before = LocalStore(lake)
+    finals = ["data/one/a", "data/one/b", "data/two/a"]
+    handles = [stage(before, final, b"rows", f"t{n}") for n, final in enumerate(finals)]
+    assert LocalStore(lake, ShutDisk()).publish_all(handles) == {"data/one/a", "data/one/b"}
+    assert [before.look(handle).staged for handle in handles] == [True, True, False]
+    assert before.publish_all(handles) == set()
+    assert all(before.look(handle).is_done for handle in handles)
+
+
+class ShutDisk(Disk):
+    """A disk with a directory that cannot be opened to be synced."""
+
+    def sync_directory(self, path: str) -> None:
+        if path.endswith("/one"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        super().sync_directory(path)
 
 
 def test_what_is_reported_as_done_was_made_durable(lake: Path) -> None:
@@ -365,6 +404,28 @@ def test_a_failure_or_a_death_at_any_call_leaves_all_or_nothing(
         assert after.list_after("") in ([], ["a/b/c"])
         after.create("a/b/c", b"content")
         assert after.read("a/b/c") == b"content"
+
+
+def test_a_death_at_any_call_of_many_publishes_is_finished_by_the_next(tmp_path: Path) -> None:
+    finals = ["data/one/a", "data/one/b", "data/two/a"]
+    for performed in (False, True):
+        number = 0
+        while True:
+            number += 1
+            lake = tmp_path / f"{performed}-{number}"
+            lake.mkdir()
+            before = LocalStore(lake)
+            handles = [stage(before, final, b"rows", f"t{n}") for n, final in enumerate(finals)]
+            disk = NthCallKills(number, performed)
+            try:
+                assert LocalStore(lake, disk).publish_all(handles) == set()
+            except Died:
+                assert LocalStore(lake).publish_all(handles) == set()
+            assert all(LocalStore(lake).look(handle).is_done for handle in handles)
+            assert LocalStore(lake).list_after("") == finals
+            if disk.left > 0:
+                break
+        assert number > 40
 
 
 def test_a_death_at_any_call_of_a_publish_is_finished_by_the_next(tmp_path: Path) -> None:

@@ -98,6 +98,26 @@ def test_a_file_with_a_handle_is_staged_or_published_in_every_state(tmp_path: Pa
             _publish_after_the_crash(tmp_path / str(number), state, handle)
 
 
+def test_of_many_files_published_at_once_none_is_lost_in_any_state(tmp_path: Path) -> None:
+    """Goal: as for one file. Method: three files in two directories share their syncs."""
+    finals = ["data/one/a", "data/one/b", "data/two/a"]
+    disk = RecordingDisk(tmp_path / "lake")
+    store = LocalStore(tmp_path / "lake", disk)
+    handles = [stage(store, final, final.encode(), f"t{n}") for n, final in enumerate(finals)]
+    staged = len(disk.operations)
+    assert store.publish_all(handles) == set()
+    total = len(disk.operations)
+    states = [s for s in crash_states(disk.operations, quiet=TEMPORARY) if s.done >= staged]
+    assert len(states) > 20
+    for state in states:
+        for handle in handles:
+            found = [path for path in (handle.staged, handle.final) if path in state.files]
+            assert found, state.description
+            assert all(state.read(path) == handle.final.encode() for path in found)
+            if state.done == total:
+                assert found == [handle.final], state.description
+
+
 def _publish_after_the_crash(directory: Path, state: CrashState, handle: StagedHandle) -> None:
     directory.mkdir()
     materialise(state, directory)

@@ -4,13 +4,14 @@ import errno
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.store.disk import Disk, OpenFile
+from penstock.store.each import those_that_fail
 from penstock.store.local import LocalStore
 from penstock.store.local_staged import LocalStagedWriter
 from penstock.writer.task import shredding
@@ -116,6 +117,15 @@ class DyingStore(LocalStore):
         super().publish(handle)
         self._dying_disk.here.is_publishing = False
         self._fuse.after("publish", handle.final)
+
+    def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
+        """Perhaps for the last time; one by one if it is a publish that is counted."""
+        if self._fuse.point.call == "publish":
+            return those_that_fail(self.publish, handles)
+        self._dying_disk.here.is_publishing = True
+        left = super().publish_all(handles)
+        self._dying_disk.here.is_publishing = False
+        return left
 
     def discard(self, ref: StagedRef) -> None:
         """Perhaps for the last time."""

@@ -1,9 +1,11 @@
 """A local store that cannot publish some of its files for a while."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import StoreUnavailable
 from penstock.model.staged import StagedHandle
+from penstock.store.each import those_that_fail
 from penstock.store.local import LocalStore
 
 FOR_GOOD = 10**9
@@ -28,3 +30,7 @@ class FlakyStore(LocalStore):
                 self.refusals += 1
                 raise StoreUnavailable("publish", handle.final, "it is broken on purpose")
         super().publish(handle)
+
+    def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
+        """One by one, as far as they are not broken."""
+        return those_that_fail(self.publish, handles)

@@ -134,7 +134,7 @@ def test_a_publish_whose_reply_is_lost_is_looked_up() -> None:
 
 def test_a_publish_without_any_answer_is_left_for_the_next_start() -> None:
     inner = MemoryStore()
-    store = FaultStore(inner, [Fault("publish", What.DELAY, nth=nth) for nth in (1, 2, 3)])
+    store = FaultStore(inner, [Fault("publish", What.DELAY, nth=nth) for nth in (1, 2, 3, 4)])
     room = a_room(SimKafka({0: ["a"]}), store)
     owner = an_owner(room)
     with pytest.raises(OutcomeUnknown):

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.writer import task
 from penstock.writer.shred import largest_of
-from penstock.writer.task import gathered
+from penstock.writer.task import MANY_DATASETS, gathered
 from tests.unit.shredding import a_batch
 
 
@@ -32,7 +32,7 @@ def test_batches_are_gathered_up_to_a_number_of_rows(
     monkeypatch: pytest.MonkeyPatch, sizes: list[int], wanted: list[int]
 ) -> None:
     monkeypatch.setattr(task, "ROWS_AT_ONCE", 100)
-    found = list(gathered(small_batches(sizes)))
+    found = list(gathered(small_batches(sizes), 1))
     assert [batch.num_rows for batch in found] == wanted
     offsets = [offset for batch in found for offset in batch["offset"].to_pylist()]
     assert offsets == list(range(sum(sizes)))
@@ -41,7 +41,8 @@ def test_batches_are_gathered_up_to_a_number_of_rows(
 def test_batches_are_gathered_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = small_batches([10, 10, 10])
     monkeypatch.setattr(task, "BYTES_AT_ONCE", batches[0].nbytes * 2 + 10)
-    assert [batch.num_rows for batch in gathered(batches)] == [20, 10]
+    assert [batch.num_rows for batch in gathered(batches, 1)] == [20, 10]
+    assert [batch.num_rows for batch in gathered(batches, MANY_DATASETS)] == [30]
 
 
 def test_the_largest_record_is_never_larger_than_what_is_told() -> None:

@@ -1,14 +1,12 @@
 """Finishing decided entries: publish their groups, derive lost files again, park what fails."""
 
 from collections.abc import Callable
-from functools import partial
 
 from penstock.errors import (
     DecidedDataLost,
     EntryRefused,
     Fenced,
     ForeignFile,
-    OutcomeUnknown,
     StagedGone,
     StoreUnavailable,
 )
@@ -25,9 +23,7 @@ from penstock.publish.groups import (
     leave_tail_mark,
     load_content,
     publish_group,
-    steps_of,
 )
-from penstock.publish.steps import Step
 
 LOSSES = 3  # how often the staged files of one group may vanish under our hands
 
@@ -77,39 +73,25 @@ class Finisher:
     def _finish(self, sealed: SealedEntry, content: Content, *, fresh: bool = False) -> None:
         leave_tail_mark(self._journal, sealed.number, sealed.sha256)
         groups = groups_named(sealed, self._fold.state.open_groups(sealed.number))
-        at_once: set[str] = set()
-        if fresh and len(groups) > 1:
-            at_once = self._try_at_once(groups, content)
-            fresh = False  # what is left may be half done
+        at_once = self._try_at_once(groups, content) if fresh else set()
         proven = tuple(
             group.dataset
             for group in groups
-            if group.dataset in at_once or self._group_done(sealed, group, content, fresh=fresh)
+            if group.dataset in at_once or self._group_done(sealed, group, content)
         )
         self._mark(sealed.number, proven)
 
     def _try_at_once(self, groups: list[Group], content: Content) -> set[str]:
-        """Publish many datasets side by side, without patience; those that went well.
+        """Publish the files of many datasets together, without patience; those that went well.
 
         A window of hundreds of datasets has a few files of each, and each waits for the disk. What
         fails here is tried again in its turn, with a look at what is there.
         """
-        failed: set[str] = set()
-
-        def publish(dataset: str, step: Step) -> None:
-            try:
-                step.execute()
-            except (ForeignFile, StagedGone, StoreUnavailable, OutcomeUnknown):
-                failed.add(dataset)
-
-        plain = [group for group in groups if group.steps == ("publish_files",)]
-        steps = [
-            partial(publish, group.dataset, step)
-            for group in plain
-            for step in steps_of(self._journal.store, group, content, "publish_files")
-        ]
-        self._around.do_all(steps)
-        return {group.dataset for group in plain} - failed
+        plain = {group.dataset for group in groups if group.steps == ("publish_files",)}
+        files = [file for file in content.files if file.dataset in plain]
+        handles = sorted((file.handle for file in files), key=lambda each: each.final)
+        failed = self._journal.store.publish_all(handles)
+        return plain - {file.dataset for file in files if file.handle.final in failed}
 
     def _mark(self, number: int, proven: tuple[str, ...]) -> None:
         """Leave the marker. Parked groups stay undone and get markers of their own later."""
@@ -121,13 +103,11 @@ class Finisher:
         if not undone.groups:
             del self._fold.state.undone[number]
 
-    def _group_done(
-        self, sealed: SealedEntry, group: Group, content: Content, *, fresh: bool
-    ) -> bool:
+    def _group_done(self, sealed: SealedEntry, group: Group, content: Content) -> bool:
         """Run a group's steps; False when it is done already elsewhere, or now parked."""
         for attempt in range(self._park_after):
             try:
-                return self._publish(sealed, group, content, fresh=fresh and attempt == 0)
+                return self._publish(sealed, group, content)
             except (ForeignFile, StoreUnavailable) as error:
                 if attempt + 1 == self._park_after:
                     self._park(sealed, group, error)
@@ -136,17 +116,11 @@ class Finisher:
                 content = load_content(self._journal, self._fold, sealed)
         return False
 
-    def _publish(self, sealed: SealedEntry, group: Group, content: Content, *, fresh: bool) -> bool:
+    def _publish(self, sealed: SealedEntry, group: Group, content: Content) -> bool:
         """Run the steps, deriving again what was lost; False when somebody else did it all."""
-        for attempt in range(LOSSES):
+        for _ in range(LOSSES):
             try:
-                publish_group(
-                    self._journal.store,
-                    group,
-                    content,
-                    fresh=fresh and attempt == 0,
-                    do_all=self._around.do_all,
-                )
+                publish_group(self._journal.store, group, content, self._around.do_all)
             except StagedGone as gone:
                 found = self._look_again(sealed, group, gone)
                 if found is None:

@@ -44,8 +44,6 @@ def publish_group(
     store: Store,
     group: Group,
     content: Content,
-    *,
-    fresh: bool = False,
     do_all: Callable[[Acts], None] = one_by_one,
 ) -> None:
     """Run a group's frozen list of steps to the end, in its order.
@@ -55,7 +53,7 @@ def publish_group(
     """
     for kind in group.steps:
         steps = steps_of(store, group, content, kind)
-        do_all([partial(finish_step, step, fresh=fresh) for step in steps])
+        do_all([partial(finish_step, step) for step in steps])
 
 
 def steps_of(store: Store, group: Group, content: Content, kind: StepKind) -> list[Step]:

@@ -57,15 +57,11 @@ class DeleteInput:
         self._store.delete(self._final)
 
 
-def finish_step(step: Step, *, fresh: bool = False) -> None:
-    """Bring one step to its end: look first, act, and look again when no answer came.
-
-    `fresh` says that nobody can have done it yet, because we decided it a moment ago; acting is
-    safe either way, and the look is saved.
-    """
+def finish_step(step: Step) -> None:
+    """Bring one step to its end: look first, act, and look again when no answer came."""
     doubt: OutcomeUnknown | None = None
-    for attempt in range(TRIES):
-        if not (fresh and attempt == 0) and step.is_done():
+    for _ in range(TRIES):
+        if step.is_done():
             return
         try:
             step.execute()

@@ -7,7 +7,7 @@ is ever renamed: that would overwrite what is there.
 import secrets
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -131,6 +131,10 @@ class LocalStore:
     def publish(self, handle: StagedHandle) -> None:
         """Link the staged file to its final name, sync, unlink the staged name, sync."""
         self._staging.publish(handle)
+
+    def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
+        """As `publish` does each, but with one sync per directory; the final names that failed."""
+        return self._staging.publish_all(handles)
 
     def list_staged(self, prefix: str) -> list[StagedRef]:
         """Every `<window>/<attempt>.staged` below a staging prefix; strangers are left out."""

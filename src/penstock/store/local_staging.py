@@ -1,13 +1,16 @@
 """Staged files on a local disk: opened, looked at, published, listed and discarded."""
 
 import stat
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.model.surroundings import side_by_side
 from penstock.store.answers import after_it_began, before_it_begins
 from penstock.store.disk import Disk, OpenFile
+from penstock.store.each import those_that_fail
 from penstock.store.keys import check_component, check_key
 from penstock.store.linking import Linked, Names
 from penstock.store.local_staged import LocalStagedWriter
@@ -60,20 +63,31 @@ class LocalStaging:
 
     def publish(self, handle: StagedHandle) -> None:
         """Make the final name and sync it; only then take the staged name away and sync that."""
-        staged, final = self._places(handle)
-        for _ in range(TRIES):
-            walked = self._appear(handle, staged, final)
-            if walked is not None:
-                break
-        else:
-            why = f"its staged file or its directory vanished {TRIES} times"
-            raise StoreUnavailable("publish", handle.final, why)
-        with after_it_began("publish", handle.final):
-            self._tree.settle(walked)
-            if self._is_staged(handle, staged):
-                with suppress(FileNotFoundError):
-                    self._disk.unlink(self._tree.path(staged))
-            self._tree.settle_removal(staged[:-1])
+        walked = self._show(handle)
+        self._settle(handle, walked)
+        self._consume(handle)
+        self._settle_consumed(handle)
+
+    def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
+        """Make all final names, sync each directory, take all staged names away, sync again.
+
+        Each file goes the way of `publish`, only together with the others of its directory: a
+        window of hundreds of datasets would wait for thousands of syncs otherwise.
+        """
+        walked: dict[str, list[Seen]] = {}
+
+        def show(handle: StagedHandle) -> None:
+            walked[handle.final] = self._show(handle)
+
+        def settle(handle: StagedHandle) -> None:
+            self._settle(handle, walked[handle.final])
+
+        left = those_that_fail(show, handles)
+        left |= _once_per_directory(settle, _without(handles, left), _final_directory)
+        left |= those_that_fail(self._consume, _without(handles, left))
+        consumed = _without(handles, left)
+        left |= _once_per_directory(self._settle_consumed, consumed, _staged_directory)
+        return left
 
     def refs(self, base: str, keys: list[str]) -> list[StagedRef]:
         """Those keys below the staging prefix `base` that are staged files; no strangers."""
@@ -108,6 +122,33 @@ class LocalStaging:
             seen = f"this one comes from a store of kind {handle.store!r}"
             raise StoreUnfit(self._tree.root, "publish what others staged", seen)
         return self._tree.locate(handle.staged), self._tree.locate(handle.final)
+
+    def _show(self, handle: StagedHandle) -> list[Seen]:
+        """Bring the final name about; the directories on the way to it are not synced yet."""
+        staged, final = self._places(handle)
+        for _ in range(TRIES):
+            walked = self._appear(handle, staged, final)
+            if walked is not None:
+                return walked
+        why = f"its staged file or its directory vanished {TRIES} times"
+        raise StoreUnavailable("publish", handle.final, why)
+
+    def _settle(self, handle: StagedHandle, walked: list[Seen]) -> None:
+        with after_it_began("publish", handle.final):
+            self._tree.settle(walked)
+
+    def _consume(self, handle: StagedHandle) -> None:
+        """Take the staged name away. Only when the final one is durable."""
+        staged, _ = self._places(handle)
+        with after_it_began("publish", handle.final):
+            if self._is_staged(handle, staged):
+                with suppress(FileNotFoundError):
+                    self._disk.unlink(self._tree.path(staged))
+
+    def _settle_consumed(self, handle: StagedHandle) -> None:
+        staged, _ = self._places(handle)
+        with after_it_began("publish", handle.final):
+            self._tree.settle_removal(staged[:-1])
 
     def _appear(self, handle: StagedHandle, staged: Parts, final: Parts) -> list[Seen] | None:
         """Bring the final name about, or prove that it is ours; None when the ground moved.
@@ -168,3 +209,32 @@ class LocalStaging:
         if not stat.S_ISREG(status.st_mode):
             return f"{stat.filemode(status.st_mode)}, which is not a regular file"
         return f"{status.st_size} bytes with another content"
+
+
+def _final_directory(handle: StagedHandle) -> str:
+    return handle.final.rpartition("/")[0]
+
+
+def _staged_directory(handle: StagedHandle) -> str:
+    return handle.staged.rpartition("/")[0]
+
+
+def _without(handles: Iterable[StagedHandle], left: set[str]) -> list[StagedHandle]:
+    return [handle for handle in handles if handle.final not in left]
+
+
+def _once_per_directory(
+    act: Callable[[StagedHandle], None],
+    handles: list[StagedHandle],
+    directory: Callable[[StagedHandle], str],
+) -> set[str]:
+    """Act on one file of each directory, since it is the directory that is synced.
+
+    Returns the final names of all files of the directories for which it failed.
+    """
+    members: dict[str, list[StagedHandle]] = {}
+    for handle in handles:
+        members.setdefault(directory(handle), []).append(handle)
+    failed = those_that_fail(act, [each[0] for each in members.values()], side_by_side)
+    bad = [each for each in members.values() if each[0].final in failed]
+    return {handle.final for each in bad for handle in each}

@@ -5,7 +5,7 @@ Three outcomes hold for every write: it returns (landed, or known not to have), 
 Reads raise `StoreUnavailable` when no answer came; absence is an answer, not an error.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO, Protocol
 
 from penstock.model.outcome import Sighting
@@ -83,6 +83,14 @@ class Store(Protocol):
 
         Returns only when the final object is ours and the source is gone, both durably; safe to
         repeat, by anyone. Raises `ForeignFile`, `StagedGone`, `OutcomeUnknown`.
+        """
+        ...
+
+    def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
+        """Publish many, in whatever way is quick; the final names for which that is not certain.
+
+        For each of the others holds what holds when `publish` returns. Whoever wants to know why
+        one is left publishes it by itself.
         """
         ...
 

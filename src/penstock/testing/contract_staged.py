@@ -116,6 +116,24 @@ class StagedContract:
         store.publish(handle)
         assert store.read(FINAL) == b"rows"
 
+    def test_many_are_published_at_once_and_what_failed_is_named(
+        self, store: Store, second_store: Store
+    ) -> None:
+        days = [f"lake/{kind}/day={day}/0-1.parquet" for kind in "ab" for day in (1, 2)]
+        handles = [stage(store, final, final.encode(), f"t{n}") for n, final in enumerate(days)]
+        others = [f"{final}.other" for final in days]
+        handles += [stage(store, final, b"rows", f"u{n}") for n, final in enumerate(others)]
+        store.create(days[0], b"foreign")
+        store.publish(handles[1])
+        gone = stage(store, "lake/gone", b"rows", "gone")
+        store.discard(next(ref for ref in store.list_staged(STAGING) if ref.place == gone.staged))
+        assert store.publish_all([*handles, gone]) == {days[0], "lake/gone"}
+        assert all(second_store.look(handle).is_done for handle in handles[1:])
+        assert store.read(days[0]) == b"foreign"
+        assert second_store.look(handles[0]).staged, "what failed is kept"
+        assert store.publish_all(handles[1:]) == set(), "again, and nothing happens"
+        assert store.publish_all([]) == set()
+
     def test_nothing_staged_and_nothing_visible_is_reported_as_gone(self, store: Store) -> None:
         handle = stage(store, FINAL, b"rows")
         discard_all(store)

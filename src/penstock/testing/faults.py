@@ -1,6 +1,6 @@
 """A store whose calls fail, lose their reply, arrive late or kill the caller, by script."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, TypeVar
 from penstock.errors import OutcomeUnknown, PenstockError, StoreUnavailable
 from penstock.model.outcome import Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.store.each import those_that_fail
 from penstock.store.protocol import StagedWriter, Store
 from penstock.testing.disks import DiskFault, FaultDisk, RecordingDisk
 from penstock.testing.script import Died, Place, Script, fits
@@ -123,6 +124,10 @@ class FaultStore:
     def publish(self, handle: StagedHandle) -> None:
         """As in the protocol, with faults."""
         self.call("publish", handle.final, lambda: self._inner.publish(handle))
+
+    def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
+        """One by one, each with its faults."""
+        return those_that_fail(self.publish, handles)
 
     def list_staged(self, prefix: str) -> list[StagedRef]:
         """As in the protocol, with faults."""

@@ -6,7 +6,7 @@ protocol over a function that performs acts: at once, or whenever a simulator de
 
 import hashlib
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import BinaryIO, NamedTuple
@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple
 from penstock.errors import ForeignFile, StagedGone
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.store.each import those_that_fail
 from penstock.store.keys import check_component, check_key
 from penstock.store.probe import probe_promises
 
@@ -246,6 +247,10 @@ class MemoryStore:
                 return
         if shown is False or not self._atomic:
             self._ask(Act("unlink", handle.staged))
+
+    def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
+        """One by one."""
+        return those_that_fail(self.publish, handles)
 
     def _final_state(self, handle: StagedHandle) -> FinalState:
         found = self._ask(Act("see_final", handle.final))

@@ -19,6 +19,8 @@ from penstock.writer.shred import RangeShredder, in_parts
 REPORT_SCHEMA = "report binary"
 ROWS_AT_ONCE = 131_072
 BYTES_AT_ONCE = 32 * 1024 * 1024
+# From so many datasets on, twice as much at once: a batch has too few rows of each otherwise.
+MANY_DATASETS = 100
 _ARROW = pa.schema([("report", pa.binary())])
 
 
@@ -38,7 +40,7 @@ def shredding(
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         suit_worker()
-        reports = list(shred_batches(plan, store, attempt(), gathered(batches)))
+        reports = list(shred_batches(plan, store, attempt(), gathered(batches, len(plan.schemas))))
         encoded = [msgspec.msgpack.encode(report) for report in reports]
         yield pa.RecordBatch.from_arrays([pa.array(encoded, pa.binary())], schema=_ARROW)
 
@@ -83,15 +85,17 @@ def shred_batches(
         raise
 
 
-def gathered(batches: Iterable[Any]) -> Iterator[Any]:
+def gathered(batches: Iterable[Any], datasets: int) -> Iterator[Any]:
     """The same records in fewer batches, since much is done once per batch and dataset.
 
     Spark hands them over in small ones, which stay in the processor's cache on their way.
     """
+    times = 2 if datasets >= MANY_DATASETS else 1
+    most_rows, most_bytes = times * ROWS_AT_ONCE, times * BYTES_AT_ONCE
     waiting: list[Any] = []
     rows = size = 0
     for batch in batches:
-        is_full = rows + batch.num_rows > ROWS_AT_ONCE or size + batch.nbytes > BYTES_AT_ONCE
+        is_full = rows + batch.num_rows > most_rows or size + batch.nbytes > most_bytes
         if waiting and is_full:
             yield pa.concat_batches(waiting)
             waiting, rows, size = [], 0, 0
