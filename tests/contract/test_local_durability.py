@@ -425,7 +425,7 @@ def test_a_death_at_any_call_of_many_publishes_is_finished_by_the_next(tmp_path:
             assert LocalStore(lake).list_after("") == finals
             if disk.left > 0:
                 break
-        assert number > 40
+        assert number > 25
 
 
 def test_a_death_at_any_call_of_a_publish_is_finished_by_the_next(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.writer import task
 from penstock.writer.shred import largest_of
-from penstock.writer.task import MANY_DATASETS, gathered
+from penstock.writer.task import FEW_DATASETS, gathered
 from tests.unit.shredding import a_batch
 
 
@@ -42,7 +42,7 @@ def test_batches_are_gathered_up_to_a_number_of_bytes(monkeypatch: pytest.Monkey
     batches = small_batches([10, 10, 10])
     monkeypatch.setattr(task, "BYTES_AT_ONCE", batches[0].nbytes * 2 + 10)
     assert [batch.num_rows for batch in gathered(batches, 1)] == [20, 10]
-    assert [batch.num_rows for batch in gathered(batches, MANY_DATASETS)] == [30]
+    assert [batch.num_rows for batch in gathered(batches, 2 * FEW_DATASETS)] == [30]
 
 
 def test_the_largest_record_is_never_larger_than_what_is_told() -> None:

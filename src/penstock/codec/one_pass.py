@@ -233,8 +233,10 @@ def _parsed(decode: Callable[[bytes], Any], payloads: list[bytes]) -> list[Any]:
 
 def _part(kind: _Kind, found: _Found) -> Part:
     """Everything that was found of one dataset as one batch, in the order of the records."""
-    members = np.concatenate(found.members)
-    arrays = [pa.concat_arrays(pieces) for pieces in zip(*found.columns, strict=True)]
+    members, arrays = found.members[0], list(found.columns[0])
+    if len(found.members) > 1:
+        members = np.concatenate(found.members)
+        arrays = [pa.concat_arrays(pieces) for pieces in zip(*found.columns, strict=True)]
     if kind.tag_at is not None:
         arrays.insert(kind.tag_at, pa.repeat(pa.scalar(kind.text, pa.string()), len(members)))
     arrays.append(pa.nulls(len(members), pa.string()))

@@ -3,6 +3,7 @@
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
@@ -14,7 +15,7 @@ from penstock.store.each import those_that_fail
 from penstock.store.keys import check_component, check_key
 from penstock.store.linking import Linked, Names
 from penstock.store.local_staged import LocalStagedWriter
-from penstock.store.tree import Parts, Seen, Tree, require_regular
+from penstock.store.tree import Parts, Seen, Tree, Ways, require_regular
 
 KIND = "local"
 SUFFIX = ".staged"
@@ -54,7 +55,7 @@ class LocalStaging:
         """
         staged, final = self._places(handle)
         with before_it_begins("look at", handle.final):
-            is_staged = self._is_staged(handle, staged)
+            is_staged = self._is_staged(handle, staged, self._ways())
             sighting = Sighting(final=self._final_state(handle, final), staged=is_staged)
             if sighting.is_done:
                 self._tree.settle(self._tree.walk(final[:-1]))
@@ -63,9 +64,8 @@ class LocalStaging:
 
     def publish(self, handle: StagedHandle) -> None:
         """Make the final name and sync it; only then take the staged name away and sync that."""
-        walked = self._show(handle)
-        self._settle(handle, walked)
-        self._consume(handle)
+        self._settle(handle, self._show(handle, self._ways()))
+        self._consume(handle, self._ways())
         self._settle_consumed(handle)
 
     def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
@@ -75,16 +75,18 @@ class LocalStaging:
         window of hundreds of datasets would wait for thousands of syncs otherwise.
         """
         walked: dict[str, list[Seen]] = {}
+        showing, consuming = self._ways(), self._ways()
 
         def show(handle: StagedHandle) -> None:
-            walked[handle.final] = self._show(handle)
+            walked[handle.final] = self._show(handle, showing)
 
         def settle(handle: StagedHandle) -> None:
             self._settle(handle, walked[handle.final])
 
         left = those_that_fail(show, handles)
         left |= _once_per_directory(settle, _without(handles, left), _final_directory)
-        left |= those_that_fail(self._consume, _without(handles, left))
+        consume = partial(self._consume, ways=consuming)
+        left |= those_that_fail(consume, _without(handles, left))
         consumed = _without(handles, left)
         left |= _once_per_directory(self._settle_consumed, consumed, _staged_directory)
         return left
@@ -123,13 +125,17 @@ class LocalStaging:
             raise StoreUnfit(self._tree.root, "publish what others staged", seen)
         return self._tree.locate(handle.staged), self._tree.locate(handle.final)
 
-    def _show(self, handle: StagedHandle) -> list[Seen]:
+    def _ways(self) -> Ways:
+        return Ways(self._tree, self._disk)
+
+    def _show(self, handle: StagedHandle, ways: Ways) -> list[Seen]:
         """Bring the final name about; the directories on the way to it are not synced yet."""
         staged, final = self._places(handle)
         for _ in range(TRIES):
-            walked = self._appear(handle, staged, final)
+            walked = self._appear(handle, staged, final, ways)
             if walked is not None:
                 return walked
+            ways = self._ways()  # a directory was removed since it was walked
         why = f"its staged file or its directory vanished {TRIES} times"
         raise StoreUnavailable("publish", handle.final, why)
 
@@ -137,11 +143,11 @@ class LocalStaging:
         with after_it_began("publish", handle.final):
             self._tree.settle(walked)
 
-    def _consume(self, handle: StagedHandle) -> None:
+    def _consume(self, handle: StagedHandle, ways: Ways) -> None:
         """Take the staged name away. Only when the final one is durable."""
         staged, _ = self._places(handle)
         with after_it_began("publish", handle.final):
-            if self._is_staged(handle, staged):
+            if self._is_staged(handle, staged, ways):
                 with suppress(FileNotFoundError):
                     self._disk.unlink(self._tree.path(staged))
 
@@ -150,17 +156,19 @@ class LocalStaging:
         with after_it_began("publish", handle.final):
             self._tree.settle_removal(staged[:-1])
 
-    def _appear(self, handle: StagedHandle, staged: Parts, final: Parts) -> list[Seen] | None:
+    def _appear(
+        self, handle: StagedHandle, staged: Parts, final: Parts, ways: Ways
+    ) -> list[Seen] | None:
         """Bring the final name about, or prove that it is ours; None when the ground moved.
 
         Returns the directories on the way to it, which are not synced yet.
         """
         with before_it_begins("publish", handle.final):
             try:
-                if not self._is_staged(handle, staged):
+                if not self._is_staged(handle, staged, ways):
                     self._require_ours(handle, final)
                     return self._tree.walk(final[:-1])
-                walked = self._tree.make(final[:-1])
+                walked = ways.make(final[:-1])
             except FileNotFoundError:
                 return None
         source, target = self._tree.path(staged), self._tree.path(final)
@@ -172,9 +180,9 @@ class LocalStaging:
                 self._require_ours(handle, final)
         return walked
 
-    def _is_staged(self, handle: StagedHandle, staged: Parts) -> bool:
+    def _is_staged(self, handle: StagedHandle, staged: Parts, ways: Ways) -> bool:
         """True when the staged file is there in full. A torn one is as good as gone."""
-        status = self._tree.status(staged)
+        status = ways.status(staged)
         if status is None:
             return False
         require_regular(status, self._tree.path(staged))

@@ -55,11 +55,7 @@ class Tree:
 
     def status(self, parts: Parts) -> os.stat_result | None:
         """What has this name, looking through real directories only; None when nothing has."""
-        try:
-            self.walk(parts[:-1])
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return self._disk.status(self.path(parts))
+        return Ways(self, self._disk).status(parts)
 
     def children(self, base: str) -> list[Child]:
         """The children of a directory `a/b/`; none when it is gone, or holds temporary files."""
@@ -79,13 +75,7 @@ class Tree:
         if self._disk.status(self.root) is None:
             self._disk.make_directory(self.root)
             self._sync(os.path.dirname(self.root))
-        walked = []
-        for depth in _depths(directory):
-            path = self.path(directory[:depth])
-            if self._disk.status(path) is None:
-                self._disk.make_directory(path)
-            walked.append(self._look_at(path))
-        return walked
+        return [self._look_at_or_make(self.path(directory[:depth])) for depth in _depths(directory)]
 
     def settle(self, walked: list[Seen]) -> None:
         """Make the names in the last directory durable, and the way from the root to it."""
@@ -115,6 +105,13 @@ class Tree:
         """
         self._lasting.pop(self.path(directory), None)
 
+    def _look_at_or_make(self, path: str) -> Seen:
+        try:
+            return self._look_at(path)
+        except FileNotFoundError:
+            self._disk.make_directory(path)
+        return self._look_at(path)
+
     def _look_at(self, path: str) -> Seen:
         status = self._disk.status(path)
         if status is None:
@@ -124,6 +121,36 @@ class Tree:
         if not stat.S_ISDIR(status.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         return Seen(path, (status.st_dev, status.st_ino))
+
+
+class Ways:
+    """The ways to many files of a few directories, each walked once. For one act, on one thread."""
+
+    def __init__(self, tree: Tree, disk: Disk) -> None:
+        self._tree = tree
+        self._disk = disk
+        self._walked: dict[Parts, list[Seen]] = {}
+        self._made: dict[Parts, list[Seen]] = {}
+
+    def walk(self, directory: Parts) -> list[Seen]:
+        """As a tree does, the first time."""
+        if directory not in self._walked:
+            self._walked[directory] = self._tree.walk(directory)
+        return self._walked[directory]
+
+    def make(self, directory: Parts) -> list[Seen]:
+        """As a tree does, the first time."""
+        if directory not in self._made:
+            self._made[directory] = self._tree.make(directory)
+        return self._made[directory]
+
+    def status(self, parts: Parts) -> os.stat_result | None:
+        """What has this name; None when nothing has, or there is no way to it."""
+        try:
+            self.walk(parts[:-1])
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return self._disk.status(self._tree.path(parts))
 
 
 def require_regular(status: os.stat_result, path: str) -> None:

@@ -111,9 +111,11 @@ class Output:
         return ManifestFile(self.dataset, self._handle, total, ranges, self._schema_version)
 
     def _join(self) -> None:
-        if self._pieces:
+        if len(self._pieces) > 1:
             self._batches.append(pa.concat_batches(self._pieces))
-            self._pieces = []
+        else:
+            self._batches += self._pieces
+        self._pieces = []
 
     def abandon(self) -> None:
         """Remove what was written of it."""

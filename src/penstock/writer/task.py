@@ -19,8 +19,9 @@ from penstock.writer.shred import RangeShredder, in_parts
 REPORT_SCHEMA = "report binary"
 ROWS_AT_ONCE = 131_072
 BYTES_AT_ONCE = 32 * 1024 * 1024
-# From so many datasets on, twice as much at once: a batch has too few rows of each otherwise.
-MANY_DATASETS = 100
+# With more datasets than this, more at once, since a batch has too few rows of each otherwise.
+FEW_DATASETS = 50
+MOST_TIMES = 4
 _ARROW = pa.schema([("report", pa.binary())])
 
 
@@ -90,7 +91,7 @@ def gathered(batches: Iterable[Any], datasets: int) -> Iterator[Any]:
 
     Spark hands them over in small ones, which stay in the processor's cache on their way.
     """
-    times = 2 if datasets >= MANY_DATASETS else 1
+    times = min(max(datasets // FEW_DATASETS, 1), MOST_TIMES)
     most_rows, most_bytes = times * ROWS_AT_ONCE, times * BYTES_AT_ONCE
     waiting: list[Any] = []
     rows = size = 0
