@@ -4,8 +4,8 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo lock format lint test unit simulate simulate-all mutations bench \
-	bench-growth bench-window bench-journal bench-memory bench-audit certify clean
+.PHONY: help setup demo lock format lint test unit simulate simulate-all mutations bench bench-formats \
+	bench-growth bench-window bench-journal bench-memory bench-audit fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -101,7 +101,7 @@ $(HAS_JARS): $(READY) src/penstock/jars.lock
 		done; \
 	fi
 	@$(PY) -m penstock.engine.java >/dev/null
-	@$(PY) -m penstock.engine.jars fetch
+	@$(PY) -m penstock.engine.jars fetch --group connector --group broker --group registry
 	@touch $@
 
 # A lock that stays as it was keeps its date, so that .venv is not made anew for nothing.
@@ -150,6 +150,9 @@ mutations: setup ## Break the protocol on purpose; the simulator must notice eac
 bench: setup ## Measure whole windows against plain Spark and reading only; writes bench/results.*
 	$(PY) -m bench.compare --out bench $(ARGS)
 
+bench-formats: setup ## Measure windows of Avro against plain Spark; joins bench/results.json
+	$(PY) -m bench.formats --out bench $(ARGS)
+
 bench-growth: setup ## Measure how cost grows with types, records and windows; writes bench/growth.*
 	$(PY) -m bench.growth --out bench $(ARGS)
 
@@ -164,6 +167,9 @@ bench-memory: setup ## Measure the memory of tasks with very many files
 
 bench-audit: setup ## Measure the deep audit on a lake of ten million rows
 	$(PY) -m bench.audit $(ARGS)
+
+fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60, ONLY=avro)
+	$(PY) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only $(ONLY))
 
 certify: setup ## The long proof on real parts, as a table (SEED=2, ONLY=K7 or ONLY=C, FRESH=1)
 	$(if $(ONLY),,$(MAKE) simulate-all)

@@ -43,12 +43,21 @@ _MAKERS = [[(name, _VALUES[kind]) for name, kind in fields] for fields in OWN_FI
 _WORDS = struct.Struct(">8Q")
 
 
+def chance_of(number: int) -> tuple[int, ...]:
+    """Eight words by chance, the same for the same number: quick, and in any order."""
+    return _WORDS.unpack(blake2b(number.to_bytes(8, "big")).digest())
+
+
+def time_ms(choice: int, chance: int) -> int:
+    """When an event happened: on one of three days, in the hour before noon."""
+    return NOON_MS - (choice >> 32) % DAYS * DAY_MS - chance % HOUR_MS
+
+
 def event(number: int, types: int) -> bytes:
-    """The event with this number. A hash of the number stands for chance: quick, and any order."""
-    words = _WORDS.unpack(blake2b(number.to_bytes(8, "big")).digest())
-    choice, chance, identity, person, place, device, first, second = words
+    """The event with this number, as JSON."""
+    choice, chance, identity, person, place, device, first, second = chance_of(number)
     kind = choice % types
-    at_ms = NOON_MS - (choice >> 32) % DAYS * DAY_MS - chance % HOUR_MS
+    at_ms = time_ms(choice, chance)
     (name, value), (other_name, other_value) = _MAKERS[kind % len(_MAKERS)]
     return (
         f'{{"type":"{type_name(kind)}","event_time":{at_ms},"id":"{identity:016x}",'

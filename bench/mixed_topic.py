@@ -4,6 +4,7 @@ With a directory of its own (`--keep`) a bench finds the topics of its last run 
 write them anew.
 """
 
+import json
 import signal
 import subprocess
 import sys
@@ -19,21 +20,24 @@ from random import SystemRandom
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from bench.avro_events import FIRST_ID, avro_event, avro_schema
 from bench.events import event
 from penstock.config import places
 from penstock.engine.feed import FeedTools, RunningFeed
-from penstock.engine.jars import BROKER, CONNECTOR, fetch, jar_paths
+from penstock.engine.jars import BROKER, CONNECTOR, SPARK_AVRO, fetch, jar_paths
 from penstock.engine.java import find_java
 from penstock.engine.session import StartingSession, open_session
-from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec, WindowSpec
+from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.model.surroundings import Surroundings, side_by_side
 from penstock.model.window import StageOrder
+from penstock.source.registry import Registry
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 
 AROUND = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
 PARTITIONS = 4
+EVENTS = {"json": event, "avro": avro_event}
 FIRST_WINDOW = 20_000  # in it the types are learned; it is not measured
 # As quick as the client goes; a topic that is kept must not expire.
 PRODUCING: dict[str, str | int] = {
@@ -63,6 +67,7 @@ class MixedTopic:
     name: str
     records: int
     types: int
+    form: str = "json"
 
     @property
     def measured(self) -> int:
@@ -83,7 +88,8 @@ def open_world(keep: Path | None, settings: Mapping[str, str] | None = None) -> 
         java = find_java(places.java_home()).path
         kafka = stack.enter_context(EmbeddedKafka(home / "kafka", jar_paths(BROKER, cache), java))
         session = {"spark.master": "local[2]", "spark.log.level": "ERROR", **(settings or {})}
-        jars = jar_paths(CONNECTOR, cache)
+        fetch([SPARK_AVRO], cache, java_home=places.java_home(), java_options=java_options)
+        jars = [*jar_paths(CONNECTOR, cache), *jar_paths(SPARK_AVRO, cache)]
         # On a thread of its own, because Spark would take Ctrl-C from us.
         starting = StartingSession(lambda: open_session("bench", session, jars))
         stack.callback(_end_spark, starting)
@@ -113,10 +119,12 @@ def _end_spark(starting: StartingSession) -> None:
             process.wait()
 
 
-def fill(world: World, records: int, types: int) -> MixedTopic:
+def fill(world: World, records: int, types: int, form: str = "json") -> MixedTopic:
     """The topic with so many events of so many types; it is written unless all of it is there."""
     client = KafkaClient(world.bootstrap)
-    topic = MixedTopic(world, f"events-{records}-of-{types}-types", records, types)
+    name = f"events-{records}-of-{types}-types" + ("" if form == "json" else f"-{form}")
+    topic = MixedTopic(world, name, records, types, form)
+    make = EVENTS[form]
     held = client.offsets(topic.name)
     if sum(end for _, end in held.values()) == records:
         return topic
@@ -126,7 +134,7 @@ def fill(world: World, records: int, types: int) -> MixedTopic:
     began = time.perf_counter()
     for partition in range(PARTITIONS):
         numbers = range(partition, records, PARTITIONS)
-        events = (event(number, types) for number in numbers)
+        events = (make(number, types) for number in numbers)
         client.produce(topic.name, partition, events, **PRODUCING)
         written = f"partition {partition + 1} of {PARTITIONS}, {len(numbers):,} events"
         took = time.perf_counter() - began
@@ -158,13 +166,25 @@ class TimedFeed(RunningFeed):
 
 def feed_of(topic: MixedTopic, max_records: int) -> FeedSpec:
     """A feed of the topic by type and day."""
+    is_json = topic.form == "json"
     return FeedSpec(
         name="events",
         topics=(topic.name,),
-        route=RouteSpec("field", "type"),
+        decode=DecodeSpec("json" if is_json else "avro"),
+        route=RouteSpec("field", "type") if is_json else RouteSpec("schema", "schema"),
         time=TimeSpec(field="event_time", unit="ms", not_before="2015-01-01"),
         window=WindowSpec(every_s=0.0, max_records=max_records, max_bytes=10**12),
     )
+
+
+def schemas_of_types() -> Registry:
+    """The schemas of all types, without a server: each is asked for once only."""
+
+    def fetch(url: str) -> tuple[int, bytes]:
+        number = int(url.rpartition("/")[2]) - FIRST_ID
+        return 200, json.dumps({"schema": avro_schema(number)}).encode()
+
+    return Registry("http://bench", fetch)
 
 
 def learned_feed(topic: MixedTopic, lake: Path, max_records: int | None = None) -> TimedFeed:
@@ -172,7 +192,7 @@ def learned_feed(topic: MixedTopic, lake: Path, max_records: int | None = None) 
     or `max_records` of it."""
     world = topic.world
     kafka = {"bootstrap.servers": world.bootstrap}
-    tools = FeedTools(lambda: world.spark, kafka, LocalStore(lake), AROUND)
+    tools = FeedTools(lambda: world.spark, kafka, LocalStore(lake), AROUND, schemas_of_types())
     first = TimedFeed(feed_of(topic, FIRST_WINDOW), tools, once=False)
     first.try_start(force=True)
     first.run_window()

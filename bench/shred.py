@@ -15,10 +15,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from bench.avro_events import FIRST_ID, avro_event, avro_schema
 from bench.events import NOON_MS, event, type_name
+from penstock.codec.avro_codec import avro_writer
 from penstock.codec.json_codec import JsonCodec
+from penstock.model.merging import first_version
 from penstock.model.ranges import OffsetRange
-from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec
+from penstock.model.registered import RegisteredSchema
+from penstock.model.schema import DatasetSchema
+from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec, TimeSpec
 from penstock.model.window import StageOrder
 from penstock.store.local import LocalStore
 from penstock.writer.plan import ShredPlan
@@ -27,13 +32,14 @@ from penstock.writer.task import shred_batches, suit_worker
 BATCH = 131_072
 
 
-def batches_of(records: int, types: int) -> list[Any]:
+def batches_of(records: int, types: int, form: str = "json") -> list[Any]:
     """Batches as the reader's select makes them."""
+    make = avro_event if form == "avro" else event
     found = []
     for start in range(0, records, BATCH):
         count = min(BATCH, records - start)
         offsets = np.arange(start, start + count, dtype=np.int64)
-        values = [event(number, types) for number in range(start, start + count)]
+        values = [make(number, types) for number in range(start, start + count)]
         columns = {
             "topic": pa.array(["events"] * count),
             "partition": pa.array(np.zeros(count, np.int32)),
@@ -69,6 +75,29 @@ def plan_for(batches: list[Any], types: int) -> ShredPlan:
     return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time())
 
 
+def avro_plan_for(batches: list[Any], types: int) -> ShredPlan:
+    """A plan for records in Avro, whose datasets are named by their schemas."""
+    written = {
+        str(FIRST_ID + kind): RegisteredSchema("avro", avro_schema(kind)) for kind in range(types)
+    }
+    schemas = {}
+    for kind, schema in enumerate(written.values()):
+        name = type_name(kind)
+        fields = first_version(avro_writer(schema).fields)
+        schemas[name] = DatasetSchema(name, 1, declared=True, fields=fields)
+    feed = FeedSpec(
+        name="events",
+        topics=("events",),
+        decode=DecodeSpec("avro"),
+        route=RouteSpec("schema", "schema"),
+        time=TimeSpec(field="event_time"),
+    )
+    end = sum(batch.num_rows for batch in batches)
+    covered = OffsetRange("events", "id", 0, 0, end)
+    order = StageOrder("events", "1-1", "_penstock/events/staging", (covered,))
+    return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time(), written=written)
+
+
 def run(plan: ShredPlan, batches: list[Any]) -> float:
     """The processor time of one task."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as lake:
@@ -85,10 +114,12 @@ def main() -> None:
     arguments.add_argument("--records", type=int, default=200_000)
     arguments.add_argument("--types", type=int, default=12)
     arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--format", choices=("json", "avro"), default="json")
     arguments.add_argument("--profile", action="store_true")
     options = arguments.parse_args()
-    batches = batches_of(options.records, options.types)
-    plan = plan_for(batches, options.types)
+    batches = batches_of(options.records, options.types, options.format)
+    planning = avro_plan_for if options.format == "avro" else plan_for
+    plan = planning(batches, options.types)
     best = min(run(plan, batches) for _ in range(options.rounds))
     print(f"{options.records / best:,.0f} records per CPU-second")
     if options.profile:

@@ -1,4 +1,4 @@
-"""One real Kafka for all of these tests.
+"""One real Kafka for all of these tests, and one real schema registry.
 
 A session fixture lives once per process, and pytest-xdist has several. So every module here says
 `pytestmark = pytest.mark.xdist_group("kafka")`, which sends all of them to one process; modules
@@ -12,11 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.config import places
-from penstock.engine.jars import BROKER, CONNECTOR, fetch, jar_paths
+from penstock.engine.jars import BROKER, CONNECTOR, REGISTRY, fetch, jar_paths
 from penstock.engine.java import Java, find_java
 from penstock.engine.session import open_session
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
+from penstock.testing.registry import EmbeddedRegistry
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +46,26 @@ def kafka(
 @pytest.fixture(scope="session")
 def client(kafka: EmbeddedKafka) -> KafkaClient:
     return KafkaClient(kafka.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def registry_archive() -> Path:
+    """The same for the schema registry."""
+    cache = places.jar_cache()
+    options = places.java_network_options()
+    fetch([REGISTRY], cache, java_home=places.java_home(), java_options=options)
+    [archive] = jar_paths(REGISTRY, cache)
+    return archive
+
+
+@pytest.fixture(scope="session")
+def registry(
+    tmp_path_factory: pytest.TempPathFactory, registry_archive: Path, java: Java
+) -> Iterator[EmbeddedRegistry]:
+    """A registry for the whole run. A test that stops it starts it again, and then it is empty."""
+    place = tmp_path_factory.mktemp("registry")
+    with EmbeddedRegistry(place, registry_archive, java.path) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec
 from penstock.model.surroundings import Surroundings, side_by_side
 from penstock.source.recheck import KafkaAgain
+from penstock.source.registry import Registry
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
@@ -81,11 +82,12 @@ def run_feeds(
     *feeds: FeedSpec,
     options: Mapping[str, str] | None = None,
     take_over: bool = False,
+    registry: Registry | None = None,
 ) -> tuple[int, list[str]]:
     """The same with several feeds, a store of one's own and more options; waits for nothing."""
     told: list[str] = []
     servers = {"bootstrap.servers": kafka.bootstrap}
-    tools = FeedTools(lambda: spark, servers | dict(options or {}), store, HASTY)
+    tools = FeedTools(lambda: spark, servers | dict(options or {}), store, HASTY, registry)
     once = RunSpec(once=True, take_over=take_over)
     runner = Runner(feeds, tools, lambda event: told.append(event.sentence), lambda: False, once)
     return runner.run(), told
@@ -97,6 +99,7 @@ def run_through(
     store: LocalStore,
     feeds: tuple[FeedSpec, ...],
     acts: Iterable[Callable[[], object]],
+    registry: Registry | None = None,
 ) -> tuple[int, list[str]]:
     """`penstock run`: whenever there is nothing left to read, the next act happens; then the end.
 
@@ -118,6 +121,7 @@ def run_through(
         {"bootstrap.servers": kafka.bootstrap},
         store,
         Surroundings(time.time, rest, SystemRandom()),
+        registry,
     )
     eager = tuple(
         msgspec.structs.replace(feed, window=msgspec.structs.replace(feed.window, every_s=0.0))
@@ -232,6 +236,7 @@ def landed(
     *topics: str,
     feed: str = "events",
     wanted: Callable[[ReadRecord], bool] = lambda _record: True,
+    check: Callable[[Row, ReadRecord], None] | None = None,
 ) -> Landed:
     """Compare the lake with what an independent consumer reads: each record once, as it was.
 
@@ -249,7 +254,7 @@ def landed(
     assert not set(data) & set(refused)
     assert set(data) | set(refused) <= set(source)
     for place, row in data.items():
-        check_row(row, source[place])
+        (check or check_row)(row, source[place])
     for place, columns in refused.items():
         record = source[place]
         assert (columns["key"], columns["value"]) == (record.key, record.value)

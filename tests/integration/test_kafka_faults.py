@@ -16,6 +16,7 @@ from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.engine.java import Java
 from penstock.engine.kafka_source import KafkaSource
 from penstock.engine.owner import Owner, OwnerSpec
+from penstock.engine.registered import WrittenShelf
 from penstock.engine.run import Runner
 from penstock.engine.schemas import SchemaShelf
 from penstock.engine.telling import Event
@@ -400,7 +401,8 @@ def test_m7_a_flood_of_types_is_capped_into_the_quarantine(
     feed = mixed_feed("flood")
     store, servers = LocalStore(tmp_path), {"bootstrap.servers": kafka.bootstrap}
     shelf = SchemaShelf(store, Layout("events"), feed)
-    source = KafkaSource(lambda: spark, servers, feed, store, shelf, HASTY.now, max_new=20)
+    written = WrittenShelf(store, Layout("events"), feed, None)
+    source = KafkaSource(lambda: spark, servers, feed, store, shelf, written, HASTY, max_new=20)
     owner = Owner(journal_of(tmp_path), source, HASTY, OwnerSpec("me"))
     owner.take_over()
     while owner.run_window():

@@ -89,7 +89,7 @@ def shred(
     *,
     headers: Sequence[str | None] | None = None,
     batch_rows: int = 10_000,
-    **plan: int,
+    **plan: Any,
 ) -> Shredded:
     """Run one task over the values; what it brings back must pass the owner's proof."""
     covered = OffsetRange(TOPIC, "id", 0, 0, len(values))

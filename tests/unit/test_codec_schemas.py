@@ -173,7 +173,7 @@ def test_an_avro_record_becomes_columns() -> None:
 
 
 def test_an_avro_type_is_found_by_its_full_name() -> None:
-    kind = {"type": "enum", "name": "Kind", "namespace": "b", "symbols": []}
+    kind = {"type": "enum", "name": "Kind", "namespace": "b", "symbols": ["A"]}
     inner = {"type": "record", "name": "a.Inner", "fields": [{"name": "k", "type": "b.Kind"}]}
     fields = [
         {"name": "x", "type": kind},

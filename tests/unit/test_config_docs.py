@@ -15,6 +15,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 FILE = "version: 1\nlake: ./lake\nkafka: {{bootstrap.servers: 'localhost:9092'}}\nfeeds:\n  a: {}\n"
 NOT_A_DEFAULT = frozenset({"required", "none", "the feed's"})
 
+# What a key needs beside it.
+BESIDE = {
+    "decode.schema": "{topics: [t], decode: {format: avro}}",
+    "decode.message": "{topics: [t], decode: {format: protobuf}}",
+    "decode.pattern": "{topics: [t], decode: {format: text}}",
+    "decode.delimiter": "{topics: [t], decode: {format: text, columns: [a]}}",
+    "decode.columns": "{topics: [t], decode: {format: text, delimiter: ','}}",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -43,6 +52,7 @@ def rows() -> list[Row]:
 def loaded(folder: Path, row: Row, value: str | None) -> LakeSpec:
     """A small configuration, with one key set as if by a flag."""
     topics = "{pattern: 'logs.*'}" if row.key.endswith(("pattern", "exclude")) else "{topics: [t]}"
+    topics = BESIDE.get(row.key.removeprefix("feeds.NAME."), topics)
     (folder / "penstock.yaml").write_text(FILE.format(topics))
     return load(folder / "penstock.yaml", {}, {} if value is None else {row.path: value})
 

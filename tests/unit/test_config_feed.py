@@ -9,6 +9,7 @@ from penstock.config.errors import ConfigInvalid
 from penstock.config.load import load
 from penstock.config.mistakes import Mistake
 from penstock.model.spec import (
+    DecodeSpec,
     FeedSpec,
     LakeSpec,
     PartitionKey,
@@ -155,7 +156,7 @@ def test_a_record_is_routed_in_three_ways(tmp_path: Path, by: str, route: RouteS
     assert feed_of(tmp_path, f"route: {{by: '{by}'}}").route == route
 
 
-@pytest.mark.parametrize("by", ["schema", "topics", "header:", "field:", "field:a..b", "x:y"])
+@pytest.mark.parametrize("by", ["schemas", "topics", "header:", "field:", "field:a..b", "x:y"])
 def test_any_other_route_is_a_mistake(tmp_path: Path, by: str) -> None:
     mistake = mistake_of(tmp_path, f"route: {{by: '{by}'}}")
     assert (mistake.line, mistake.path) == (7, "feeds.events.route.by")
@@ -164,9 +165,6 @@ def test_any_other_route_is_a_mistake(tmp_path: Path, by: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "available"),
     [
-        ("route: {by: schema}", "topic | header:NAME | field:PATH"),
-        ("decode: {format: avro}", "json"),
-        ("decode: {format: protobuf}", "json"),
         ("format: iceberg", "parquet"),
         ("convert: [{drop: a}]", "leave it out, or empty"),
     ],
@@ -177,6 +175,23 @@ def test_what_does_not_exist_yet_says_so_and_names_what_does(
     mistake = mistake_of(tmp_path, keys)
     assert "not available in this version" in mistake.found
     assert mistake.allowed == available
+
+
+@pytest.mark.parametrize(
+    ("keys", "path"),
+    [
+        ("decode: {schema: a.avsc}", "decode.schema"),
+        ("route: {by: schema}", "route"),
+    ],
+)
+def test_what_needs_records_with_a_schema_is_a_mistake_for_json(
+    tmp_path: Path, keys: str, path: str
+) -> None:
+    (tmp_path / "a.avsc").write_text("{}")
+    assert mistake_of(tmp_path, keys).path == f"feeds.events.{path}"
+    feed = feed_of(tmp_path, "decode: {format: avro, schema: a.avsc}\n    route: {by: schema}")
+    assert feed.decode == DecodeSpec("avro", schema_text="{}")
+    assert feed.route == RouteSpec("schema", "schema")
 
 
 @pytest.mark.parametrize("key", ["registry", "dispersals"])

@@ -220,7 +220,7 @@ def test_all_mistakes_come_at_once_in_the_order_of_the_file(tmp_path: Path) -> N
         "lake: s3://bucket/prefix\n"
         "kafka: {bootstrap.servers: nowhere, group.id: mine}\n"
         "spark: {master: local}\n"
-        "registry: {url: 'http://localhost:8081'}\n"
+        "registry: {url: localhost, pasword: x}\n"
         "feeds:\n"
         "  Events: {topics: [events]}\n"
         "  events:\n"
@@ -232,7 +232,8 @@ def test_all_mistakes_come_at_once_in_the_order_of_the_file(tmp_path: Path) -> N
         (3, "kafka.bootstrap.servers"),
         (3, "kafka.group.id"),
         (4, "spark.master"),
-        (5, "registry"),
+        (5, "registry.url"),
+        (5, "registry.pasword"),
         (7, "feeds.Events"),
         (8, "feeds.events"),
         (9, "feeds.events.start"),

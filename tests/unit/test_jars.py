@@ -8,6 +8,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,14 +40,18 @@ NO_JAVA = Path("/nonexistent")
 FILES = {
     Coordinates("org.example", "one", "1.0"): b"the first jar",
     Coordinates("org.example", "one", "2.0"): b"another version of it",
+    Coordinates("org.example", "two", "1.0"): b"beside one with a classifier",
     Coordinates("org.example", "two", "1.0", "linux"): b"a jar with a classifier",
+    Coordinates("org.example", "three", "1.0", ext="zip"): b"an archive",
+    Coordinates("org.example", "three", "1.0", "all", "tar.gz"): b"another one with a classifier",
 }
 
 
-def test_the_lock_of_the_package_names_both_groups_and_no_jar_twice() -> None:
+def test_the_lock_of_the_package_names_four_groups_and_no_jar_twice() -> None:
     lock = read_lock()
-    assert set(lock) == {"connector", "broker"}
+    assert set(lock) == {"connector", "broker", "registry", "avro"}
     assert len(lock["connector"]) == 4
+    assert [jar.coordinates.ext for jar in lock["registry"]] == ["tar.gz"]
     for jars in lock.values():
         places_of_jars = [jar.coordinates.file for jar in jars]
         assert len(places_of_jars) == len(set(places_of_jars))
@@ -60,6 +65,26 @@ def test_a_line_of_the_lock_becomes_coordinates_and_a_checksum() -> None:
     assert jar.path(Path("c")) == Path("c/org.example/thing_2.13-1.0-rc1-linux.jar")
 
 
+def test_a_line_may_name_an_archive_instead_of_a_jar() -> None:
+    lines = [f"org.example:thing:1.0:all@tar.gz {'a' * 64}", f"org.example:other:2@zip {'b' * 64}"]
+    text = "\n".join(["[registry]", *lines])
+    first, second = (jar.coordinates for jar in parse_lock(text)["registry"])
+    assert first == Coordinates("org.example", "thing", "1.0", "all", "tar.gz")
+    assert first.file == Path("org.example/thing-1.0-all.tar.gz")
+    assert second.file == Path("org.example/other-2.zip")
+    assert [str(first), str(second)] == [
+        "org.example:thing:1.0:all@tar.gz",
+        "org.example:other:2@zip",
+    ]
+
+
+def test_at_jar_is_what_is_meant_without_it() -> None:
+    text = f"[broker]\norg.example:one:1.0@jar {'a' * 64}\norg.example:one:1.0 {'a' * 64}\n"
+    first, second = parse_lock(text)["broker"]
+    assert first == second
+    assert str(first.coordinates) == "org.example:one:1.0"
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -68,6 +93,10 @@ def test_a_line_of_the_lock_becomes_coordinates_and_a_checksum() -> None:
         "org.example:one:1.0",
         f"org.example:../one:1.0/x {'a' * 64}",
         f'org.example:one:"1.0" {"a" * 64}',
+        f"org.example:one:1.0@ {'a' * 64}",
+        f"org.example:one:1.0@../tar {'a' * 64}",
+        f"org.example:one:1.0@.gz {'a' * 64}",
+        f"org.example:one:1.0@tar.gz:all {'a' * 64}",
     ],
 )
 def test_a_line_that_is_no_pinned_jar_is_refused_with_its_number(line: str) -> None:
@@ -186,6 +215,22 @@ def test_penstock_jars_fetch_says_what_is_wrong_and_returns_its_code(
     told = capsys.readouterr()
     assert told.out == ""
     assert "JAVA_MISSING" in told.err
+
+
+def test_a_fetch_that_names_no_group_leaves_out_what_only_tests_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def note(groups: Iterable[str], *_place: Path | None, **_how: object) -> list[PinnedJar]:
+        asked.extend(groups)
+        return []
+
+    monkeypatch.setattr("penstock.engine.jars.fetch", note)
+    assert main(["fetch", "--cache", str(tmp_path)]) == 0
+    assert asked == ["broker", "connector"]
+    assert main(["fetch", "--cache", str(tmp_path), "--group", "registry"]) == 0
+    assert asked[2:] == ["registry"]
 
 
 def test_help_shows_an_example() -> None:

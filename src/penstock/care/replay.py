@@ -6,17 +6,22 @@ from penstock.care.beside import decide_beside
 from penstock.errors import EntryRefused
 from penstock.journal.journal import Fold, Journal
 from penstock.model.entries import AnyBody, Drop, Replay, SealedEntry
-from penstock.model.manifest import Content, ManifestFile, RecordSet, groups_of
+from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet, groups_of
+from penstock.model.ranges import OffsetRange
 from penstock.model.surroundings import Surroundings
 from penstock.model.value import Value
 
 
 class DecodeOrder(Value, frozen=True):
-    """Which quarantined records to decode again, and where to stage them."""
+    """Which quarantined records to decode again, and where to stage them.
+
+    `files` are those that hold them, with the ranges that each covers.
+    """
 
     window: str
     staging: str
     records: tuple[RecordSet, ...]
+    files: tuple[tuple[str, tuple[OffsetRange, ...]], ...] = ()
 
 
 Decode = Callable[[DecodeOrder], tuple[tuple[ManifestFile, ...], tuple[RecordSet, ...]]]
@@ -29,10 +34,12 @@ def replay(journal: Journal, around: Surroundings, author: str, decode: Decode) 
     """
 
     def build(fold: Fold, window: str) -> AnyBody:
-        order = DecodeOrder(window, journal.layout.staging, live_records(fold))
+        order = DecodeOrder(window, journal.layout.staging, live_records(fold), live_files(fold))
         if not order.records:
             raise EntryRefused("replay", "the quarantine is empty")
         files, records = decode(order)
+        if not records:
+            raise EntryRefused("replay", "none of the records can be delivered as things are")
         content = Content(files=files, records=records)
         groups = groups_of(content, ("publish_files",))
         body = Replay(window=window, groups=groups, content=content, author=author)
@@ -54,6 +61,18 @@ def drop(
         return Drop(content=Content(records=records), author=author, reason=reason)
 
     return decide_beside(journal, around, build)
+
+
+def live_files(fold: Fold) -> tuple[tuple[str, tuple[OffsetRange, ...]], ...]:
+    """The files of the quarantine that are visible, with what they cover."""
+    if fold.inventory is None:
+        raise ValueError("replay needs a deep fold")
+    waiting = {n for n, undone in fold.state.undone.items() if QUARANTINE in undone.groups}
+    return tuple(
+        (final, ranges)
+        for final, ranges in sorted(fold.inventory.quarantine.items())
+        if fold.inventory.files[final].number not in waiting
+    )
 
 
 def live_records(fold: Fold) -> tuple[RecordSet, ...]:

@@ -24,12 +24,9 @@ from penstock.cli.common import (
 )
 from penstock.cli.errors import UsageMistake
 from penstock.cli.offset_words import ago, at_time
-from penstock.cli.run import connector_jars, revealed
-from penstock.config.clients import reveal_kafka, reveal_spark
-from penstock.config.secrets import has_reference
-from penstock.engine.gateway import kafka_java_options
+from penstock.cli.run import revealed, starting_session
+from penstock.config.clients import reveal_kafka
 from penstock.engine.run import worst
-from penstock.engine.session import StartingSession, open_session
 from penstock.engine.spread import SparkSpread
 from penstock.errors import PenstockError
 from penstock.journal.journal import Journal
@@ -139,10 +136,7 @@ def show(found: Receipt, output: str) -> None:
 def opened_tools(spec: LakeSpec, ticker: Ticker) -> Iterator[DeepTools]:
     """Spark for the files, and Kafka; Spark comes up while the first journal is folded."""
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
-    settings = revealed(reveal_spark(spec.spark, os.environ))
-    private = {key for key, value in spec.spark.items() if has_reference(value)}
-    jars, java = connector_jars(spec), kafka_java_options(kafka)
-    session = StartingSession(lambda: open_session("audit", settings, jars, java, private))
+    session = starting_session(spec, "audit")
     spread = SparkSpread(session.get, ticker)
     again = KafkaAgain(session.get, kafka, spread.watch)
     try:

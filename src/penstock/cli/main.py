@@ -13,8 +13,9 @@ from penstock.cli import (
     init,
     jars,
     offsets,
-    quarantine,
+    quarantine_command,
     run,
+    schema,
     status,
 )
 from penstock.errors import PenstockError
@@ -49,6 +50,18 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"penstock {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (demo, init, check, run, status, audit, files, quarantine, offsets, jars):
+    for module in (
+        demo,
+        init,
+        check,
+        run,
+        status,
+        audit,
+        files,
+        schema,
+        quarantine_command,
+        offsets,
+        jars,
+    ):
         module.add_to(commands)
     return top

@@ -34,21 +34,8 @@ SAMPLE_CHARACTERS = 60
 SHOWN_RECORDS = 20
 
 
-def add_to(commands: Any) -> None:
-    """The words of this command."""
-    command = commands.add_parser(
-        "errors",
-        help="look at the quarantine, and let a broken window through",
-        description="The records that could not be delivered, with their raw bytes and reasons.",
-        epilog="example: penstock errors list events",
-    )
-    acts = command.add_subparsers(title="acts", required=True, metavar="ACT")
-    _add_list(acts)
-    _add_show(acts)
-    _add_accept(acts)
-
-
-def _add_list(acts: Any) -> None:
+def add_list(acts: Any) -> None:
+    """The words of `list`."""
     act = acts.add_parser(
         "list",
         help="group the quarantined records by what is wrong with them",
@@ -62,7 +49,8 @@ def _add_list(acts: Any) -> None:
     act.set_defaults(command=run_list)
 
 
-def _add_show(acts: Any) -> None:
+def add_show(acts: Any) -> None:
+    """The words of `show`."""
     act = acts.add_parser(
         "show",
         help="show quarantined records whole",
@@ -85,7 +73,8 @@ def _add_show(acts: Any) -> None:
     act.set_defaults(command=run_show)
 
 
-def _add_accept(acts: Any) -> None:
+def add_accept(acts: Any) -> None:
+    """The words of `accept`."""
     act = acts.add_parser(
         "accept",
         help="let the next window through, however broken it is",

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.cli.common import chosen_feeds, configured, local_store, surroundings, with_config
 from penstock.cli.telling import Ticker, teller
-from penstock.config.clients import reveal_kafka, reveal_spark
+from penstock.config.clients import reveal_kafka, reveal_registry, reveal_spark
 from penstock.config.places import jar_cache
 from penstock.config.secrets import Secret, has_reference
 from penstock.engine.feed import FeedTools
@@ -19,6 +19,7 @@ from penstock.engine.jars import CONNECTOR, jar_paths
 from penstock.engine.run import Runner, RunSpec
 from penstock.engine.session import StartingSession, open_session
 from penstock.model.spec import LakeSpec
+from penstock.source.registry import Registry, http_fetch
 
 PROBE = "_penstock/probe"
 GRACE_S = 10.0  # what the current window gets after a signal before its job is cancelled
@@ -54,17 +55,14 @@ def run(chosen: argparse.Namespace) -> int:
     spec = configured(chosen)
     feeds = chosen_feeds(spec, chosen.feeds)
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
-    settings = revealed(reveal_spark(spec.spark, os.environ))
-    private = {key for key, value in spec.spark.items() if has_reference(value)}
-    jars, java = connector_jars(spec), kafka_java_options(kafka)
-    session = StartingSession(lambda: open_session("run", settings, jars, java, private))
+    session = starting_session(spec, "run")
     is_stopping = stop_on_signals(session.cancel_jobs)
     around = surroundings()
     how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)
     try:
         store = local_store(spec)
         store.probe(PROBE)  # a store that lies would take every proof with it
-        tools = FeedTools(session.get, kafka, store, around)
+        tools = FeedTools(session.get, kafka, store, around, registry_of(spec))
         runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)
         with Ticker(runner, around.tick, sys.stderr):
             return runner.run()
@@ -75,6 +73,21 @@ def run(chosen: argparse.Namespace) -> int:
 def revealed(secrets: Mapping[str, Secret]) -> dict[str, str]:
     """Secrets in the clear, only here and only for the clients that need them."""
     return {key: value.reveal() for key, value in secrets.items()}
+
+
+def starting_session(spec: LakeSpec, name: str) -> StartingSession:
+    """Spark, on its way up; whoever needs it waits."""
+    kafka = revealed(reveal_kafka(spec.kafka, os.environ))
+    settings = revealed(reveal_spark(spec.spark, os.environ))
+    private = {key for key, value in spec.spark.items() if has_reference(value)}
+    jars, java = connector_jars(spec), kafka_java_options(kafka)
+    return StartingSession(lambda: open_session(name, settings, jars, java, private))
+
+
+def registry_of(spec: LakeSpec) -> Registry | None:
+    """The schema registry, if there is one."""
+    found = reveal_registry(spec.registry, os.environ)
+    return None if found is None else Registry(found.url, http_fetch(found))
 
 
 def connector_jars(spec: LakeSpec) -> list[Any]:

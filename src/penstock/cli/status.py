@@ -22,6 +22,7 @@ from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 
 FEW = 4  # more partitions than this are summed up in the table
+FEW_SCHEMAS = 6
 
 
 def add_to(commands: Any) -> None:
@@ -52,6 +53,8 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     print_rows([row_of(each) for each in found], "text")
     for each in found:
+        if each.schemas:
+            print(f"{each.feed}: {schemas_of(each)}")
         for dataset, why in sorted(each.parked.items()):
             print(f"{each.feed}: {dataset} is parked: {why}")
     return 0
@@ -98,6 +101,13 @@ def row_of(found: FeedSnapshot) -> dict[str, object]:
         "quarantined": found.counts.quarantined,
         "parked": len(found.parked) or "-",
     }
+
+
+def schemas_of(found: FeedSnapshot) -> str:
+    """The version of each dataset's schema, as far as there is room."""
+    shown = [f"{name} v{version}" for name, version in list(found.schemas.items())[:FEW_SCHEMAS]]
+    more = len(found.schemas) - len(shown)
+    return ", ".join(shown) + (f" and {more} more datasets" if more else "")
 
 
 def _duration(seconds: float | None) -> str:

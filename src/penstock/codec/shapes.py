@@ -33,8 +33,10 @@ _ARROW: dict[str, pa.DataType] = {
     "int64": pa.int64(),
     "double": pa.float64(),
     "string": pa.string(),
+    "binary": pa.binary(),
     "date": pa.date32(),
     "timestamp_us": pa.timestamp("us", tz="UTC"),
+    "local_us": pa.timestamp("us"),
 }
 
 
@@ -148,14 +150,14 @@ def bounds_of(kind: FieldType) -> tuple[int, int]:
     """The least and the greatest integer that may be written for a type."""
     if kind.kind == "date":
         return FIRST_DAY, LAST_DAY
-    if kind.kind == "timestamp_us":
+    if kind.kind in {"timestamp_us", "local_us"}:
         first, last = FIRST_DAY * _DAY_US, (LAST_DAY + 1) * _DAY_US - 1
         return -(-first // kind.unit_us), last // kind.unit_us
     return INT64_MIN, INT64_MAX
 
 
-def _shape(kind: FieldType, path: str) -> Shape:
-    """Compile one type."""
+def shape_of(kind: FieldType, path: str) -> Shape:
+    """Compile one type, found at a path of an event."""
     if kind.kind == "struct":
         record = _record(kind.fields, path)
         arrow = pa.struct([(member.column, member.shape.arrow) for member in record.members])
@@ -164,6 +166,8 @@ def _shape(kind: FieldType, path: str) -> Shape:
         return _collection(kind, kind.item, path)
     if kind.kind == "decimal":
         return Shape(kind, path, pa.decimal128(kind.precision, kind.scale), None)
+    if kind.kind == "binary":
+        return Shape(kind, path, _ARROW[kind.kind], None)
     if kind.kind in _PARSED:
         return Shape(kind, path, _ARROW[kind.kind], _PARSED[kind.kind])
     low, high = bounds_of(kind)
@@ -172,7 +176,7 @@ def _shape(kind: FieldType, path: str) -> Shape:
 
 def _collection(kind: FieldType, item_type: FieldType, path: str) -> Shape:
     """Compile a list or a map."""
-    item = _shape(item_type, f"{path}[]")
+    item = shape_of(item_type, f"{path}[]")
     parsed: Any = None
     if item.parsed is not None:
         inside = item.parsed | None if kind.item_nullable else item.parsed
@@ -193,7 +197,7 @@ def _record(fields: tuple[Field, ...], path: str) -> Record:
 
 def _member(number: int, field: Field, path: str) -> Member:
     """Compile the field with this number of the object at `path`."""
-    shape = _shape(field.type, path_below(path, field.name))
+    shape = shape_of(field.type, path_below(path, field.name))
     decode = None
     if shape.parsed is not None:
         parsed = shape.parsed | None if field.nullable else shape.parsed

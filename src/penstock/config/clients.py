@@ -1,4 +1,4 @@
-"""Settings that go to Kafka's client and to Spark word for word, and those that may not.
+"""Settings of clients: Kafka's and Spark's go to them word for word, but for some that may not.
 
 A key that loads a class, runs a program or reads a URL would let whoever writes the file run code
 in this process; a key that Penstock sets itself would break what it proves. Values are checked
@@ -6,11 +6,13 @@ twice: as written, and again after references to secrets were replaced.
 """
 
 import re
+import ssl
 from collections.abc import Callable, Iterator, Mapping
 
+from penstock.config import units
 from penstock.config.errors import ConfigInvalid
 from penstock.config.jaas import jaas_complaint, jaas_has_literal_secret
-from penstock.config.mistakes import Mistakes, Place, Refused, closest
+from penstock.config.mistakes import Mistake, Mistakes, Place, Refused, closest
 from penstock.config.secrets import (
     FORMS,
     Secret,
@@ -22,6 +24,7 @@ from penstock.config.secrets import (
 )
 from penstock.config.shapes import Reading, as_table
 from penstock.config.tree import Node, Scalar
+from penstock.model.spec import RegistrySpec
 
 _KEY = re.compile(r"[A-Za-z][\w.-]{0,199}", re.ASCII)
 _LONGEST_VALUE = 100_000
@@ -40,6 +43,8 @@ _OURS = frozenset({
     "auto.commit.interval.ms", "auto.offset.reset", "enable.auto.commit", "group.id",
     "group.instance.id", "group.protocol", "group.remote.assignor", "isolation.level",
 })  # fmt: skip
+_REGISTRY = "http://localhost:8081"
+_REGISTRY_KEYS = ("url", "user", "password", "token", "ca", "timeout")
 _SPARK_OURS = ("spark.sql.execution.arrow.",)
 # Keys whose value is a secret whatever it says; the same idea as Spark's own redaction.
 _SENSITIVE = re.compile(r"(?:password|secret|token|access\.?key|keystore\.key)$", re.IGNORECASE)
@@ -60,6 +65,63 @@ def kafka(node: Node, reading: Reading) -> dict[str, str]:
 def spark(node: Node, reading: Reading) -> dict[str, str]:
     """The settings of Spark, references not yet replaced."""
     return _settings(node, reading, spark_complaint)
+
+
+def registry(node: Node, reading: Reading) -> dict[str, str]:
+    """The settings of a schema registry, references not yet replaced."""
+    settings = _settings(node, reading, registry_complaint)
+    table = as_table(node)
+    if table.entries and "url" not in table.entries:
+        reading.mistakes.add(table.place.key("url"), "missing", "an address such as " + _REGISTRY)
+    if "token" in settings and ("user" in settings or "password" in settings):
+        found = "both `token` and `user`"
+        reading.mistakes.add(table.entries["token"].place, found, "one way to be let in")
+    return settings
+
+
+def reveal_registry(settings: Mapping[str, str], environ: Mapping[str, str]) -> RegistrySpec | None:
+    """Where schemas are found, with secrets in place; None when no registry is configured."""
+    found = _revealed("registry", settings, environ, registry_complaint)
+    words = {key: value.reveal() for key, value in found.items()}
+    if not words:
+        return None
+    if words.get("ca"):
+        _check_authorities(words["ca"])
+    timeout_s = units.duration_s(words.pop("timeout", "10s")) or 10.0
+    return RegistrySpec(**{**words, "url": words["url"].rstrip("/")}, timeout_s=timeout_s)
+
+
+def _check_authorities(path: str) -> None:
+    """Raise `ConfigInvalid` when a file of certificates cannot be used here."""
+    try:
+        ssl.create_default_context(cafile=path)
+    except OSError as error:
+        found = f"{path!r} cannot be used: {error.strerror or error}"
+        place = Place("registry").key("ca")
+        mistake = Mistake(place, found, "a readable file of certificates in PEM")
+        raise ConfigInvalid("`registry`", (mistake,)) from error
+
+
+def registry_complaint(key: str, value: str | None) -> Refused | None:
+    """Why a setting cannot be one of a registry."""
+    if key not in _REGISTRY_KEYS:
+        allowed = " | ".join(_REGISTRY_KEYS)
+        return Refused("unknown key", allowed, closest(key, _REGISTRY_KEYS))
+    if value is None:
+        return None
+    if key == "url" and not _URL.fullmatch(value):
+        return Refused("not an address", _REGISTRY)
+    if key == "url" and "@" in value:
+        return Refused("a secret in plain text", "`user` and `password` beside the address")
+    if key == "url" and ("?" in value or "#" in value):
+        return Refused("an address with more than a path", _REGISTRY)
+    if key == "token" and not (value.isascii() and value.isprintable()):
+        return Refused("characters that no request can have", "a token on one line, in ASCII")
+    if key == "user" and ":" in value:
+        return Refused("a name with ':' in it", "a name without it; the password has its own key")
+    if key == "timeout" and not units.duration_s(value):
+        return Refused("not a time to wait", units.DURATION)
+    return None
 
 
 def reveal_kafka(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Secret]:

@@ -3,7 +3,7 @@
 _EXAMPLE = """\
 # What Penstock reads from Kafka, and where it puts it. Look at it with `penstock check`.
 # Durations: 500ms 30s 5m 1h 2d. Sizes: 512KiB 64MB 1GB. Paths start at this file.
-# Secrets only below kafka and spark, as ${env:NAME} or ${file:path}.
+# Secrets only below kafka, registry and spark, as ${env:NAME} or ${file:path}.
 version: 1
 
 # The directory of the lake; PENSTOCK__LAKE=... in the environment wins over it.
@@ -17,6 +17,14 @@ kafka:
   # sasl.jaas.config: >-
   #   org.apache.kafka.common.security.scram.ScramLoginModule required
   #   username="penstock" password="${env:KAFKA_PASSWORD}";
+
+# Where the schemas of Avro and Protobuf records are found; Confluent's API.
+# registry:
+#   url: "http://localhost:8081"
+#   user: penstock             # or token: "${env:REGISTRY_TOKEN}"
+#   password: "${env:REGISTRY_PASSWORD}"
+#   ca: /etc/ssl/registry.pem  # a certificate authority of your own
+#   timeout: 10s
 
 # Keys of Spark, word for word.
 spark:
@@ -37,9 +45,13 @@ feeds:
     topics: [events]           # or pattern: 'logs\\..*' with exclude: [logs.debug]
     start: earliest            # earliest | latest | 2026-11-01T00:00:00Z | {events: {0: 1200}}
     decode:
-      format: json
+      format: json             # json | avro | protobuf | msgpack | text | raw
+      # Avro: with schema: FILE.avsc where one schema is for all records, else the registry's
+      # Protobuf: likewise, with schema: FILE.proto or FILE.desc and message: shop.Click
+      # Text: pattern: '(?P<level>\\w+) (?P<text>.*)', or delimiter: ';' with columns: [a, b]
+      incompatible: quarantine # records whose schema cannot be merged: quarantine | stop
     route:
-      by: field:type           # topic | header:NAME | field:PATH; its value names the dataset
+      by: field:type           # topic | header:NAME | field:PATH | schema; names the dataset
     # datasets:                # declared datasets; the others follow `unknown`
     #   page_view:
     #     schema: schemas/page_view.avsc   # Avro (.avsc) or JSON Schema (.json)
@@ -64,7 +76,6 @@ feeds:
     generation: 0              # raised when delivered ranges are delivered anew
 
 # Recognised, and not available in this version:
-# registry: {}
 # dispersals: {}
 """
 

@@ -1,7 +1,7 @@
 """One feed: every key below `feeds.NAME`, and the rules between keys."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -10,9 +10,11 @@ from penstock.config.feed_values import (
     SchemaFile,
     field_path,
     partition,
+    record_schema,
     route,
     schema,
     start,
+    text_pattern,
     topic,
 )
 from penstock.config.mistakes import Refused, closest, shown
@@ -41,6 +43,13 @@ from penstock.model.spec import (
 
 _FEED_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
 _BY_TOPIC = RouteSpec()
+_BELONGS = {
+    "schema": ("avro", "protobuf"),
+    "message": ("protobuf",),
+    "pattern": ("text",),
+    "delimiter": ("text",),
+    "columns": ("text",),
+}
 
 
 def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object) -> DatasetSpec:
@@ -48,6 +57,15 @@ def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object
     if schema is None:
         return spec
     return msgspec.structs.replace(spec, schema_kind=schema.kind, schema_text=schema.text)
+
+
+def _make_decode(schema: SchemaFile | None = None, **values: object) -> DecodeSpec:
+    text = schema.text if schema is not None else ""
+    return DecodeSpec(**values, schema_text=text)  # type: ignore[arg-type]
+
+
+def _delimiter(word: str) -> str | None:
+    return word if len(word) == 1 and word not in '"\r\n' else None
 
 
 def _make_route(by: RouteSpec = _BY_TOPIC) -> RouteSpec:
@@ -72,7 +90,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         )
     spec = FEED(node, reading, name=name)
     table = as_table(node)
-    for check in (_one_choice_of_topics, _starts_in_its_topics):
+    for check in (_one_choice_of_topics, _starts_in_its_topics, _fits_its_format):
         check(spec, table, reading)
     return spec
 
@@ -100,16 +118,53 @@ def _starts_in_its_topics(spec: FeedSpec, table: Table, reading: Reading) -> Non
             reading.mistakes.add(child.place, found, "one of its `topics`", meant)
 
 
+def _fits_its_format(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    """Some keys belong to some formats, and are mistakes beside others."""
+    decode, route = table.entries.get("decode"), table.entries.get("route")
+    given = decode.entries if isinstance(decode, Table) else {}
+    kind = spec.decode.format
+    for key, formats in _BELONGS.items():
+        if key in given and kind not in formats:
+            found = f"`{key}` for {kind}"
+            reading.mistakes.add(given[key].place, found, f"for {' or '.join(formats)} only")
+    if spec.route.kind == "schema" and route is not None and kind not in {"avro", "protobuf"}:
+        found = f"a route by schema, and {kind} records name none"
+        reading.mistakes.add(route.place, found, "topic | header:NAME | field:PATH")
+    wanted = {"proto": "protobuf", "avsc": "avro"}.get(_schema_kind(given), kind)
+    if wanted != kind and kind in {"avro", "protobuf"}:
+        reading.mistakes.add(given["schema"].place, f"a schema of {wanted}", f"one of {kind}")
+    ways = [bool(spec.decode.pattern), bool(spec.decode.delimiter)]
+    if kind == "text" and sum(ways) != 1 and decode is not None:
+        found = f"{'both' if all(ways) else 'neither'} `pattern` and `delimiter`"
+        reading.mistakes.add(decode.place, found, "one of the two")
+    if bool(spec.decode.delimiter) != bool(spec.decode.columns) and decode is not None:
+        found = "`delimiter` or `columns` alone"
+        reading.mistakes.add(decode.place, found, "both, or a `pattern` with named groups")
+
+
+def _schema_kind(given: Mapping[str, Node]) -> str:
+    node = given.get("schema")
+    if not isinstance(node, Scalar):
+        return ""
+    return "avsc" if node.text.endswith(".avsc") else "proto"
+
+
 def _numbers(read: Callable[[str], int | None], least: int) -> Key:
     return Key(parsed(read, f"a whole number, {least} or more"))
 
 
 DECODE = Section(
-    DecodeSpec,
+    _make_decode,
     {
         "format": Key(
-            choice("json", later=("avro", "protobuf", "msgpack", "text", "raw")),
-        )
+            choice("json", "avro", "protobuf", "msgpack", "text", "raw"),
+        ),
+        "schema": Key(record_schema),
+        "message": Key(text),
+        "pattern": Key(text_pattern),
+        "delimiter": Key(parsed(_delimiter, "one character, such as ',' or a tab")),
+        "columns": Key(listed(text, at_least=1)),
+        "incompatible": Key(choice("quarantine", "stop")),
     },
 )
 TIME = Section(

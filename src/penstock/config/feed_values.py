@@ -1,5 +1,6 @@
 """Readers of single values below a feed: topics, start, route, partition, schema files."""
 
+import base64
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import msgspec
 
 from penstock.config import units
 from penstock.config.mistakes import Refused, closest, shown
-from penstock.config.shapes import LATER, Reading, as_table, described, listed, text
+from penstock.config.shapes import Reading, as_table, described, listed, text
 from penstock.config.tree import Node, Scalar, Sequence, Table
 from penstock.model.spec import PartitionKey, PartitionKind, RouteSpec, SchemaKind, StartSpec
 
@@ -18,6 +19,7 @@ _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)
 _TOPIC_FORM = "a topic: letters, digits, '.', '_' and '-'"
 _PIECES: dict[str, PartitionKind] = {"day": "day", "hour": "hour", "minute": "minute"}
 _SCHEMA_KINDS: dict[str, SchemaKind] = {".avsc": "avsc", ".json": "jsonschema"}
+_PROTO = (".desc", ".binpb", ".pb")  # sets of descriptors, as compilers write them
 _STARTS = f"earliest | latest | {units.TIME} | {{topic: {{partition: offset}}}}"
 
 
@@ -99,10 +101,10 @@ def route(node: Node, _: Reading) -> RouteSpec:
         return RouteSpec("header", name)
     if kind == "field" and colon:
         return RouteSpec("field", _path(name))
-    allowed = "topic | header:NAME | field:PATH"
     if word == "schema":
-        raise Refused(f"routing by 'schema' is {LATER}", allowed)
-    raise Refused(f"found {shown(word)}", allowed, closest(word, ("topic",)))
+        return RouteSpec("schema", "schema")
+    allowed = "topic | header:NAME | field:PATH | schema"
+    raise Refused(f"found {shown(word)}", allowed, closest(word, ("topic", "schema")))
 
 
 def _partition_key(node: Node, _: Reading) -> PartitionKey:
@@ -131,6 +133,16 @@ def partition(node: Node, reading: Reading) -> tuple[PartitionKey, ...]:
     return keys
 
 
+def text_pattern(node: Node, _: Reading) -> str:
+    """A regular expression with named groups; whether RE2 takes it, a run finds out."""
+    word = text(node)
+    if units.pattern(word) is None:
+        raise Refused(f"found {shown(word)}", "a regular expression")
+    if "(?P<" not in word:
+        raise Refused("no group has a name", r"groups such as (?P<level>\w+)")
+    return word
+
+
 def schema(node: Node, reading: Reading) -> SchemaFile:
     """The content of a schema file, which must be JSON."""
     name = text(node)
@@ -148,14 +160,34 @@ def schema(node: Node, reading: Reading) -> SchemaFile:
     return SchemaFile(kind, content)
 
 
+def record_schema(node: Node, reading: Reading) -> SchemaFile:
+    """The schema of all records: of Avro, or of Protobuf in words or as a set of descriptors."""
+    path = reading.folder_of(node) / text(node)
+    if path.suffix == ".proto":
+        return SchemaFile("proto", _file_text(path))
+    if path.suffix in _PROTO:
+        return SchemaFile("proto", base64.b64encode(_file_bytes(path)).decode())
+    if path.suffix != ".avsc":
+        allowed = "a file .avsc (Avro), .proto or .desc (Protobuf)"
+        raise Refused(f"found {shown(text(node))}", allowed)
+    return schema(node, reading)
+
+
 def _file_text(path: Path) -> str:
+    try:
+        return _file_bytes(path).decode("utf-8-sig")
+    except ValueError as error:
+        raise Refused(f"{shown(str(path))} cannot be read as UTF-8", "a text file") from error
+
+
+def _file_bytes(path: Path) -> bytes:
     try:
         if not path.is_file():
             raise Refused(f"there is no file {shown(str(path))}", "a file, named from this one on")
         with path.open("rb") as file:
             raw = file.read(MOST_SCHEMA_BYTES + 1)
-        if len(raw) > MOST_SCHEMA_BYTES:
-            raise Refused("the file is too large", f"at most {MOST_SCHEMA_BYTES} bytes")
-        return raw.decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise Refused(f"{shown(str(path))} cannot be read as UTF-8", "a text file") from error
+    except OSError as error:
+        raise Refused(f"{shown(str(path))} cannot be read", "a file that we may read") from error
+    if len(raw) > MOST_SCHEMA_BYTES:
+        raise Refused("the file is too large", f"at most {MOST_SCHEMA_BYTES} bytes")
+    return raw

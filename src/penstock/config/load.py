@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.config.clients import kafka, spark
+from penstock.config.clients import kafka, registry, spark
 from penstock.config.errors import ConfigInvalid
 from penstock.config.feed import FEED, feed
 from penstock.config.location import lake
@@ -94,7 +94,7 @@ TOP: Section[dict[str, Any]] = Section(
         "version": Key(_version, field=None, required=True),
         "lake": Key(lake, required=True),
         "kafka": Key(kafka, required=True),
-        "registry": Key(nothing_yet, field=None),
+        "registry": Key(registry),
         "spark": Key(spark),
         "defaults": Key(_defaults, field=None),
         "feeds": Key(FEEDS, required=True),

@@ -27,6 +27,36 @@ class QuarantineTooFull(FeedHalted):
         self.read = counts.read
 
 
+class SchemaRefused(PenstockError):
+    """A schema or a pattern of the configuration cannot become columns."""
+
+    code = "SCHEMA_REFUSED"
+    exit_code = 2
+
+    def __init__(self, feed: str, of: str, why: str) -> None:
+        super().__init__(
+            f"The schema of {of} in feed {feed!r} cannot be used: {why}.",
+            "Nothing was read. Change it, and look at it with `penstock check`.",
+        )
+        self.feed = feed
+
+
+class SchemasIncompatible(FeedHalted):
+    """Records came whose schema cannot be merged with their dataset's, and that shall stop."""
+
+    code = "SCHEMAS_INCOMPATIBLE"
+
+    def __init__(self, feed: str, records: int) -> None:
+        super().__init__(
+            f"Feed {feed!r} met {records} records whose schema cannot be merged with that of their "
+            "dataset, and `decode.incompatible` is `stop`.",
+            "Nothing of the window became visible. Let whoever writes them go back, or give them "
+            "another dataset; or let this window through with `penstock errors accept`: the "
+            "records go to the quarantine then.",
+        )
+        self.records = records
+
+
 class LogRewritten(FeedHalted):
     """Kafka holds another record at an offset that was delivered: its log was cut and refilled."""
 
@@ -73,7 +103,7 @@ class DatasetsParked(FeedHalted):
 
 
 class PartitionsUnread(PenstockError):
-    """All that could be read is delivered, and some partitions had nobody to answer for them."""
+    """All that could be read is delivered, but for partitions without a leader or a schema."""
 
     code = "PARTITIONS_UNREAD"
 
@@ -81,8 +111,8 @@ class PartitionsUnread(PenstockError):
         places = ", ".join(f"{topic}/{partition}" for topic, partition in sorted(unread))
         super().__init__(
             f"Feed {feed!r} could not read {places}: {next(iter(unread.values()))}.",
-            "Their watermarks stand, and everything else is delivered. Run again when they have "
-            "a leader.",
+            "Their watermarks stand, and everything else is delivered. Run again when the cause "
+            "is gone.",
         )
         self.unread = dict(unread)
 

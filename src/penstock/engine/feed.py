@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from penstock.engine.errors import QuarantineTooFull
+from penstock.engine.errors import QuarantineTooFull, SchemasIncompatible
 from penstock.engine.kafka_source import KafkaSource
 from penstock.engine.last_records import check_last_records
 from penstock.engine.owner import Owner, OwnerSpec, Source
 from penstock.engine.pace import Pace
 from penstock.engine.process import is_dead, this_process
+from penstock.engine.registered import WrittenShelf
 from penstock.engine.schemas import SchemaShelf
 from penstock.engine.up_to import UpTo
 from penstock.errors import GapFound
@@ -30,7 +31,9 @@ from penstock.model.surroundings import Surroundings
 from penstock.model.window import PartitionOffsets, StageOrder
 from penstock.source.admin import KafkaAdmin, wants
 from penstock.source.plan import FirstOffset, WindowPolicy, from_earliest, waiting_ranges
+from penstock.source.registry import Registry
 from penstock.store.protocol import Store
+from penstock.writer.written import SCHEMA_INCOMPATIBLE
 
 STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
 
@@ -43,6 +46,7 @@ class FeedTools:
     kafka: Mapping[str, str]
     store: Store
     around: Surroundings
+    registry: Registry | None = None
 
 
 class RunningFeed:
@@ -123,8 +127,8 @@ class RunningFeed:
         self._kafka.admin.commit_group(f"penstock-{self.name}", offsets)
 
     def unread_partitions(self) -> dict[tuple[str, int], str]:
-        """Partitions that Kafka could not speak about at the last look, and why."""
-        return dict(self._kafka.admin.skipped)
+        """Partitions that Kafka could not speak about at the last look, or are held, and why."""
+        return self._kafka.admin.skipped | self._kafka.held_now()
 
     def lag_records(self) -> int:
         """How many offsets lie between what is delivered and what Kafka last had."""
@@ -146,8 +150,9 @@ class RunningFeed:
     def _source(self) -> KafkaSource:
         tools = self._tools
         shelf = SchemaShelf(tools.store, self._layout, self.feed)
+        written = WrittenShelf(tools.store, self._layout, self.feed, tools.registry)
         return KafkaSource(
-            tools.session, tools.kafka, self.feed, tools.store, shelf, tools.around.now
+            tools.session, tools.kafka, self.feed, tools.store, shelf, written, tools.around
         )
 
     def _new_owner(self) -> Owner:
@@ -197,7 +202,7 @@ class RunningFeed:
         """Too many broken records stop the window, unless a person has let this one through."""
         try:
             judge(self.feed, counts, reasons)
-        except QuarantineTooFull:
+        except (QuarantineTooFull, SchemasIncompatible):
             if not is_accepted(self._journal, self.state):
                 raise
 
@@ -238,6 +243,9 @@ def first_offset(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> FirstOffset
 def judge(feed: FeedSpec, counts: Counts, reasons: Mapping[str, int]) -> None:
     """Stop a window with too many broken records before anything of it is decided."""
     limit = feed.quarantine
+    misfits = reasons.get(SCHEMA_INCOMPATIBLE, 0)
+    if misfits and feed.decode.incompatible == "stop":
+        raise SchemasIncompatible(feed.name, misfits)
     if counts.read < limit.min_records:
         return
     if counts.quarantined > limit.max_ratio * counts.read:

@@ -1,4 +1,7 @@
-"""Fetch exact jars with Ivy, the resolver that ships inside pyspark. Knows no host by name."""
+"""Fetch exact jars with Ivy, the resolver that ships inside pyspark. Knows no host by name.
+
+A few of them are no jars but archives of a whole server, so coordinates may say how a file ends.
+"""
 
 import re
 import subprocess
@@ -23,27 +26,30 @@ _TIMEOUTS = (
     "-Dsun.net.client.defaultReadTimeout=60000",
 )
 _LONGEST_RUN_S = 900
+JAR = "jar"  # how a file ends unless its coordinates say otherwise
 _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Coordinates:
-    """What a jar is called in a repository: `group:artifact:version[:classifier]`."""
+    """What a jar is called in a repository: `group:artifact:version[:classifier][@ext]`."""
 
     group: str
     artifact: str
     version: str
     classifier: str = ""
+    ext: str = JAR
 
     def __str__(self) -> str:
         parts = (self.group, self.artifact, self.version, self.classifier)
-        return ":".join(part for part in parts if part)
+        name = ":".join(part for part in parts if part)
+        return name if self.ext == JAR else f"{name}@{self.ext}"
 
     @property
     def file(self) -> Path:
         """Where it lies below a directory of jars, relative to it."""
         ending = f"-{self.classifier}" if self.classifier else ""
-        return Path(self.group) / f"{self.artifact}-{self.version}{ending}.jar"
+        return Path(self.group) / f"{self.artifact}-{self.version}{ending}.{self.ext}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +102,15 @@ class Ivy:
 
 
 def module_file(wanted: Sequence[Coordinates]) -> str:
-    """Return an Ivy module that depends on exactly `wanted`, main jars only.
+    """Return an Ivy module that depends on exactly `wanted`: main jars, or what they name instead.
 
     Two versions of one artifact may both be wanted, so nothing is evicted. The configuration
     `master` is the main jar of a POM; where POMs are not read there is only `default`.
     """
-    dependencies = "\n".join(map(_dependency, wanted))
+    modules: dict[tuple[str, str, str], list[Coordinates]] = {}
+    for jar in wanted:
+        modules.setdefault((jar.group, jar.artifact, jar.version), []).append(jar)
+    dependencies = "\n".join(map(_dependency, modules.values()))
     return f"""\
 <ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
   <info organisation="penstock" module="jars"/>
@@ -114,15 +123,21 @@ def module_file(wanted: Sequence[Coordinates]) -> str:
 """
 
 
-def _dependency(jar: Coordinates) -> str:
+def _dependency(jars: Sequence[Coordinates]) -> str:
+    """One module in one version, and which files of it; Ivy heeds only one mention of each."""
+    first = jars[0]
     opening = (
-        f'    <dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}"'
+        f'    <dependency org="{first.group}" name="{first.artifact}" rev="{first.version}"'
         ' transitive="false" conf="default->master(default)"'
     )
-    if not jar.classifier:
+    if all(not jar.classifier and jar.ext == JAR for jar in jars):
         return f"{opening}/>"
-    artifact = f'<artifact name="{jar.artifact}" type="jar" m:classifier="{jar.classifier}"/>'
-    return f"{opening}>{artifact}</dependency>"
+    return f"{opening}>{''.join(map(_artifact, jars))}</dependency>"
+
+
+def _artifact(jar: Coordinates) -> str:
+    classifier = f' m:classifier="{jar.classifier}"' if jar.classifier else ""
+    return f'<artifact name="{jar.artifact}" type="{jar.ext}" ext="{jar.ext}"{classifier}/>'
 
 
 class _Run:

@@ -1,7 +1,8 @@
 """Kafka as the owner's source: looks through the admin client, stages through one Spark job."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -10,12 +11,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.batches import batches_for, weighing
+from penstock.engine.registered import WrittenShelf
 from penstock.engine.schemas import SchemaShelf
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
-from penstock.model.window import Available, StagedWindow, StageOrder
+from penstock.model.surroundings import Surroundings
+from penstock.model.window import Available, StagedWindow, StageOrder, TopicOffsets
 from penstock.source.admin import KafkaAdmin
-from penstock.source.errors import ReadFailed, first_line
+from penstock.source.errors import ReadFailed, RegistryDown, first_line
 from penstock.source.reader import TOO_LARGE, read_ranges
 from penstock.store.protocol import Store
 from penstock.store.windows import discard_windows
@@ -24,6 +27,17 @@ from penstock.writer.task import REPORT_SCHEMA, read_report, shredding
 
 QUIET_RECORDS = 20_000  # below this one task is quicker than starting several
 LEARNING_ROUNDS = 5
+HOLD_S = 5.0
+LONGEST_HOLD_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A partition that is left out: why, for how long, and until which tick."""
+
+    why: str
+    pause_s: float
+    until: float
 
 
 class KafkaSource:
@@ -36,7 +50,8 @@ class KafkaSource:
         feed: FeedSpec,
         store: Store,
         schemas: SchemaShelf,
-        now: Callable[[], float],
+        written: WrittenShelf,
+        around: Surroundings,
         max_new: int = MAX_NEW,
     ) -> None:
         self._session = session
@@ -44,11 +59,13 @@ class KafkaSource:
         self._feed = feed
         self._store = store
         self._schemas = schemas
-        self._now = now
+        self._written = written
+        self._around = around
         self._max_new = max_new
         self._admin: KafkaAdmin | None = None
         self.seen: Available | None = None
         self.seen_at_s = 0.0
+        self._held: dict[tuple[str, int], Held] = {}
 
     @property
     def admin(self) -> KafkaAdmin:
@@ -59,22 +76,49 @@ class KafkaSource:
 
     def look(self) -> Available:
         """What there is to read now."""
-        found = self.admin.available(self._feed)
-        self.seen, self.seen_at_s = found, self._now()
+        found = without(self.admin.available(self._feed), self.held_now())
+        self.seen, self.seen_at_s = found, self._around.now()
         return found
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read and shred the ranges; learn new types and read again until none is new."""
         before = len(self._schemas.known)
+        self._written.begin()
         for _ in range(LEARNING_ROUNDS):
             # What one read has learned counts for the next: a flood ends in the quarantine.
             learned = len(self._schemas.known) - before
             order, reports = self._read(order, max(self._max_new - learned, 0))
-            samples = [each for report in reports for each in report.samples]
-            if not self._schemas.learn(samples):
+            if not self._learn(order, reports):
                 return staged_window(reports)
             discard_windows(self._store, order.staging, {order.window})
         raise ReadFailed(order.window, f"new types came in {LEARNING_ROUNDS} reads in a row")
+
+    def _learn(self, order: StageOrder, reports: list[TaskReport]) -> bool:
+        """Take up what the tasks did not know; True when the window has to be read again."""
+        try:
+            found_new = self._written.learn(key for report in reports for key in report.named)
+        except RegistryDown as error:
+            self._hold(order, reports, error)
+            raise
+        unlearned = [each for report in reports for each in report.unlearned]
+        found_new |= self._schemas.learn_written(unlearned, self._written.ready())
+        samples = [each for report in reports for each in report.samples]
+        return self._schemas.learn(samples) or found_new
+
+    def _hold(self, order: StageOrder, reports: list[TaskReport], error: RegistryDown) -> None:
+        """Leave out, for a while, the partitions whose records name schemas that nobody knows."""
+        discard_windows(self._store, order.staging, {order.window})
+        for report in reports:
+            if set(report.named) - set(self._written.known):
+                place = (report.evidence.range.topic, report.evidence.range.partition)
+                before = self._held.get(place)
+                pause_s = HOLD_S if before is None else min(2 * before.pause_s, LONGEST_HOLD_S)
+                self._held[place] = Held(str(error), pause_s, self._around.tick() + pause_s)
+
+    def held_now(self) -> dict[tuple[str, int], str]:
+        """Partitions that are left out for now, and why; each is tried again after a while."""
+        now = self._around.tick()
+        return {place: held.why for place, held in self._held.items() if now < held.until}
 
     def hashes(self, ranges: tuple[OffsetRange, ...]) -> dict[OffsetRange, int]:
         """The hash of the record at each of these single offsets, where Kafka still has one."""
@@ -121,6 +165,7 @@ class KafkaSource:
             schemas=dict(self._schemas.known),
             now_s=order.planned_s,
             max_new=max_new,
+            written=self._written.ready(),
         )
         frame = read_ranges(spark, self._options, order.ranges, most_bytes)
         if sum(map(len, order.ranges)) <= QUIET_RECORDS:
@@ -135,6 +180,19 @@ class KafkaSource:
             return frame.collect()
         except (Py4JError, PySparkException, ConnectionError) as error:
             raise ReadFailed(window, first_line(error)) from error
+
+
+def without(available: Available, held: Container[tuple[str, int]]) -> Available:
+    """What there is, without some partitions."""
+    topics = tuple(
+        TopicOffsets(
+            topic.topic,
+            topic.topic_id,
+            {p: offsets for p, offsets in topic.partitions.items() if (topic.topic, p) not in held},
+        )
+        for topic in available.topics
+    )
+    return Available(available.cluster_id, topics)
 
 
 def staged_window(reports: list[TaskReport]) -> StagedWindow:

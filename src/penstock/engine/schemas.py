@@ -1,16 +1,24 @@
 """The schemas of a feed's datasets: kept in the lake, numbered, learned when a new type comes."""
 
+from collections.abc import Iterable, Mapping
+
 import msgspec
 
 from penstock.codec.json_codec import JsonCodec
+from penstock.codec.unsupported import SchemaUnsupported
+from penstock.codec.writers import writer_of
+from penstock.codec.written import Writer
+from penstock.engine.errors import SchemaRefused
 from penstock.errors import EntryDamaged
 from penstock.journal.layout import Layout
+from penstock.model.merging import Incompatible, first_version, merged
 from penstock.model.names import encode_component
-from penstock.model.schema import DatasetSchema
-from penstock.model.spec import FeedSpec
+from penstock.model.registered import RegisteredSchema
+from penstock.model.schema import DatasetSchema, Field
+from penstock.model.spec import DatasetSpec, FeedSpec
 from penstock.store.protocol import Store
 from penstock.store.surely import create_surely
-from penstock.writer.plan import Samples
+from penstock.writer.plan import Samples, Unlearned
 
 _decoder = msgspec.json.Decoder(DatasetSchema)
 
@@ -46,14 +54,38 @@ class SchemaShelf:
                     self._keep(promoted)
         return found_new
 
+    def learn_written(
+        self, unlearned: Iterable[Unlearned], written: Mapping[str, RegisteredSchema | None]
+    ) -> bool:
+        """Let datasets cover the schemas that their records were written with; True if one grew."""
+        grown = False
+        for each in unlearned:
+            schema = written.get(each.key)
+            writer = None if schema is None else writer_of(schema, each.message)
+            if isinstance(writer, Writer):
+                grown |= self._grow(each.dataset, writer.fields)
+        return grown
+
+    def _grow(self, dataset: str, fields: tuple[Field, ...]) -> bool:
+        """Merge fields into a dataset's schema. Tasks find out by themselves what cannot be."""
+        known = self.known.get(dataset)
+        if known is None:
+            self._keep(DatasetSchema(dataset, 1, declared=True, fields=first_version(fields)))
+            return True
+        try:
+            grown = merged(known.fields, fields)
+        except Incompatible:
+            return False
+        if grown == known.fields:
+            return False
+        self._keep(msgspec.structs.replace(known, version=known.version + 1, fields=grown))
+        return True
+
     def _load(self) -> None:
-        for key in self._store.list_after(self._prefix):
-            raw = self._store.read(key)
-            if raw is not None:
-                schema = self._decode(key, raw)
-                known = self.known.get(schema.dataset)
-                if known is None or known.version < schema.version:
-                    self.known[schema.dataset] = schema
+        for schema in kept_schemas(self._store, self._prefix):
+            known = self.known.get(schema.dataset)
+            if known is None or known.version < schema.version:
+                self.known[schema.dataset] = schema
 
     def _declare(self, feed: FeedSpec) -> None:
         """Declared schemas come from the configuration; a change of the file is a new version."""
@@ -61,21 +93,40 @@ class SchemaShelf:
             if declared.schema_kind is None:
                 continue
             dataset = encode_component(declared.route)
-            wanted = self._codec.schema_from(declared.schema_kind, declared.schema_text, dataset)
+            wanted = self._declared(feed, declared, dataset)
             known = self.known.get(dataset)
             if known is None:
                 self._keep(wanted)
             elif (known.fields, known.declared) != (wanted.fields, True):
                 self._keep(msgspec.structs.replace(wanted, version=known.version + 1))
 
+    def _declared(self, feed: FeedSpec, declared: DatasetSpec, dataset: str) -> DatasetSchema:
+        kind = declared.schema_kind or "avsc"
+        try:
+            return self._codec.schema_from(kind, declared.schema_text, dataset)
+        except SchemaUnsupported as error:
+            why = f"at {error.path}, {error.why}"
+            raise SchemaRefused(feed.name, f"dataset {declared.route!r}", why) from error
+
     def _keep(self, schema: DatasetSchema) -> None:
         key = f"{self._prefix}/{schema.dataset}/{schema.version:06}.json"
         mine = msgspec.json.encode(schema)
         other = create_surely(self._store, key, mine)
-        self.known[schema.dataset] = schema if other is None else self._decode(key, other)
+        self.known[schema.dataset] = schema if other is None else _decode(key, other)
 
-    def _decode(self, key: str, raw: bytes) -> DatasetSchema:
-        try:
-            return _decoder.decode(raw)
-        except msgspec.MsgspecError as error:
-            raise EntryDamaged(key, f"it is no schema: {error}") from error
+
+def kept_schemas(store: Store, prefix: str) -> list[DatasetSchema]:
+    """Every version of every schema below a directory of the lake."""
+    found = []
+    for key in store.list_after(prefix):
+        raw = store.read(key)
+        if raw is not None:
+            found.append(_decode(key, raw))
+    return found
+
+
+def _decode(key: str, raw: bytes) -> DatasetSchema:
+    try:
+        return _decoder.decode(raw)
+    except msgspec.MsgspecError as error:
+        raise EntryDamaged(key, f"it is no schema: {error}") from error

@@ -7,7 +7,7 @@ live was planned on something that has changed since, and would deliver records 
 from penstock.model.entries import Compact, Drop, Entry, Replace, Replay, Retire
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
-from penstock.model.ranges import OffsetSet
+from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
 
 RecordsKey = tuple[str, str, int, str]
@@ -27,6 +27,7 @@ class Inventory:
     def __init__(self) -> None:
         self.files: dict[str, LiveFile] = {}
         self.records: dict[RecordsKey, OffsetSet] = {}
+        self.quarantine: dict[str, tuple[OffsetRange, ...]] = {}  # its files, and what they cover
 
     def objection(self, entry: Entry, content: Content, undone: frozenset[int]) -> str | None:
         """Why this entry may not consume what it names, or None."""
@@ -46,11 +47,14 @@ class Inventory:
             return
         for taken in content.inputs:
             self.files.pop(taken.final, None)
+            self.quarantine.pop(taken.final, None)
         for consumed in content.records:
             key = _records_key(consumed)
             self.records[key] = self._live_records(consumed) - consumed.offsets
         for file in content.files:
             self.files[file.handle.final] = LiveFile(entry.number, file.dataset, file.evidence)
+            if file.dataset == QUARANTINE:
+                self.quarantine[file.handle.final] = file.ranges
         for arrived in content.quarantined:
             key = _records_key(arrived)
             self.records[key] = self._live_records(arrived) | arrived.offsets

@@ -50,6 +50,11 @@ class Layout(Value, frozen=True):
         return self._home("schemas")
 
     @property
+    def registry(self) -> str:
+        """The directory of the schemas that records name, as a registry told them."""
+        return self._home("registry")
+
+    @property
     def accepted(self) -> str:
         """The directory of windows that a person let through, by how many came before."""
         return self._home("accepted")

@@ -15,8 +15,10 @@ Kind = Literal[
     "int64",
     "double",
     "string",
+    "binary",
     "date",
     "timestamp_us",
+    "local_us",
     "decimal",
     "list",
     "map",
@@ -45,7 +47,7 @@ class FieldType(Value, frozen=True, omit_defaults=True):
 
     `item` belongs to lists and to maps (whose keys are strings), `fields` to structs, `precision`
     and `scale` to decimals. A `date` is written in events as days since 1970, a `timestamp_us` as
-    a count of `unit_us` microseconds.
+    a count of `unit_us` microseconds, and so is a `local_us`, a time without a zone.
     """
 
     kind: Kind
@@ -74,6 +76,7 @@ BOOLEAN = FieldType("boolean")
 INT64 = FieldType("int64")
 DOUBLE = FieldType("double")
 STRING = FieldType("string")
+BINARY = FieldType("binary")
 DATE = FieldType("date")
 TIMESTAMP_US = FieldType("timestamp_us")
 TIMESTAMP_MS = FieldType("timestamp_us", unit_us=1_000)

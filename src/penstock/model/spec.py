@@ -8,16 +8,39 @@ from typing import Literal
 
 from penstock.model.value import Value
 
-RouteKind = Literal["topic", "header", "field"]
+RouteKind = Literal["topic", "header", "field", "schema"]
+Format = Literal["json", "avro", "protobuf", "msgpack", "text", "raw"]
 PartitionKind = Literal["day", "hour", "minute", "field"]
 Compression = Literal["zstd", "snappy", "gzip", "lz4", "none"]
-SchemaKind = Literal["avsc", "jsonschema"]
+SchemaKind = Literal["avsc", "jsonschema", "proto"]
 
 
 class DecodeSpec(Value, frozen=True):
-    """How a record's value becomes fields."""
+    """How a record's value becomes fields.
 
-    format: Literal["json"] = "json"
+    `schema_text` is the content of the schema file with which all records were written, and
+    `message` which message of it; without one every record names its own, which a registry knows.
+    `incompatible` says what happens to records whose schema cannot be merged with their dataset's.
+    Texts are cut by `pattern`, or by `delimiter` into `columns`.
+    """
+
+    format: Format = "json"
+    schema_text: str = ""
+    message: str = ""
+    pattern: str = ""
+    delimiter: str = ""
+    columns: tuple[str, ...] = ()
+    incompatible: Literal["quarantine", "stop"] = "quarantine"
+
+    @property
+    def is_written(self) -> bool:
+        """True for formats whose records are written with a schema, or are alike all of them."""
+        return self.format not in {"json", "msgpack"}
+
+    @property
+    def has_message(self) -> bool:
+        """True for formats whose schemas describe several messages, of which records name one."""
+        return self.format == "protobuf"
 
 
 class RouteSpec(Value, frozen=True):
@@ -111,10 +134,22 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     generation: int = 0
 
 
+class RegistrySpec(Value, frozen=True):
+    """Where schemas are found, with secrets in place; never part of a configuration."""
+
+    url: str
+    user: str = ""
+    password: str = ""
+    token: str = ""
+    ca: str = ""
+    timeout_s: float = 10.0
+
+
 class LakeSpec(Value, frozen=True, kw_only=True):
-    """The whole configuration. `kafka` and `spark` are handed on word for word."""
+    """The whole configuration; in `kafka`, `spark` and `registry` secrets are still references."""
 
     lake: str
     kafka: dict[str, str]
     spark: dict[str, str] = {}
     feeds: tuple[FeedSpec, ...] = ()
+    registry: dict[str, str] = {}

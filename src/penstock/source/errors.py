@@ -21,6 +21,67 @@ class KafkaUnavailable(PenstockError):
         self.servers = servers
 
 
+class RegistryDown(PenstockError):
+    """The registry did not answer; what it would have told is not known."""
+
+    code = "REGISTRY_UNAVAILABLE"
+
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(
+            f"The schema registry at {url} is not available: {why}.",
+            "Partitions whose records need a schema that is not known yet are held; the others go "
+            "on. Check that it runs and that `registry.url` is right; nothing else is to be done.",
+        )
+        self.url = url
+
+
+class RegistryRefused(PenstockError):
+    """The registry does not let us in."""
+
+    code = "REGISTRY_REFUSED"
+    exit_code = 2
+
+    def __init__(self, url: str, status: int) -> None:
+        super().__init__(
+            f"The schema registry at {url} refused us ({status}).",
+            "Nothing was read. Give `registry` a user and a password, or a token, that may read "
+            "schemas; then run again.",
+        )
+        self.url = url
+
+
+class RegistryWrong(PenstockError):
+    """Something answered that is no schema registry, or not a sound one."""
+
+    code = "REGISTRY_WRONG"
+    exit_code = 2
+
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(
+            f"What answers at {url} is not a usable schema registry: {why}.",
+            "Nothing was read. `registry.url` must lead to Confluent's API, with its path if it "
+            "has one, such as http://host:8081 or http://host:8080/apis/ccompat/v7.",
+        )
+        self.url = url
+
+
+class SchemaChanged(PenstockError):
+    """A registry shows another schema behind an id than before."""
+
+    code = "SCHEMA_CHANGED"
+    exit_code = 5
+
+    def __init__(self, key: str, before: str, now: str) -> None:
+        super().__init__(
+            f"The registry has another schema for {key} than when it was first used: {before[:12]} "
+            f"then, {now[:12]} now.",
+            "Nothing was read, because records written with one would be taken for the other. An "
+            "id never changes its meaning in one registry: check that `registry.url` leads to the "
+            "same one. If it was replaced on purpose, begin a new feed for records from then on.",
+        )
+        self.key = key
+
+
 class Interrupted(BaseException):
     """Ctrl-C while we wait for the JVM, under a name that py4j lets pass.
 

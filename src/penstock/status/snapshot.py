@@ -43,6 +43,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     counts: Counts
     undone: int
     parked: dict[str, str]
+    schemas: dict[str, int]
     owner: str
     owner_state: str
     owner_seen_at: str | None
@@ -72,6 +73,7 @@ def snapshot(
         counts=state.counts,
         undone=len(state.undone),
         parked=dict(state.parked),
+        schemas=dict(sorted(state.schemas.items())),
         owner=state.owner,
         owner_state=_owner_state(beat, now_s),
         owner_seen_at=beat.at if beat is not None else None,

@@ -7,6 +7,7 @@ from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.names import FileName, encode_component
 from penstock.model.ranges import OffsetRange
+from penstock.model.registered import RegisteredSchema
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import FeedSpec
 from penstock.model.value import Value
@@ -21,7 +22,9 @@ class ShredPlan(Value, frozen=True, kw_only=True):
 
     `now_s` is the time of the window and not of the task, so that a retry judges alike. `max_new`
     is how many datasets that nobody knows yet each task may name; the records of all further ones
-    go to the quarantine.
+    go to the quarantine. `written` are the schemas that records name, by what they call them;
+    None where there is none of that name. `again`: records come from the quarantine, and those that
+    fail once more, or are filtered now, stay there and get no second row.
     """
 
     order: StageOrder
@@ -30,6 +33,8 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     now_s: float
     buffer_bytes: int = BUFFER_BYTES
     max_new: int = MAX_NEW
+    written: dict[str, RegisteredSchema | None] = msgspec.field(default_factory=dict)
+    again: bool = False
 
     @property
     def waiting_bytes(self) -> int:
@@ -60,12 +65,21 @@ class Samples(Value, frozen=True):
     payloads: tuple[bytes, ...]
 
 
+class Unlearned(Value, frozen=True):
+    """A dataset that has records of a schema which its own does not cover yet."""
+
+    dataset: str
+    key: str
+    message: tuple[int, ...]
+
+
 class TaskReport(Value, frozen=True):
     """What one task found in one range. Only reports of successful attempts count.
 
     With `samples` of a new dataset nothing was written: the driver learns and asks again.
     `reasons` counts the records in the quarantine by reason; `largest_bytes` is a bound
-    for the size of any record, at most thrice the largest.
+    for the size of any record, at most thrice the largest. `named` are the schemas that records
+    name, known or not; `unlearned` the datasets that need a new version because of them.
     """
 
     evidence: RangeEvidence
@@ -76,3 +90,5 @@ class TaskReport(Value, frozen=True):
     read_bytes: int = 0
     largest_bytes: int = 0
     reasons: dict[str, int] = msgspec.field(default_factory=dict)
+    named: tuple[str, ...] = ()
+    unlearned: tuple[Unlearned, ...] = ()

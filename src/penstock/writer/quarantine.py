@@ -11,7 +11,7 @@ import pyarrow as pa
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, RecordSet
 from penstock.model.names import encode_component
-from penstock.model.position_columns import positions
+from penstock.model.position_columns import Offsets, positions
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.rows import BadRecord
 from penstock.model.spec import DatasetSpec
@@ -56,6 +56,7 @@ class QuarantineRows:
         self, plan: ShredPlan, covered: OffsetRange, sink: Sink, declared: dict[str, DatasetSpec]
     ) -> None:
         self._order = plan.order
+        self._format = plan.feed.decode.format
         self._covered = covered
         self._sink = sink
         self._declared = declared
@@ -73,7 +74,21 @@ class QuarantineRows:
         offsets = taken["offset"].to_numpy()
         self.reasons.update(record.reason for record in bad)
         self._offsets.setdefault(dataset, []).append(offsets)
-        self._sink.add(self._output(dataset), self._rows(taken, reasons, dataset), offsets)
+        self._put(taken, reasons, dataset, offsets)
+
+    def keep(self, reason: str, offsets: Offsets) -> None:
+        """Take records without a look at them."""
+        self.reasons[reason] += len(offsets)
+        self._offsets.setdefault("", []).append(offsets)
+
+    def offsets(self) -> OffsetSet:
+        """All of them, whatever dataset they were meant for."""
+        parts = [part for each in self._offsets.values() for part in each]
+        return OffsetSet.of(np.concatenate(parts).tolist()) if parts else OffsetSet()
+
+    def _put(self, taken: Any, bad: list[BadRecord], dataset: str, offsets: Offsets) -> None:
+        """Write them down."""
+        self._sink.add(self._output(dataset), self._rows(taken, bad, dataset), offsets)
 
     def evidence(self) -> Evidence:
         """The positions of all of them."""
@@ -124,9 +139,16 @@ class QuarantineRows:
             "headers": taken["headers"],
             "reason": pa.array([record.reason for record in bad]),
             "detail": pa.array([record.detail for record in bad]),
-            "fingerprint": pa.array([fingerprint(b.reason, b.detail, "json") for b in bad]),
+            "fingerprint": pa.array([fingerprint(b.reason, b.detail, self._format) for b in bad]),
             "dataset": pa.array([dataset or None] * count, pa.string()),
             "owner": pa.array([owner or None] * count, pa.string()),
         }
         arrays = [columns[field.name].cast(field.type) for field in SCHEMA]
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+class StayingRows(QuarantineRows):
+    """Records that were in the quarantine already, and stay there as they are."""
+
+    def _put(self, taken: Any, bad: list[BadRecord], dataset: str, offsets: Offsets) -> None:
+        """They have a row."""

@@ -1,11 +1,11 @@
-"""Samples: the few payloads of a task from which the driver learns a schema."""
+"""What a task tells the driver so that it can learn: payloads, and names of schemas."""
 
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.codec.json_codec import Decoded
-from penstock.writer.plan import Samples
+from penstock.writer.plan import Samples, Unlearned
 
 SAMPLE_ROWS = 1_000
 SAMPLE_BYTES = 1_000_000
@@ -21,7 +21,27 @@ class Sampling:
         self._sizes: dict[tuple[str, bool], int] = {}
         self._shown: set[tuple[str, str]] = set()
         self._task_bytes = 0
+        self._named: set[str] = set()
+        self._unlearned: set[Unlearned] = set()
         self.has_new = False
+
+    def add_named(self, key: str, is_known: bool) -> None:
+        """Note a schema that records name."""
+        self._named.add(key)
+        self.has_new |= not is_known
+
+    def add_unlearned(self, unlearned: Unlearned) -> None:
+        """Note a dataset that needs a new version of its schema, or a first one."""
+        self._unlearned.add(unlearned)
+        self.has_new = True
+
+    def named(self) -> tuple[str, ...]:
+        """The schemas that records name."""
+        return tuple(sorted(self._named))
+
+    def unlearned(self) -> tuple[Unlearned, ...]:
+        """The datasets to be learned, in an order that a retry repeats."""
+        return tuple(sorted(self._unlearned, key=lambda each: (each.dataset, each.key)))
 
     def add_new(self, dataset: str, values: Any) -> None:
         """Take payloads of a dataset that the plan does not know; there may be none."""

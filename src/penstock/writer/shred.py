@@ -17,8 +17,8 @@ from penstock.codec.json_codec import JsonCodec, arrow_schema
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
 from penstock.model.names import encode_component
-from penstock.model.position_columns import runs_of, split_by_place, sum_mod64
-from penstock.model.ranges import OffsetRange
+from penstock.model.position_columns import Offsets, runs_of, split_by_place, sum_mod64
+from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.rows import BadRecord
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import FeedSpec
@@ -27,7 +27,7 @@ from penstock.shape.time import Times, event_times
 from penstock.writer.columns import constant, extra_columns
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan, TaskReport, file_name
-from penstock.writer.quarantine import QuarantineRows
+from penstock.writer.quarantine import QuarantineRows, StayingRows
 from penstock.writer.samples import Sampling
 from penstock.writer.split import Piece, Splitter
 from penstock.writer.tally import Tally
@@ -53,7 +53,8 @@ class RangeShredder:
         name = file_name(plan.order, covered, suffix)
         self._splitter = Splitter(plan, covered, sink, name, self._declared)
         self._kept_paths = partition_paths(plan.feed)
-        self._quarantine = QuarantineRows(plan, covered, sink, self._declared)
+        kind = StayingRows if plan.again else QuarantineRows
+        self._quarantine = kind(plan, covered, sink, self._declared)
         self._read = Tally(covered.topic, covered.partition)
         self._filtered = Tally(covered.topic, covered.partition)
         self._offsets: list[Any] = []
@@ -81,7 +82,7 @@ class RangeShredder:
         )
         self._read_bytes += int(batch["key"].nbytes) + int(batch["value"].nbytes)
         self._largest = max(self._largest, largest_of(batch))
-        self._shred_singly(batch, self._shred_together(batch, self._with_value(batch)))
+        self._shred_values(batch, self._with_value(batch))
 
     def settle(self) -> None:
         """Hand everything to the files: there may be other ranges to come."""
@@ -90,6 +91,8 @@ class RangeShredder:
     def report(self) -> TaskReport:
         """Close the files of the range and tell what happened."""
         offsets = np.concatenate(self._offsets) if self._offsets else np.empty(0, np.int64)
+        if self._plan.again:
+            offsets.sort()  # files of the quarantine overlap
         evidence = RangeEvidence(
             range=self._covered,
             offsets=runs_of(offsets),
@@ -100,7 +103,12 @@ class RangeShredder:
         )
         if self.is_learning:
             self._sink.abandon()
-            return TaskReport(evidence, samples=self._samples.all())
+            return TaskReport(
+                evidence,
+                samples=self._samples.all(),
+                named=self._samples.named(),
+                unlearned=self._samples.unlearned(),
+            )
         self.settle()
         return TaskReport(
             evidence,
@@ -109,6 +117,7 @@ class RangeShredder:
             last_record=self._last,
             samples=self._samples.all(),
             reasons=dict(self._quarantine.reasons),
+            named=self._samples.named(),
             read_bytes=self._read_bytes,
             largest_bytes=self._largest,
         )
@@ -125,7 +134,7 @@ class RangeShredder:
         if nulls.any():
             gone = rows[nulls]
             if self._feed.tombstones == "filter":
-                self._filtered.add(batch["offset"].to_numpy()[gone])
+                self._filter(batch["offset"].to_numpy()[gone])
             elif self._feed.tombstones == "keep" and self._feed.route.kind != "field":
                 self._keep_tombstones(batch, gone)
             else:
@@ -167,11 +176,19 @@ class RangeShredder:
             return {topic: schemas[texts[topic]]}, ""
         return {}, ""
 
+    def _shred_values(self, batch: Any, rows: Any) -> None:
+        """Bring the values of a batch to their files, or to the quarantine."""
+        self._shred_singly(batch, self._shred_together(batch, rows))
+
+    def _texts(self, batch: Any, rows: Any) -> Any:
+        """The JSON of some records."""
+        return _take(batch["value"], rows)
+
     def _shred_together(self, batch: Any, rows: Any) -> Any:
         """Shred what the parser can read in one pass; returns the rows that are left."""
         if len(rows) == 0:
             return rows
-        parts, left = self._one_pass.read(_take(batch["value"], rows))
+        parts, left = self._one_pass.read(self._texts(batch, rows))
         for part in parts:
             mine = rows[part.members]
             times = self._times(batch, mine, part.fields)
@@ -185,7 +202,7 @@ class RangeShredder:
         """Look where each record belongs, then decode group by group."""
         if len(rows) == 0:
             return
-        peeked = self._codec.peek(_take(batch["value"], rows), self._paths)
+        peeked = self._codec.peek(self._texts(batch, rows), self._paths)
         good = self._refuse(batch, rows, peeked.bad, "")
         fields = dict(zip(self._paths, peeked.fields, strict=True))
         for dataset, members in self._routed(batch, rows, fields, good):
@@ -200,8 +217,20 @@ class RangeShredder:
         self._refuse(batch, rows, [b for b in routed.bad if good[b.index]], "")
         dropped = np.asarray(routed.filtered, dtype=np.int64)
         dropped = dropped[good[dropped]]
-        self._filtered.add(batch["offset"].to_numpy()[rows[dropped]])
+        self._filter(batch["offset"].to_numpy()[rows[dropped]])
         return members_by_name(np.where(good, routed.codes, -1), routed.datasets)
+
+    def _filter(self, offsets: Offsets) -> None:
+        """Let records go; those of the quarantine are not forgotten so easily."""
+        if self._plan.again:
+            self._quarantine.keep("FILTERED", offsets)
+        else:
+            self._filtered.add(offsets)
+
+    @property
+    def refused(self) -> OffsetSet:
+        """The offsets of the records that were refused so far."""
+        return self._quarantine.offsets()
 
     def _refuse(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> Any:
         """Quarantine the bad ones; a mask of those that are left."""
@@ -223,7 +252,7 @@ class RangeShredder:
         self, batch: Any, rows: Any, dataset: str, fields: dict[str, list[Any]]
     ) -> None:
         schema = self._plan.schemas.get(dataset)
-        values = _take(batch["value"], rows)
+        values = self._texts(batch, rows)
         if schema is None:
             self._samples.add_new(dataset, values)
             return

@@ -13,8 +13,10 @@ from penstock.model.worker import settle_in
 from penstock.shape.route import Router
 from penstock.store.protocol import Store
 from penstock.writer.output import Sink
+from penstock.writer.packed import PackedShredder
 from penstock.writer.plan import ShredPlan, TaskReport
 from penstock.writer.shred import RangeShredder, in_parts
+from penstock.writer.written import WrittenShredder
 
 REPORT_SCHEMA = "report binary"
 ROWS_AT_ONCE = 131_072
@@ -67,6 +69,7 @@ def shred_batches(
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
     ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
     any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
+    kind = shredder_kind(plan)
     shredders: dict[OffsetRange, RangeShredder] = {}
     latest: OffsetRange | None = None
     try:
@@ -77,13 +80,20 @@ def shred_batches(
                     shredders[latest].settle()
                 latest = covered
                 if covered not in shredders:
-                    shredders[covered] = RangeShredder(plan, covered, sink, router)
+                    shredders[covered] = kind(plan, covered, sink, router)
                 shredders[covered].take(piece)
         for shredder in shredders.values():
             yield shredder.report()
     except BaseException:
         sink.abandon()
         raise
+
+
+def shredder_kind(plan: ShredPlan) -> type[RangeShredder]:
+    """What shreds records of a feed's format."""
+    if plan.feed.decode.format == "msgpack":
+        return PackedShredder
+    return WrittenShredder if plan.feed.decode.is_written else RangeShredder
 
 
 def gathered(batches: Iterable[Any], datasets: int) -> Iterator[Any]:

@@ -1,0 +1,117 @@
+"""Decoding quarantined records again, as one Spark job, with what the configuration says now."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from penstock.care.replay import DecodeOrder
+from penstock.engine.registered import WrittenShelf
+from penstock.engine.schemas import SchemaShelf
+from penstock.engine.spread import SparkSpread
+from penstock.model.manifest import ManifestFile, RecordSet
+from penstock.model.ranges import OffsetRange
+from penstock.model.spec import FeedSpec
+from penstock.model.window import StageOrder
+from penstock.source.errors import ReadFailed
+from penstock.store.protocol import Store
+from penstock.store.windows import discard_windows
+from penstock.writer.again import AgainPart, AgainReport, shred_again
+from penstock.writer.plan import ShredPlan
+from penstock.writer.task import new_attempt
+
+LEARNING_ROUNDS = 5
+
+
+@dataclass(slots=True)
+class DecodeAgain:
+    """What `replay` calls. Afterwards `tried` and `stays` say what became of the records."""
+
+    feed: FeedSpec
+    store: Store
+    schemas: SchemaShelf
+    written: WrittenShelf
+    spread: SparkSpread
+    now: Callable[[], float]
+    fingerprint: str = ""
+    dataset: str | None = None
+    tried: int = 0
+    stays: Counter[str] = field(default_factory=Counter)
+
+    def __call__(
+        self, order: DecodeOrder
+    ) -> tuple[tuple[ManifestFile, ...], tuple[RecordSet, ...]]:
+        """The staged files, and which records are in them."""
+        parts = self._parts(order)
+        now_s = self.now()
+        for _ in range(LEARNING_ROUNDS):
+            found = self._shred(order, parts, now_s)
+            if not self._learn(found):
+                return self._told(found)
+            discard_windows(self.store, order.staging, {order.window})
+        raise ReadFailed(order.window, f"new types came in {LEARNING_ROUNDS} reads in a row")
+
+    def _parts(self, order: DecodeOrder) -> list[AgainPart]:
+        """The wanted records by Kafka partition, each with its files."""
+        wanted: dict[tuple[str, str, int], list[RecordSet]] = {}
+        for each in order.records:
+            if self.dataset is None or each.dataset == self.dataset:
+                wanted.setdefault((each.topic, each.topic_id, each.partition), []).append(each)
+        return [
+            AgainPart(
+                _span(records),
+                tuple(f for f, ranges in order.files if _is_of(ranges, place)),
+                tuple(records),
+                self.fingerprint,
+            )
+            for place, records in sorted(wanted.items())
+        ]
+
+    def _shred(self, order: DecodeOrder, parts: list[AgainPart], now_s: float) -> list[AgainReport]:
+        ranges = tuple(part.covered for part in parts)
+        stage = StageOrder(self.feed.name, order.window, order.staging, ranges, planned_s=now_s)
+        plan = ShredPlan(
+            order=stage,
+            feed=self.feed,
+            schemas=dict(self.schemas.known),
+            now_s=now_s,
+            written=self.written.ready(),
+            again=True,
+        )
+        work = partial(_work, plan, self.store)
+        return self.spread("quarantined records", work, parts, _weight)
+
+    def _learn(self, found: list[AgainReport]) -> bool:
+        """Take up what the tasks did not know; True when they have to try again."""
+        reports = [each.report for each in found]
+        found_new = self.written.learn(key for report in reports for key in report.named)
+        unlearned = [each for report in reports for each in report.unlearned]
+        found_new |= self.schemas.learn_written(unlearned, self.written.ready())
+        return self.schemas.learn([s for r in reports for s in r.samples]) or found_new
+
+    def _told(
+        self, found: list[AgainReport]
+    ) -> tuple[tuple[ManifestFile, ...], tuple[RecordSet, ...]]:
+        self.tried = sum(each.tried for each in found)
+        self.stays = sum((Counter(each.report.reasons) for each in found), Counter())
+        files = tuple(file for each in found for file in each.report.files)
+        return files, tuple(part for each in found for part in each.delivered)
+
+
+def _work(plan: ShredPlan, store: Store, part: AgainPart) -> AgainReport:
+    return shred_again(plan, store, new_attempt(), part)
+
+
+def _weight(part: AgainPart) -> int:
+    return sum(len(records.offsets) for records in part.wanted)
+
+
+def _is_of(ranges: tuple[OffsetRange, ...], place: tuple[str, str, int]) -> bool:
+    return any((each.topic, each.topic_id, each.partition) == place for each in ranges)
+
+
+def _span(records: list[RecordSet]) -> OffsetRange:
+    first = min(each.offsets.runs[0][0] for each in records)
+    last = max(each.offsets.runs[-1][1] for each in records)
+    part = records[0]
+    return OffsetRange(part.topic, part.topic_id, part.partition, first, last)

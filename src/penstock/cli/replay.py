@@ -1,0 +1,157 @@
+"""`penstock errors replay` and `drop`: the two ways out of the quarantine."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from penstock.audit.ledger import open_ledger
+from penstock.audit.quarantine import records
+from penstock.care.decode_again import DecodeAgain
+from penstock.care.replay import drop, replay
+from penstock.cli.audit_progress import Ticker
+from penstock.cli.common import feed_named, print_rows, surroundings, with_config, with_output
+from penstock.cli.errors import UsageMistake
+from penstock.cli.quarantine import login_name, require_started, tell, wanted
+from penstock.cli.run import registry_of, starting_session
+from penstock.engine.registered import WrittenShelf
+from penstock.engine.schemas import SchemaShelf
+from penstock.engine.spread import SparkSpread
+from penstock.errors import EntryRefused
+from penstock.journal.inventory import Inventory
+from penstock.journal.journal import Journal
+from penstock.model.manifest import RecordSet
+from penstock.model.names import encode_component
+from penstock.model.ranges import OffsetSet
+from penstock.model.spec import LakeSpec
+
+
+def add_replay(acts: Any) -> None:
+    """The words of `replay`."""
+    act = acts.add_parser(
+        "replay",
+        help="decode quarantined records again, and deliver those that are whole now",
+        description="Decode quarantined records with the configuration as it is now, from the raw "
+        "bytes that the quarantine keeps; Kafka is not asked. Each record that can be delivered is "
+        "delivered exactly once and leaves the quarantine; the others stay as they are. May run "
+        "beside `penstock run`, and again after it was killed.",
+        epilog="example: penstock errors replay events --fingerprint 1f0c2ab394de",
+    )
+    act.add_argument("feed", metavar="FEED")
+    act.add_argument("--fingerprint", default="", metavar="F", help="only those of this group")
+    act.add_argument("--dataset", metavar="NAME", help="only those meant for this dataset")
+    act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
+    with_config(act)
+    with_output(act)
+    act.set_defaults(command=run_replay)
+
+
+def add_drop(acts: Any) -> None:
+    """The words of `drop`."""
+    act = acts.add_parser(
+        "drop",
+        help="give quarantined records up, by name",
+        description="Give up the records of one fingerprint, or one record by its position "
+        "topic/partition/offset. They stay accounted for: every audit lists them with who gave "
+        "them up and why. Their raw bytes stay in the files of the quarantine.",
+        epilog='example: penstock errors drop events 1f0c2ab394de --reason "load test"',
+    )
+    act.add_argument("feed", metavar="FEED")
+    act.add_argument("id", metavar="ID", help="a fingerprint, or topic/partition/offset")
+    act.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
+    act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
+    with_config(act)
+    with_output(act)
+    act.set_defaults(command=run_drop)
+
+
+def run_replay(chosen: argparse.Namespace) -> int:
+    """Deliver what can be delivered, and say what stays and why."""
+    spec, feed, journal = feed_named(chosen, chosen.feed)
+    require_started(journal.open().state, chosen.feed)
+    author = chosen.author or login_name()
+    around = surroundings()
+    schemas = SchemaShelf(journal.store, journal.layout, feed)
+    written = WrittenShelf(journal.store, journal.layout, feed, registry_of(spec))
+    dataset = None if chosen.dataset is None else encode_component(chosen.dataset)
+    with spreading(spec) as spread:
+        decode = DecodeAgain(
+            feed, journal.store, schemas, written, spread, around.now, chosen.fingerprint, dataset
+        )
+        try:
+            sealed = replay(journal, around, author, decode)
+            delivered = decode.tried - sum(decode.stays.values())
+            entry: int | None = sealed.number
+        except EntryRefused:
+            if not decode.tried or sum(decode.stays.values()) < decode.tried:
+                raise
+            delivered, entry = 0, None
+    _tell_replayed(chosen, delivered, dict(decode.stays.most_common()), entry)
+    return 0
+
+
+def run_drop(chosen: argparse.Namespace) -> int:
+    """Write down that they are given up."""
+    reason, author = chosen.reason.strip(), (chosen.author or login_name()).strip()
+    if not reason or not author:
+        raise UsageMistake("The reason or the author is empty.", "Both are kept: say who and why.")
+    _, _, journal = feed_named(chosen, chosen.feed)
+    found = records_meant(journal, chosen.id)
+    count = sum(len(each.offsets) for each in found)
+    if not count:
+        raise UsageMistake(
+            f"The quarantine of feed {chosen.feed!r} has no record {chosen.id!r}.",
+            "It may have been replayed or dropped; `penstock errors list` shows what is there.",
+        )
+    sealed = drop(journal, surroundings(), found, author, reason)
+    if chosen.output == "json":
+        print_rows([{"feed": chosen.feed, "dropped": count, "entry": sealed.number}], "json")
+    else:
+        print(f"{count} records of {chosen.feed} are given up, by entry {sealed.number}")
+    return 0
+
+
+def records_meant(journal: Journal, word: str) -> tuple[RecordSet, ...]:
+    """The live records that a fingerprint or a position means, as the journal names them."""
+    fits = wanted(word)
+    state, ledger = open_ledger(journal)
+    offsets: dict[tuple[str, int, str], list[int]] = {}
+    for record in records(journal.store, state, ledger):
+        if fits(record):
+            at = record.position
+            offsets.setdefault((at.topic, at.partition, record.dataset), []).append(at.offset)
+    return tuple(_named(ledger, place, OffsetSet.of(each)) for place, each in offsets.items())
+
+
+def _named(inventory: Inventory, place: tuple[str, int, str], offsets: OffsetSet) -> RecordSet:
+    """Records with the id of their topic, which is that of those that are live."""
+    topic, partition, dataset = place
+    for (name, topic_id, number, meant), live in inventory.records.items():
+        if (name, number, meant) == place and offsets.issubset(live):
+            return RecordSet(topic, topic_id, partition, dataset, offsets)
+    raise EntryRefused("drop", f"records {offsets} of {topic}/{partition} are of several topics")
+
+
+def _tell_replayed(
+    chosen: argparse.Namespace, delivered: int, stays: dict[str, int], entry: int | None
+) -> None:
+    if chosen.output == "json":
+        row = {"feed": chosen.feed, "delivered": delivered, "entry": entry, "stays": stays}
+        print_rows([row], "json")
+        return
+    where = "" if entry is None else f", by entry {entry}"
+    print(f"{delivered} records of {chosen.feed} are delivered{where}")
+    for reason, count in stays.items():
+        tell(f"{count} stay in the quarantine: {reason}")
+
+
+@contextmanager
+def spreading(spec: LakeSpec) -> Iterator[SparkSpread]:
+    """Spark, for as long as it takes."""
+    session = starting_session(spec, "replay")
+    try:
+        yield SparkSpread(session.get, Ticker(sys.stderr, time.monotonic))
+    finally:
+        session.stop()

@@ -1,0 +1,188 @@
+"""`penstock schema`: what the columns of a dataset are, and how they came to be."""
+
+import argparse
+from typing import Any
+
+import msgspec
+
+from penstock.cli.common import feed_named, print_rows, with_config, with_output
+from penstock.cli.errors import UsageMistake
+from penstock.engine.schemas import kept_schemas
+from penstock.model.ddl import DIALECTS, ddl, type_name
+from penstock.model.names import encode_component
+from penstock.model.schema import DatasetSchema, Field
+from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.shape.partition import directory_keys
+from penstock.writer.split import partition_keys
+
+Row = dict[str, object]
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "schema",
+        help="show the columns of a dataset, and how they came to be",
+        description="Every dataset has a numbered schema, which only grows: fields are added, "
+        "nested and relaxed, and none is ever narrowed or taken away.",
+        epilog="example: penstock schema show events/page_view",
+    )
+    acts = command.add_subparsers(title="acts", required=True, metavar="ACT")
+    _add_show(acts)
+    _add_diff(acts)
+    _add_history(acts)
+
+
+def _add_show(acts: Any) -> None:
+    act = acts.add_parser(
+        "show",
+        help="show the columns of a dataset",
+        description="The columns of the newest version, or of another one. A field whose column "
+        "has another name is shown with both. --ddl prints a statement that makes a table of the "
+        "dataset's directory.",
+        epilog="example: penstock schema show events/page_view --ddl trino",
+    )
+    _with_dataset(act)
+    act.add_argument("--version", type=int, metavar="N", help="another version than the newest")
+    act.add_argument("--ddl", choices=DIALECTS, help="as a statement for these readers")
+    act.set_defaults(command=run_show)
+
+
+def _add_diff(acts: Any) -> None:
+    act = acts.add_parser(
+        "diff",
+        help="show what has changed between two versions",
+        description="One line per column that is new or may be null now, from one version to "
+        "another; by itself from the version before the newest.",
+        epilog="example: penstock schema diff events/page_view 1 3",
+    )
+    _with_dataset(act)
+    act.add_argument("versions", nargs="*", type=int, metavar="N", help="from, and perhaps to")
+    act.set_defaults(command=run_diff)
+
+
+def _add_history(acts: Any) -> None:
+    act = acts.add_parser(
+        "history",
+        help="show all versions of a dataset's schema",
+        description="One line per version: how many columns, and what it brought.",
+        epilog="example: penstock schema history events/page_view",
+    )
+    _with_dataset(act)
+    act.set_defaults(command=run_history)
+
+
+def _with_dataset(act: argparse.ArgumentParser) -> None:
+    act.add_argument("what", metavar="FEED/DATASET")
+    with_config(act)
+    with_output(act)
+
+
+def run_show(chosen: argparse.Namespace) -> int:
+    """Print the columns, or a statement."""
+    spec, feed, versions = _opened(chosen)
+    schema = _version(chosen, versions, chosen.version or max(versions))
+    if chosen.ddl:
+        keys = partition_keys(feed, _declared(feed, schema.dataset))
+        place = f"{spec.lake}/{feed.name}/{schema.dataset}"
+        print(ddl(schema, chosen.ddl, schema.dataset, place, directory_keys(keys)))
+        return 0
+    if chosen.output == "json":
+        print_rows([msgspec.to_builtins(schema)], "json")
+        return 0
+    print(f"version {schema.version}, {'declared' if schema.declared else 'learned from records'}")
+    print_rows([_row(field) for field in schema.fields], "text")
+    return 0
+
+
+def run_diff(chosen: argparse.Namespace) -> int:
+    """Print what is new between two versions."""
+    _, _, versions = _opened(chosen)
+    newest = max(versions)
+    if len(chosen.versions) > 2:
+        raise UsageMistake("More than two versions are given.", "Give one, two or none.")
+    first, last = (*chosen.versions, newest)[:2] if chosen.versions else (newest - 1, newest)
+    before = _version(chosen, versions, first).fields if first else ()
+    rows = changes(before, _version(chosen, versions, last).fields)
+    told = [{"change": kind, "column": name, "type": words} for kind, name, words in rows]
+    print_rows(told, chosen.output)
+    return 0
+
+
+def run_history(chosen: argparse.Namespace) -> int:
+    """Print the versions, oldest first."""
+    _, _, versions = _opened(chosen)
+    rows: list[Row] = []
+    before: tuple[Field, ...] = ()
+    for number, schema in sorted(versions.items()):
+        found = changes(before, schema.fields)
+        brought = [f"{'+' if kind == 'added' else '?'}{name}" for kind, name, _ in found]
+        shown = "all" if not rows else " ".join(brought)
+        rows.append({"version": number, "columns": len(schema.fields), "changes": shown})
+        before = schema.fields
+    print_rows(rows, chosen.output)
+    return 0
+
+
+def changes(
+    before: tuple[Field, ...], after: tuple[Field, ...], path: str = ""
+) -> list[tuple[str, str, str]]:
+    """What is new in a later version: added, or nullable now; nested fields by their path."""
+    known = {field.name: field for field in before}
+    found = []
+    for field in after:
+        name = f"{path}{field.column}"
+        old = known.get(field.name)
+        if old is None:
+            found.append(("added", name, type_name(field.type)))
+            continue
+        if field.nullable and not old.nullable:
+            found.append(("nullable", name, type_name(field.type)))
+        found += changes(_inside(old), _inside(field), f"{name}.")
+    return found
+
+
+def _inside(field: Field) -> tuple[Field, ...]:
+    kind = field.type
+    while kind.item is not None:
+        kind = kind.item
+    return kind.fields
+
+
+def _row(field: Field) -> Row:
+    return {
+        "column": field.column,
+        "type": type_name(field.type),
+        "null": "yes" if field.nullable else "no",
+        "field": field.name if field.name != field.column else "",
+    }
+
+
+def _opened(chosen: argparse.Namespace) -> tuple[LakeSpec, FeedSpec, dict[int, DatasetSchema]]:
+    """The feed, and all versions of the dataset's schema."""
+    name, slash, dataset = chosen.what.partition("/")
+    if not slash or not dataset:
+        raise UsageMistake(f"{chosen.what!r} names no dataset.", "Write FEED/DATASET.")
+    spec, feed, journal = feed_named(chosen, name)
+    kept = kept_schemas(journal.store, journal.layout.schemas)
+    versions = {s.version: s for s in kept if s.dataset == encode_component(dataset)}
+    if not versions:
+        known = ", ".join(sorted({schema.dataset for schema in kept}))
+        raise UsageMistake(
+            f"Feed {name!r} has no dataset {dataset!r}.", f"It has: {known or 'none yet'}."
+        )
+    return spec, feed, versions
+
+
+def _version(
+    chosen: argparse.Namespace, versions: dict[int, DatasetSchema], number: int
+) -> DatasetSchema:
+    if number not in versions:
+        raise UsageMistake(
+            f"{chosen.what} has no version {number}.", f"It has 1 to {max(versions)}."
+        )
+    return versions[number]
+
+
+def _declared(feed: FeedSpec, dataset: str) -> Any:
+    return next((d for d in feed.datasets if encode_component(d.route) == dataset), None)

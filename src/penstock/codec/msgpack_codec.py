@@ -1,0 +1,91 @@
+"""MessagePack as the JSON that says the same; from there on it is read like JSON.
+
+what a payload holds                          its fate
+------------------------------------------    ------------------------------------------------
+truncated, trailing bytes, two objects        bad: NOT_MSGPACK
+texts that are not UTF-8                      bad: NOT_MSGPACK
+nothing                                       bad: EMPTY
+more than 16 MiB, more than 64 levels         bad: TOO_LONG, TOO_DEEP
+anything but a map at the top                 bad: NOT_OBJECT, as in JSON
+NaN and infinity                              bad: NOT_FINITE, since JSON has neither
+bytes                                         a text in base64
+a timestamp of MessagePack's own              a text such as 2026-11-15T07:05:00Z
+any other extension                           bad: NOT_MSGPACK
+a map with keys that are not texts            numbers become their text; others: NOT_MSGPACK
+one key twice in a map                        the last one wins, as in JSON
+whole numbers up to 64 bits, with or          themselves; what int64 cannot hold is treated as
+  without a sign                                in JSON
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from penstock.codec.payload import EMPTY, PARSER_ERRORS, TOO_LONG, Limits
+from penstock.model.rows import BadRecord
+
+NOT_MSGPACK = "NOT_MSGPACK"
+NOT_FINITE = "NOT_FINITE"
+
+# Only behind these bytes can a number be NaN or infinite: a double or a float with all bits of its
+# exponent set.
+_SUSPECT = (b"\xcb\x7f", b"\xcb\xff", b"\xca\x7f", b"\xca\xff")
+_decode = msgspec.msgpack.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Payloads as JSON, empty where they are bad."""
+
+    texts: pa.Array
+    bad: list[BadRecord]
+
+
+def as_json(values: pa.Array, limits: Limits) -> Said:
+    """The JSON of every payload; a bad one never affects its neighbours."""
+    texts: list[bytes] = []
+    bad: list[BadRecord] = []
+    for row, payload in enumerate(values.to_pylist()):
+        try:
+            texts.append(_one(payload, limits))
+        except _Wrong as wrong:
+            bad.append(BadRecord(row, wrong.reason, wrong.detail))
+            texts.append(b"")
+    return Said(pa.array(texts, pa.binary()), bad)
+
+
+class _Wrong(Exception):
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+
+def _one(payload: bytes, limits: Limits) -> bytes:
+    if not payload:
+        raise _Wrong(EMPTY, "no bytes")
+    if len(payload) > limits.max_bytes:
+        raise _Wrong(TOO_LONG, f"{len(payload)} bytes, at most {limits.max_bytes} are read")
+    try:
+        found = _decode(payload)
+        text = _encode(found)
+    except (*PARSER_ERRORS, TypeError, OverflowError) as error:
+        raise _Wrong(NOT_MSGPACK, str(error)) from None
+    if any(sign in payload for sign in _SUSPECT) and not _is_finite(found):
+        raise _Wrong(NOT_FINITE, "a number that is infinite, or none")
+    return text
+
+
+def _is_finite(value: Any) -> bool:
+    """Look at every number; the parser has bounded the depth."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(_is_finite(each) for each in (*value, *value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return True

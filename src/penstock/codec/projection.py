@@ -1,0 +1,68 @@
+"""From the columns of a writer's schema to those of a dataset, which may have more, or others.
+
+A dataset's schema is made of all its writers' (`model.merging`), so every field of the writer has a
+column there, of the same kind; fields of other writers are null.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.codec.shapes import plan_of, shape_of
+from penstock.model.schema import DatasetSchema, Field, FieldType
+
+Fields = tuple[Field, ...]
+
+
+def project(batch: pa.RecordBatch, fields: Fields, schema: DatasetSchema) -> pa.RecordBatch:
+    """The same rows with the dataset's columns, and `_rest`, which is null."""
+    columns = _columns(batch.columns, fields, schema.fields, batch.num_rows)
+    arrays = [*columns, pa.nulls(batch.num_rows, pa.string())]
+    return pa.RecordBatch.from_arrays(arrays, schema=plan_of(schema).schema)
+
+
+def _columns(arrays: list[pa.Array], have: Fields, want: Fields, count: int) -> list[pa.Array]:
+    """Columns in the order of the wanted fields; null where there is no such field."""
+    places = {field.name: (field, array) for field, array in zip(have, arrays, strict=True)}
+    found = []
+    for field in want:
+        if field.name in places:
+            source, array = places[field.name]
+            found.append(_fitted(array, source.type, field.type))
+        else:
+            found.append(pa.nulls(count, _arrow(field.type)))
+    return found
+
+
+def _fitted(array: pa.Array, have: FieldType, want: FieldType) -> pa.Array:
+    """The same values in the type of the dataset's column."""
+    arrow = _arrow(want)
+    if array.type == arrow:
+        return array
+    if want.kind == "struct":
+        inside = _columns(array.flatten(), have.fields, want.fields, len(array))
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(inside, fields=list(arrow), mask=mask)
+    if want.item is None or have.item is None:
+        raise ValueError(f"a column of {have.kind} for one of {want.kind}")
+    offsets = _offsets(array)
+    if want.kind == "list":
+        items = _fitted(array.values, have.item, want.item)
+        return pa.ListArray.from_arrays(offsets, items, type=arrow)
+    items = _fitted(array.items, have.item, want.item)
+    return pa.MapArray.from_arrays(offsets, array.keys, items, type=arrow)
+
+
+def _offsets(array: pa.Array) -> pa.Array:
+    """Where lists begin, with a null where there is none, as Arrow takes them."""
+    starts = array.offsets.to_numpy()
+    if not array.null_count:
+        return pa.array(starts, pa.int32())
+    nulls = array.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(starts, pa.int32(), mask=np.append(nulls, False))
+
+
+@lru_cache(maxsize=4096)
+def _arrow(kind: FieldType) -> pa.DataType:
+    return shape_of(kind, "").arrow

@@ -1,0 +1,66 @@
+"""Schemas on their way to executors: what a compiler has to make of them first. Driver only."""
+
+import base64
+import binascii
+from functools import lru_cache
+
+import msgspec
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+from penstock.codec.proto_types import ProtoFile
+from penstock.codec.raw_codec import RAW
+from penstock.codec.text_codec import TextLayout, text_schema
+from penstock.codec.unsupported import SchemaUnsupported
+from penstock.engine.proto_compile import prepared
+from penstock.model.registered import RegisteredSchema
+from penstock.model.spec import DecodeSpec
+
+
+@lru_cache(maxsize=4096)
+def usable(schema: RegisteredSchema) -> RegisteredSchema:
+    """A schema as executors take it; one that cannot be used says why."""
+    if schema.type != "protobuf":
+        return schema
+    try:
+        return prepared(schema)
+    except SchemaUnsupported as error:
+        return RegisteredSchema("unusable", f"at {error.path}, {error.why}")
+
+
+def fixed_schema(decode: DecodeSpec) -> RegisteredSchema | None:
+    """The one schema of all records, ready for executors, where the configuration gives one."""
+    if decode.format == "raw":
+        return RAW
+    if decode.format == "text":
+        return text_schema(TextLayout(decode.pattern, decode.delimiter, decode.columns))
+    if not decode.schema_text:
+        return None
+    if decode.format == "avro":
+        return RegisteredSchema("avro", decode.schema_text)
+    found = usable(_from_file(decode.schema_text))
+    return found if found.type == "unusable" or not decode.message else _only(found, decode.message)
+
+
+def _from_file(text: str) -> RegisteredSchema:
+    """A .proto file as it is; of a set of descriptors the last is the one, and all others help."""
+    try:
+        files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
+    except (binascii.Error, ValueError, DecodeError):
+        return RegisteredSchema("protobuf", text)
+    encoded = [base64.b64encode(file.SerializeToString()).decode() for file in files]
+    if not encoded:
+        return RegisteredSchema("unusable", "the set of descriptors is empty")
+    names = [file.name for file in files]
+    others = tuple(zip(names[:-1], encoded[:-1], strict=True))
+    return RegisteredSchema("protobuf", encoded[-1], others)
+
+
+def _only(schema: RegisteredSchema, message: str) -> RegisteredSchema:
+    """The same schema with one of its messages as the first."""
+    file = msgspec.json.decode(schema.text, type=ProtoFile)
+    if message not in {each.name for each in file.messages}:
+        known = ", ".join(sorted(each.name for each in file.messages)[:10])
+        return RegisteredSchema("unusable", f"there is no message {message}; there are: {known}")
+    rooted = msgspec.structs.replace(file, roots=(message,))
+    return RegisteredSchema("protobuf", msgspec.json.encode(rooted).decode())

@@ -1,0 +1,235 @@
+"""A client for schema registries that speak Confluent's API: schemas by their id. Driver only.
+
+A schema never changes behind its id, so whatever was fetched once is kept. What is fetched comes
+from a machine that others may write to: everything about it is bounded, and a redirect is followed
+nowhere, since it could carry the password along. Records may name any id, also one that no registry
+could have: whatever a record says, the answer is a schema or that there is none.
+"""
+
+import base64
+import http.client
+import json
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from penstock.model.registered import RegisteredSchema, SchemaType
+from penstock.model.spec import RegistrySpec
+from penstock.source.errors import RegistryDown, RegistryRefused, RegistryWrong
+
+_MOST_BYTES = 8 * 1024 * 1024  # of one answer, and of all that a schema refers to
+_MOST_REFERENCES = 64
+_PART_BYTES = 64 * 1024
+_ACCEPT = "application/vnd.schemaregistry.v1+json, application/json"
+_NO_SUCH = {40401, 40402, 40403}  # no such subject, version, schema
+_TYPES: dict[str, SchemaType] = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "json"}
+
+Fetch = Callable[[str], tuple[int, bytes]]
+
+
+class _Reply(msgspec.Struct):
+    """A schema as a registry describes it; unknown fields do not matter."""
+
+    schema: str
+    schemaType: str | None = None  # noqa: N815, the registry's own spelling
+    references: list["_Reference"] | None = None
+
+
+class _Reference(msgspec.Struct):
+    """A schema that another one names."""
+
+    name: str
+    subject: str
+    version: int
+
+
+_decoder = msgspec.json.Decoder(_Reply)
+
+
+@dataclass(slots=True)
+class _Referred:
+    """What a schema refers to, as far as it was followed: by where it is, and by name and place."""
+
+    replies: dict[str, _Reply] = field(default_factory=dict)
+    texts: dict[tuple[str, str], str] = field(default_factory=dict)
+
+
+class Registry:
+    """Schemas by id. Every call may take as long as the time limit."""
+
+    def __init__(self, url: str, fetch: Fetch) -> None:
+        self._url = url
+        self._fetch = fetch
+
+    def find(self, key: str) -> RegisteredSchema | None:
+        """A schema by what records call it; None when the registry is sure that there is none.
+
+        That is the digits of its id, or `guid:` and the name that it has in every registry.
+        """
+        guid = key.removeprefix("guid:")
+        place = "ids" if guid == key else "guids"
+        reply = self._get(f"/schemas/{place}/{quote(guid, safe='')}")
+        if reply is None:
+            return None
+        found = _Referred()
+        self._follow(reply, found, ())
+        names = tuple((name, text) for (name, _place), text in found.texts.items())
+        return RegisteredSchema(_type_of(self._url, reply), reply.schema, names)
+
+    def _follow(self, reply: _Reply, found: _Referred, above: tuple[str, ...]) -> None:
+        """All that a schema names, and all that those name; whatever is named comes first.
+
+        One schema may be named in several ways, as when files import it by different paths.
+        """
+        for reference in reply.references or ():
+            place = f"{reference.subject}/{reference.version}"
+            if place in above:
+                raise RegistryWrong(self._url, f"{place} refers to itself")
+            if (reference.name, place) in found.texts:
+                continue
+            if place not in found.replies:
+                self._bound(len(found.replies) + 1)
+                found.replies[place] = self._referred(reference, place)
+            below = found.replies[place]
+            self._follow(below, found, (*above, place))
+            self._bound(len(found.texts) + 1)
+            found.texts[reference.name, place] = below.schema
+        if sum(map(len, found.texts.values())) > _MOST_BYTES:
+            raise RegistryWrong(self._url, f"a schema refers to over {_MOST_BYTES:,} characters")
+
+    def _bound(self, count: int) -> None:
+        if count > _MOST_REFERENCES:
+            raise RegistryWrong(self._url, f"a schema has over {_MOST_REFERENCES} references")
+
+    def _referred(self, reference: _Reference, place: str) -> _Reply:
+        """A schema by its subject and version, also if it was deleted since: records need it."""
+        subject = quote(reference.subject, safe="")
+        found = self._get(f"/subjects/{subject}/versions/{reference.version}?deleted=true")
+        if found is None:
+            raise RegistryWrong(self._url, f"a schema refers to {place}, which is not there")
+        return found
+
+    def _get(self, path: str) -> _Reply | None:
+        status, body = self._fetch(self._url + path)
+        if status == 404:
+            if _error_code(body) in _NO_SUCH or self._is_registry():
+                return None
+            raise RegistryWrong(self._url, f"{path} is no address of a registry (404)")
+        _check(self._url, status)
+        try:
+            return _decoder.decode(body)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise RegistryWrong(self._url, f"its answer is not a schema ({error})") from error
+
+    def _is_registry(self) -> bool:
+        """Whether an address that every registry has is there.
+
+        Then a 404 without a registry's own code is about what a record named, an id too large for
+        it or a guid where it knows none, and not about our address. A record must not stop a feed.
+        """
+        status, body = self._fetch(f"{self._url}/schemas/types")
+        if status == 404:
+            return False
+        _check(self._url, status)
+        try:
+            return not _TYPES.keys().isdisjoint(msgspec.json.decode(body, type=list[str]))
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return False
+
+
+def _check(url: str, status: int) -> None:
+    """Refuse whatever is no answer to the question."""
+    if status in {401, 403}:
+        raise RegistryRefused(url, status)
+    if 300 <= status < 400:
+        raise RegistryDown(url, f"it answered {status}, and redirects are not followed")
+    if status != 200:
+        raise RegistryDown(url, f"it answered {status}")
+
+
+def _type_of(url: str, reply: _Reply) -> SchemaType:
+    found = _TYPES.get(reply.schemaType or "AVRO")
+    if found is None:
+        raise RegistryWrong(url, f"a schema of the type {reply.schemaType!r}")
+    return found
+
+
+def _error_code(body: bytes) -> int | None:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    code = found.get("error_code") if isinstance(found, dict) else None
+    return code if isinstance(code, int) else None
+
+
+class _AnyAnswer(urllib.request.HTTPErrorProcessor):
+    """Every status is an answer, redirects too: nothing is raised and nothing followed."""
+
+    def http_response(self, request: Any, response: Any) -> Any:  # noqa: ARG002
+        """Return it as it is."""
+        return response
+
+    def https_response(self, request: Any, response: Any) -> Any:  # noqa: ARG002
+        """The same."""
+        return response
+
+
+def http_fetch(spec: RegistrySpec) -> Fetch:
+    """How to ask a registry over HTTP, with what the configuration says about it."""
+    context = ssl.create_default_context(cafile=spec.ca or None)
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}),
+        urllib.request.HTTPSHandler(context=context),
+        _AnyAnswer(),
+    )
+    headers = {"Accept": _ACCEPT, "User-Agent": "penstock"}
+    if spec.token:
+        headers["Authorization"] = f"Bearer {spec.token}"
+    elif spec.user:
+        pair = base64.b64encode(f"{spec.user}:{spec.password}".encode()).decode()
+        headers["Authorization"] = f"Basic {pair}"
+
+    def fetch(url: str) -> tuple[int, bytes]:
+        until = time.monotonic() + spec.timeout_s
+        request = urllib.request.Request(url, headers=headers)  # noqa: S310, config allows http(s)
+        try:
+            with opener.open(request, timeout=spec.timeout_s) as reply:
+                return int(reply.status), _bounded(spec.url, reply, until)
+        except (OSError, http.client.HTTPException) as error:
+            raise RegistryDown(spec.url, _cause(error)) from error
+        except ValueError:  # its words would repeat the header, and so the secret
+            raise RegistryDown(spec.url, "no request can have such characters") from None
+
+    return fetch
+
+
+def _bounded(url: str, reply: Any, until: float) -> bytes:
+    """The whole body, unless it is too long or takes too long."""
+    wanted: int | None = reply.length
+    body = bytearray()
+    while wanted is None or len(body) < wanted:
+        part = reply.read1(_PART_BYTES)
+        if not part:
+            break
+        body += part
+        if len(body) > _MOST_BYTES:
+            raise RegistryWrong(url, f"its answer is longer than {_MOST_BYTES:,} bytes")
+        if time.monotonic() > until:
+            raise TimeoutError("its answer took too long")
+    if wanted is not None and len(body) < wanted:
+        raise ConnectionError("its answer was cut short")
+    return bytes(body)
+
+
+def _cause(error: Exception) -> str:
+    """Why there was no answer, without the wrapping."""
+    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    return str(cause) or type(cause).__name__

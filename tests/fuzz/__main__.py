@@ -1,0 +1,76 @@
+"""`python -m tests.fuzz`: the property tests of every decoder, over and over, from new seeds.
+
+    make fuzz                       ten minutes per decoder
+    make fuzz ONLY=avro SECONDS=60
+
+A worker must not crash, hang, or take memory without bounds, whatever the bytes. So the address
+space is bounded here, and whatever takes longer than a minute ends with a trace of where it was.
+"""
+
+import argparse
+import faulthandler
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+from tests.property import (
+    test_codec_avro,
+    test_codec_inference,
+    test_codec_json,
+    test_codec_likes,
+    test_codec_one_pass,
+)
+from tests.unit import test_codec_msgpack, test_codec_text
+
+MOST_BYTES = 6 * 1024**3
+LONGEST_S = 60
+MODULES = {
+    "avro": (test_codec_avro,),
+    "json": (test_codec_json, test_codec_likes, test_codec_one_pass, test_codec_inference),
+    "msgpack": (test_codec_msgpack,),
+    "text": (test_codec_text,),
+}
+
+
+def searches(decoder: str) -> list[Callable[[], None]]:
+    """The tests of a decoder that Hypothesis feeds, and nothing else."""
+    found = [
+        getattr(module, name)
+        for module in MODULES[decoder]
+        for name in sorted(vars(module))
+        if name.startswith("test_")
+    ]
+    return [test for test in found if getattr(test, "is_hypothesis_test", False)]
+
+
+def fuzz(decoder: str, seconds: float) -> int:
+    """Search until the time is over; how often each test was run."""
+    tests, rounds = searches(decoder), 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for test in tests:
+            faulthandler.dump_traceback_later(LONGEST_S, exit=True)
+            test()
+            faulthandler.cancel_dump_traceback_later()
+        rounds += 1
+        left = max(end - time.monotonic(), 0)
+        print(f"{decoder}: {rounds} rounds of {len(tests)} tests, {left:.0f} s left", flush=True)
+    return rounds
+
+
+def main() -> int:
+    """Every decoder, or the one that was named."""
+    words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    words.add_argument("--seconds", type=float, default=600.0, help="per decoder")
+    words.add_argument("--only", choices=sorted(MODULES), action="append")
+    chosen = words.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    for decoder in chosen.only or sorted(MODULES):
+        rounds = fuzz(decoder, chosen.seconds)
+        print(f"{decoder}: nothing found in {rounds} rounds")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

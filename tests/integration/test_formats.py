@@ -1,0 +1,99 @@
+"""MessagePack, text and raw records through a real broker and real Spark."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.model.spec import DecodeSpec, RouteSpec, TimeSpec
+from penstock.store.local import LocalStore
+from penstock.testing.broker import EmbeddedKafka
+from penstock.testing.kafka_client import KafkaClient, ReadRecord
+from tests.integration.lakes import (
+    NOON_MS,
+    Row,
+    audit_deep,
+    event_of,
+    landed,
+    mixed_feed,
+    run_feeds,
+    without_nulls,
+)
+
+pytestmark = pytest.mark.xdist_group("kafka")
+
+
+def test_messagepack_is_read_as_the_json_that_says_the_same(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    client.create_topic("packed", partitions=2)
+    for partition in (0, 1):
+        good = [
+            {"type": "ab"[n % 2], "event_time": NOON_MS, "n": n, "x": {"y": [n / 2]}}
+            for n in range(40)
+        ]
+        payloads = [msgspec.msgpack.encode(each) for each in good]
+        broken = [payloads[0][:-1], payloads[1] + b"\0", b"", b"\x93\1\2\3", b'{"type": "a"}']
+        client.produce("packed", partition, [*payloads[:20], *broken, *payloads[20:]])
+    feed = mixed_feed("packed", decode=DecodeSpec("msgpack"))
+    code, told = run_feeds(spark, kafka, LocalStore(tmp_path), feed)
+    assert code == 0, told
+
+    def same(row: Row, record: ReadRecord) -> None:
+        assert event_of(row.columns) == without_nulls(msgspec.msgpack.decode(record.value or b""))
+
+    found = landed(tmp_path, client, "packed", check=same)
+    assert (len(found.data), len(found.refused)) == (80, 10)
+    reasons = {row["reason"] for row in found.refused.values()}
+    assert reasons == {"NOT_MSGPACK", "EMPTY", "NOT_OBJECT"}
+    assert audit_deep(spark, kafka, tmp_path).differences == ()
+
+
+def test_text_is_cut_by_a_pattern_and_routed_by_a_group(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    client.create_topic("lines")
+    good = [f"2026-11-15T07:05:{n:02}Z {'WARN' if n % 3 else 'INFO'} text {n}\n" for n in range(30)]
+    client.produce("lines", 0, [*(line.encode() for line in good), b"stack trace", b"\xff"])
+    pattern = r"(?P<at>\S+) (?P<level>[A-Z]+) (?P<said>.*)"
+    feed = mixed_feed(
+        "lines",
+        decode=DecodeSpec("text", pattern=pattern),
+        route=RouteSpec("field", "level"),
+        time=TimeSpec(field="at", unit="iso8601"),
+    )
+    code, told = run_feeds(spark, kafka, LocalStore(tmp_path), feed)
+    assert code == 0, told
+
+    def same(row: Row, record: ReadRecord) -> None:
+        words = " ".join(row.columns[name] for name in ("at", "level", "said"))
+        assert words + "\n" == (record.value or b"").decode()
+        assert (row.dataset, row.below) == (row.columns["level"], "day=2026-11-15")
+
+    found = landed(tmp_path, client, "lines", check=same)
+    assert found.datasets() == {"WARN": 20, "INFO": 10}
+    assert {row["reason"] for row in found.refused.values()} == {"NO_MATCH", "NOT_UTF8"}
+
+
+def test_raw_records_are_kept_as_they_are(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    client.create_topic("bytes")
+    payloads = [bytes([n, 255 - n]) * n for n in range(50)]
+    client.produce("bytes", 0, payloads)
+    feed = mixed_feed(
+        "bytes",
+        decode=DecodeSpec("raw"),
+        route=RouteSpec("topic"),
+        time=TimeSpec(),
+        include=("key", "headers"),
+    )
+    code, told = run_feeds(spark, kafka, LocalStore(tmp_path), feed)
+    assert code == 0, told
+
+    def same(row: Row, record: ReadRecord) -> None:
+        assert (row.columns["value"], row.columns["_key"]) == (record.value, record.key)
+
+    found = landed(tmp_path, client, "bytes", check=same)
+    assert found.datasets() == {"bytes": 50}

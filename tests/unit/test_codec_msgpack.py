@@ -1,0 +1,90 @@
+"""MessagePack as JSON: what it says, and what it cannot say."""
+
+import json
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.codec.msgpack_codec import as_json
+from penstock.codec.payload import Limits
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(),
+    lambda inside: st.lists(inside, max_size=4) | st.dictionaries(st.text(), inside, max_size=4),
+    max_leaves=20,
+)
+
+
+def said(*payloads: bytes) -> tuple[list[bytes], dict[int, str]]:
+    found = as_json(pa.array(payloads, pa.binary()), Limits())
+    return found.texts.to_pylist(), {bad.index: bad.reason for bad in found.bad}
+
+
+def is_finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(is_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+@given(st.lists(st.dictionaries(st.text(), PLAIN, max_size=4), max_size=8))
+def test_json_says_the_same_unless_it_cannot(events: list[dict[str, Any]]) -> None:
+    texts, bad = said(*map(msgspec.msgpack.encode, events))
+    for row, (event, text) in enumerate(zip(events, texts, strict=True)):
+        if is_finite(event):
+            assert row not in bad
+            assert json.loads(text) == event
+        else:
+            assert bad[row] == "NOT_FINITE"
+
+
+@given(st.binary(max_size=60), st.integers(0, 59))
+def test_no_bytes_do_harm(payload: bytes, cut: int) -> None:
+    good = msgspec.msgpack.encode({"a": [1, "x", {"b": 2.5}]})
+    texts, bad = said(good, payload, good, good[: cut % len(good)], good + payload[:1] + b"\0")
+    assert json.loads(texts[0]) == json.loads(texts[2]) == {"a": [1, "x", {"b": 2.5}]}
+    assert 0 not in bad
+    assert 2 not in bad
+    assert {3, 4} <= set(bad)
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ({"b": b"\xff\0"}, {"b": "/wA="}),
+        ({"t": datetime(2026, 11, 15, 7, 5, tzinfo=UTC)}, {"t": "2026-11-15T07:05:00Z"}),
+        ({1: "x"}, {"1": "x"}),
+        ({"u": 2**64 - 1}, {"u": 2**64 - 1}),
+    ],
+)
+def test_what_json_has_no_type_for_becomes_a_text(value: object, wanted: object) -> None:
+    texts, bad = said(msgspec.msgpack.encode(value))
+    assert bad == {}
+    assert json.loads(texts[0]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        (b"", "EMPTY"),
+        (b"\xc1", "NOT_MSGPACK"),
+        (b"\x81\xa1\xff\x01", "NOT_MSGPACK"),
+        (b"\x91" * 100_000, "NOT_MSGPACK"),
+        (b"\x81\xa1x\xd4\x05\x00", "NOT_MSGPACK"),
+        (b"\xdf\xff\xff\xff\xff", "NOT_MSGPACK"),
+        (b"\x81\xa1x\xcb\x7f\xf8\0\0\0\0\0\0", "NOT_FINITE"),
+        (b"\x81\xa1x\xca\xff\x80\0\0", "NOT_FINITE"),
+    ],
+)
+def test_what_cannot_be_said_is_told(payload: bytes, reason: str) -> None:
+    good = msgspec.msgpack.encode({"a": 1})
+    texts, bad = said(good, payload, good)
+    assert bad == {1: reason}
+    assert texts[0] == texts[2] == b'{"a":1}'

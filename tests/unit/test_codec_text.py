@@ -1,0 +1,98 @@
+"""Lines of text: by a pattern, by a delimiter, and as they are."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.codec.payload import Limits
+from penstock.codec.raw_codec import raw_writer
+from penstock.codec.text_codec import TextLayout, split_quoted, text_schema, text_writer
+from penstock.codec.unsupported import SchemaUnsupported
+from penstock.codec.written import Read
+
+LOG = r"(?P<level>[A-Z]+) (?P<path>/\S*)(?: (?P<more>.*))?"
+
+
+def read(layout: TextLayout, *values: bytes, limits: Limits | None = None) -> Read:
+    return text_writer(text_schema(layout), limits).read(pa.array(values, pa.binary()), 0)
+
+
+def test_a_pattern_gives_a_column_per_named_group() -> None:
+    found = read(
+        TextLayout(LOG),
+        b"INFO /a x y",
+        b"no match",
+        b"WARN /b\r\n",
+        b"",
+        b"\xff",
+        b"ERROR /c two\nlines\n",
+        b" INFO /a",
+    )
+    assert found.batch.to_pylist() == [
+        {"level": "INFO", "path": "/a", "more": "x y"},
+        {"level": "WARN", "path": "/b", "more": ""},
+        {"level": "ERROR", "path": "/c", "more": "two\nlines"},
+    ]
+    assert found.good.tolist() == [0, 2, 5]
+    assert [(bad.index, bad.reason) for bad in found.bad] == [
+        (1, "NO_MATCH"),
+        (3, "EMPTY"),
+        (4, "NOT_UTF8"),
+        (6, "NO_MATCH"),
+    ]
+
+
+def test_a_delimiter_gives_the_columns_that_are_named() -> None:
+    layout = TextLayout(delimiter=",", columns=("a", "day", "c"))
+    found = read(
+        layout, b"1,2,3", b"1,2", b'"x,""y""",,z\n', b'"x,2,3', b'"x"y,2,3', b",,", b"1,2,3,4"
+    )
+    assert found.batch.to_pylist() == [
+        {"a": "1", "day_": "2", "c": "3"},
+        {"a": 'x,"y"', "day_": "", "c": "z"},
+        {"a": "", "day_": "", "c": ""},
+    ]
+    assert [(bad.index, bad.reason) for bad in found.bad] == [
+        (1, "WRONG_COLUMNS"),
+        (3, "WRONG_QUOTES"),
+        (4, "WRONG_QUOTES"),
+        (6, "WRONG_COLUMNS"),
+    ]
+
+
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_size=1), max_size=20
+    )
+)
+def test_texts_are_split_as_the_reference_splits_them(texts: list[str]) -> None:
+    layout = TextLayout(delimiter=";", columns=("a", "b"))
+    found = read(layout, *(text.encode() for text in texts))
+    wanted = [split_quoted(text, ";") for text in texts]
+    kept = [row for row, parts in enumerate(wanted) if parts is not None and len(parts) == 2]
+    assert found.good.tolist() == kept
+    assert [list(row.values()) for row in found.batch.to_pylist()] == [wanted[row] for row in kept]
+    assert len(found.bad) == len(texts) - len(kept)
+
+
+def test_what_is_too_long_is_refused() -> None:
+    found = read(TextLayout(LOG), b"INFO /a", b"INFO /" + b"a" * 20, limits=Limits(max_bytes=10))
+    assert [(bad.index, bad.reason) for bad in found.bad] == [(1, "TOO_LONG")]
+
+
+@pytest.mark.parametrize("pattern", ["", "(", "(?P<a>x)(?P<a>y)", "no groups", r"(?P<a>x)\1"])
+def test_a_pattern_that_cannot_be_used_is_told(pattern: str) -> None:
+    with pytest.raises(SchemaUnsupported):
+        text_writer(text_schema(TextLayout(pattern)))
+
+
+def test_no_records_are_no_rows() -> None:
+    assert read(TextLayout(LOG)).batch.num_rows == 0
+    assert read(TextLayout(delimiter=",", columns=("a",))).batch.num_rows == 0
+
+
+def test_raw_values_are_bytes_whatever_they_hold() -> None:
+    found = raw_writer().read(pa.array([b"", b"\xff\0", b"x"], pa.binary()), 0)
+    assert found.batch.to_pylist() == [{"value": b""}, {"value": b"\xff\0"}, {"value": b"x"}]
+    assert found.bad == []

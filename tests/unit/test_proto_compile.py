@@ -1,0 +1,331 @@
+"""Protobuf schemas on the driver: words, descriptors, imports, and what is refused."""
+
+import base64
+import errno
+import re
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from google.protobuf import timestamp_pb2
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+
+from penstock.codec.projection import project
+from penstock.codec.proto_codec import proto_writer
+from penstock.codec.proto_types import parse_proto
+from penstock.codec.unsupported import SchemaUnsupported
+from penstock.codec.writers import writer_of
+from penstock.codec.written import Writer
+from penstock.engine import proto_compile
+from penstock.engine.proto_compile import prepared
+from penstock.engine.proto_errors import CompilerFailed
+from penstock.model.merging import merged
+from penstock.model.registered import RegisteredSchema
+from penstock.model.schema import (
+    BOOLEAN,
+    INT64,
+    STRING,
+    TIMESTAMP_US,
+    DatasetSchema,
+    decimal_of,
+)
+
+HEAD = 'syntax = "proto3"; package shop;'
+USER = f"{HEAD} message User {{ string name = 1; }}"
+
+
+def proto(text: str, *references: tuple[str, str]) -> RegisteredSchema:
+    return prepared(RegisteredSchema("protobuf", text, references))
+
+
+def writer(text: str, *references: tuple[str, str], message: tuple[int, ...] = (0,)) -> Writer:
+    return proto_writer(proto(text, *references), message)
+
+
+def described(name: str = "event.proto", *dependencies: str) -> FileDescriptorProto:
+    """A file with a message `Event` that has one field."""
+    file = FileDescriptorProto(name=name, package="shop", syntax="proto3", dependency=dependencies)
+    message = file.message_type.add(name="Event")
+    message.field.add(
+        name="id",
+        number=1,
+        type=FieldDescriptorProto.TYPE_INT64,
+        label=FieldDescriptorProto.LABEL_OPTIONAL,
+    )
+    return file
+
+
+def base64_of(file: FileDescriptorProto) -> str:
+    return base64.b64encode(file.SerializeToString()).decode()
+
+
+def refusal(text: str, *references: tuple[str, str], message: tuple[int, ...] = (0,)) -> str:
+    with pytest.raises(SchemaUnsupported) as caught:
+        writer(text, *references, message=message)
+    return str(caught.value)
+
+
+def test_a_file_in_words_becomes_columns() -> None:
+    made = writer(
+        f"""{HEAD}
+        import "google/protobuf/timestamp.proto";
+        import "google/protobuf/wrappers.proto";
+        message Event {{
+          int32 id = 1;
+          optional uint64 total = 2;
+          google.protobuf.Timestamp at = 3;
+          google.protobuf.StringValue note = 4;
+          enum Kind {{ NONE = 0; SALE = 1; }}
+          Kind kind = 5;
+          message Nothing {{}}
+          oneof what {{ Nothing gone = 6; bool there = 7; }}
+        }}"""
+    )
+    assert made.name == "shop.Event"
+    assert [(field.name, field.type, field.nullable) for field in made.fields] == [
+        ("id", INT64, False),
+        ("total", decimal_of(20, 0), True),
+        ("at", TIMESTAMP_US, True),
+        ("note", STRING, True),
+        ("kind", STRING, False),
+        ("gone", BOOLEAN, True),
+        ("there", BOOLEAN, True),
+    ]
+    read = made.read(pa.array([b"\x08\x01\x22\x00\x32\x00", b"\x28\x01\x32\x00\x38\x01"]), 0)
+    assert [row["note"] for row in read.batch.to_pylist()] == ["", None]
+    assert [row["kind"] for row in read.batch.to_pylist()] == ["NONE", "SALE"]
+    assert [row["gone"] for row in read.batch.to_pylist()] == [True, None]
+    assert [row["there"] for row in read.batch.to_pylist()] == [None, True]
+
+
+def test_what_was_made_ready_is_the_same_every_time_and_needs_no_references() -> None:
+    text = (
+        f'{HEAD} import "a/user.proto"; message Event {{ User user = 1; repeated User all = 2; }}'
+    )
+    one, two = (proto(text, ("a/user.proto", USER)) for _ in range(2))
+    assert one == two
+    assert one.references == ()
+    assert isinstance(writer_of(one, (0,)), Writer)
+
+
+def test_imports_of_imports_are_found_under_the_names_they_are_imported_by() -> None:
+    middle = f'{HEAD} import public "deep/down/user.proto"; message Order {{ User user = 1; }}'
+    text = f'{HEAD} import "order.proto"; message Event {{ Order order = 1; User user = 2; }}'
+    made = writer(text, ("deep/down/user.proto", USER), ("order.proto", middle))
+    read = made.read(pa.array([b"\x0a\x05\x0a\x03\x0a\x01x\x12\x00"]), 0)
+    assert read.batch.to_pylist() == [{"order": {"user": {"name": "x"}}, "user": {"name": ""}}]
+
+
+def test_descriptors_in_base64_are_taken_as_well_and_may_be_mixed_with_words() -> None:
+    assert writer(base64_of(described())).name == "shop.Event"
+    on_words = described("x.proto", "user.proto", "google/protobuf/timestamp.proto")
+    for number, name in ((2, ".shop.User"), (3, ".google.protobuf.Timestamp")):
+        on_words.message_type[0].field.add(
+            name=f"f{number}",
+            number=number,
+            type=FieldDescriptorProto.TYPE_MESSAGE,
+            type_name=name,
+            label=FieldDescriptorProto.LABEL_OPTIONAL,
+        )
+    made = writer(base64_of(on_words), ("user.proto", USER))
+    assert [field.type.kind for field in made.fields] == ["int64", "struct", "timestamp_us"]
+    words = f'{HEAD} import "some/event.proto"; message Outer {{ Event event = 1; }}'
+    made = writer(words, ("some/event.proto", base64_of(described())))
+    assert [field.name for field in made.fields] == ["event"]
+
+
+def test_a_descriptor_that_brings_a_well_known_file_along_is_read() -> None:
+    known = FileDescriptorProto()
+    timestamp_pb2.DESCRIPTOR.CopyToProto(known)
+    text = f'{HEAD} import "{known.name}"; message E {{ google.protobuf.Timestamp t = 1; }}'
+    made = writer(text, (known.name, base64_of(known)))
+    assert [field.type for field in made.fields] == [TIMESTAMP_US]
+
+
+def test_files_that_confluents_tools_know_are_known() -> None:
+    text = f"""{HEAD} import "confluent/meta.proto"; import "confluent/type/decimal.proto";
+        message Event {{
+          option (confluent.message_meta).doc = "an event";
+          string name = 1 [(confluent.field_meta) = {{doc: "who", tags: ["PII"]}}];
+          confluent.type.Decimal price = 2;
+        }}"""
+    made = writer(text)
+    read = made.read(pa.array([b"\x12\x05\x0a\x01\x07\x18\x02"]), 0)
+    price = {"value": b"\x07", "precision": 0, "scale": 2}
+    assert read.batch.to_pylist() == [{"name": "", "price": price}]
+
+
+def test_messages_are_found_by_their_places() -> None:
+    text = f"""{HEAD}
+        message A {{ map<string, int32> m = 1; message In {{ int32 x = 1; }} }}
+        message B {{ string y = 1; message C {{ message D {{ bool z = 1; }} bool c = 1; }} }}"""
+    names = {place: writer(text, message=place).name for place in [(0,), (1,), (0, 0), (1, 0, 0)]}
+    assert names == {(0,): "shop.A", (1,): "shop.B", (0, 0): "shop.A.In", (1, 0, 0): "shop.B.C.D"}
+    for place in [(2,), (0, 1), (1, 0, 0, 0), ()]:
+        assert "message" in refusal(text, message=place)
+    found = writer_of(proto(text), (7,))
+    assert isinstance(found, SchemaUnsupported)
+
+
+def test_entries_of_maps_have_places_in_descriptors_only() -> None:
+    """Writers that register descriptors count what is in them, and so do their records."""
+    file = described()
+    event = file.message_type[0]
+    entry = event.nested_type.add(name="MEntry")
+    entry.options.map_entry = True
+    for name, number in (("key", 1), ("value", 2)):
+        entry.field.add(name=name, number=number, type=9, label=1)
+    event.field.add(name="m", number=2, type=11, label=3, type_name=".shop.Event.MEntry")
+    event.nested_type.add(name="In").field.add(name="x", number=1, type=3, label=1)
+    assert writer(base64_of(file), message=(0, 1)).name == "shop.Event.In"
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("message Event { Event e = 1; }", r"at \$\.e, shop\.Event contains itself"),
+        ("message Event { A a = 1; } message A { repeated B b = 1; } message B { A a = 1; }",
+         r"at \$\.a\.b\[\]\.a, shop\.A contains itself"),
+        ("message Event {}", "has no fields"),
+        ("message Event { Nope n = 1; }", '"Nope" is not defined'),
+        ("message Event { int32 a = 1; int32 b = 1; }", "already been used"),
+        ("this is no schema", "the compiler refuses it"),
+        ("enum E { A = 0; }", r"there is no message \[0\]"),
+        ("", r"there is no message \[0\]"),
+    ],
+)  # fmt: skip
+def test_a_schema_that_cannot_become_columns_is_refused_with_the_place(body: str, why: str) -> None:
+    assert re.search(why, refusal(f"{HEAD} {body}"))
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("message E { optional group G = 1 { optional int32 a = 1; } }", r"\$\.g, groups"),
+        ("message E { extensions 1 to max; }", "nothing but extensions"),
+        ("message E { option message_set_wire_format = true; extensions 4 to max; }",
+         "message set"),
+        ('import "google/protobuf/struct.proto"; '
+         "message E { optional google.protobuf.Struct s = 1; }", "contains itself"),
+    ],
+)  # fmt: skip
+def test_what_only_old_or_loose_schemas_have_is_refused(body: str, why: str) -> None:
+    assert re.search(why, refusal(f'syntax = "proto2"; package shop; {body}'))
+
+
+def test_editions_say_for_each_field_what_absence_means() -> None:
+    made = writer(
+        """edition = "2023"; package shop;
+        message Event {
+          int32 maybe = 1;
+          int32 always = 2 [features.field_presence = IMPLICIT];
+          int32 must = 3 [features.field_presence = LEGACY_REQUIRED];
+          repeated int32 apart = 4 [features.repeated_field_encoding = EXPANDED];
+        }"""
+    )
+    assert [field.nullable for field in made.fields] == [True, False, False, False]
+    read = made.read(pa.array([b"\x18\x05\x20\x01\x20\x02", b""]), 0)
+    assert read.batch.to_pylist() == [{"maybe": None, "always": 0, "must": 5, "apart": [1, 2]}]
+    assert [bad.reason for bad in read.bad] == ["MISSING_FIELD"]
+    group = """edition = "2023"; package shop; message In { int32 a = 1; }
+        message Event { In old = 1 [features.message_encoding = DELIMITED]; }"""
+    assert "groups are not read" in refusal(group, message=(1,))
+
+
+def test_a_schema_that_is_only_partly_readable_is_read_in_the_messages_that_are() -> None:
+    text = f"{HEAD} message Tree {{ repeated Tree below = 1; }} message Event {{ int32 a = 1; }}"
+    assert writer(text, message=(1,)).name == "shop.Event"
+    assert "contains itself" in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/x.proto", "../x.proto", "a/../../x.proto", "a//x.proto", "./x.proto", "", "-Ix.proto",
+     "a\\x.proto", "a\0.proto", "penstock_schema_itself.proto"],
+)  # fmt: skip
+def test_references_that_are_no_paths_below_a_folder_are_refused(name: str) -> None:
+    assert "cannot be an import" in refusal(USER, (name, USER))
+
+
+@pytest.mark.parametrize("path", ["/etc/hosts", "../../../../etc/hosts", "missing.proto"])
+def test_imports_reach_nothing_but_what_was_given(path: str) -> None:
+    found = refusal(f'{HEAD} import "{path}"; message Event {{ int32 a = 1; }}')
+    assert "the compiler refuses it" in found
+    assert "localhost" not in found
+
+
+def test_two_different_files_of_one_name_are_refused() -> None:
+    text = f'{HEAD} import "u.proto"; message Event {{ User u = 1; }}'
+    assert "called 'u.proto'" in refusal(text, ("u.proto", USER), ("u.proto", USER + " "))
+    assert writer(text, ("u.proto", USER), ("u.proto", USER)).name == "shop.Event"
+
+
+def test_files_that_cannot_lie_beside_each_other_are_refused() -> None:
+    assert "cannot be files" in refusal(USER, ("a", "x"), ("a/b.proto", "y"))
+    assert "cannot be files" in refusal(USER, ("a" * 300, "x"))
+
+
+def test_columns_of_two_versions_of_a_message_merge_and_records_of_both_fit() -> None:
+    """Goal: what lies behind the codec takes its columns. Method: merge, read, project."""
+    old = writer(
+        f"{HEAD} message E {{ uint64 id = 1; repeated P all = 2; }} message P {{ int32 x = 1; }}"
+    )
+    new = writer(
+        f"""{HEAD} message E {{ uint64 id = 1; repeated P all = 2; map<int32, P> by = 3; }}
+        message P {{ int32 x = 1; string y = 2; }}"""
+    )
+    schema = DatasetSchema("events", 1, True, merged(old.fields, new.fields))
+    payload = b"\x08\x07\x12\x02\x08\x05"
+    for made in (old, new):
+        read = made.read(pa.array([payload]), 0)
+        row = project(read.batch, made.fields, schema).to_pylist()[0]
+        assert (row["id"], row["all"][0]["x"]) == (7, 5)
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "import no_such_module",
+     "import time; time.sleep(60)"],
+)  # fmt: skip
+def test_a_compiler_that_gives_no_verdict_is_not_taken_for_one_that_refuses(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Goal: a machine in trouble makes no record bad. Method: other programs in its place."""
+    monkeypatch.setattr(proto_compile, "_COMPILE", program)
+    monkeypatch.setattr(proto_compile, "_TIMEOUT_S", 1)
+    with pytest.raises(CompilerFailed):
+        proto(USER)
+
+
+def test_a_folder_that_cannot_be_written_to_is_not_the_fault_of_a_schema(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(proto_compile, "_write", full)
+    with pytest.raises(CompilerFailed):
+        proto(USER)
+
+
+def test_a_tree_that_was_tampered_with_is_refused() -> None:
+    for text in ["", "{", "[]", '{"roots": ["x"]}', USER]:
+        with pytest.raises(SchemaUnsupported):
+            parse_proto(text)
+    twice = proto(USER).text.replace(
+        '"fields":[', '"fields":[{"number":1,"name":"n","kind":"int32","label":"implicit"},'
+    )
+    with pytest.raises(SchemaUnsupported, match="one number"):
+        parse_proto(twice)
+    lost = proto(f"{HEAD} message A {{ B b = 1; }} message B {{ int32 x = 1; }}").text
+    lost = lost.replace('"type":"shop.B"', '"type":"shop.C"')
+    with pytest.raises(SchemaUnsupported, match=r"shop\.C is not known"):
+        proto_writer(RegisteredSchema("protobuf", lost), (0,))
+
+
+def test_a_schema_with_too_many_fields_is_refused() -> None:
+    """Goal: a small file can be a very large tree. Method: each message uses the next twice."""
+    words = [f"message M{n} {{ M{n + 1} a = 1; M{n + 1} b = 2; }}" for n in range(30)]
+    assert "more than 1000 fields" in refusal(
+        f"{HEAD} {' '.join(words)} message M30 {{ int32 x = 1; }}"
+    )

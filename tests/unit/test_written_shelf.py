@@ -1,0 +1,241 @@
+"""The schemas that records name: learned once, kept in the lake, compared whenever it is possible.
+
+The registry is a dict that can be switched off; the lake is in memory.
+"""
+
+import threading
+
+import pytest
+
+from penstock.engine.registered import WrittenShelf
+from penstock.errors import EntryDamaged, OutcomeUnknown
+from penstock.journal.layout import Layout
+from penstock.model.registered import RegisteredSchema
+from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec
+from penstock.source.errors import RegistryDown, SchemaChanged
+from penstock.source.registry import Registry
+from penstock.testing.memory import Act, Answer, MemoryStore
+from penstock.writer.written import FIXED
+
+URL = "http://registry"
+ONE = RegisteredSchema("avro", '"string"')
+TWO = RegisteredSchema("protobuf", "message A {}", (("a.proto", "message B {}"),))
+
+
+class Registered(Registry):
+    """A registry: schemas by key, and whether anybody answers."""
+
+    def __init__(self, **schemas: RegisteredSchema) -> None:
+        self.schemas = {key.removeprefix("id"): schema for key, schema in schemas.items()}
+        self.is_up = True
+        self.asked: list[str] = []
+
+    def find(self, key: str) -> RegisteredSchema | None:
+        """What there is now."""
+        self.asked.append(key)
+        if not self.is_up:
+            raise RegistryDown(URL, "it is switched off")
+        return self.schemas.get(key)
+
+
+def shelf_of(
+    store: MemoryStore, registry: Registry | None, decode: DecodeSpec | None = None
+) -> WrittenShelf:
+    """What a new run has."""
+    route = RouteSpec("schema", "schema")
+    feed = FeedSpec(name="events", topics=("t",), route=route, decode=decode or DecodeSpec("avro"))
+    return WrittenShelf(store, Layout("events"), feed, registry)
+
+
+def kept(store: MemoryStore) -> dict[str, bytes]:
+    """The objects in the lake."""
+    return store.shelf.objects
+
+
+def test_a_schema_is_asked_for_once_and_kept_in_the_lake() -> None:
+    store, registry = MemoryStore(), Registered(id1=ONE, id2=TWO)
+    shelf = shelf_of(store, registry)
+    assert shelf.learn(["2", "1", "2"])
+    assert not shelf.learn(["1", "2"])
+    shelf.begin()
+    assert not shelf.learn(["1"])
+    assert shelf.known == {"1": ONE, "2": TWO}
+    assert registry.asked == ["1", "2"]
+    assert sorted(kept(store)) == [
+        "_penstock/events/registry/1.json",
+        "_penstock/events/registry/2.json",
+    ]
+
+
+def test_a_guid_is_kept_under_a_name_that_every_store_takes() -> None:
+    store, key = MemoryStore(), "guid:0b2f7d0e-6f0c-4c0b-9d2e-1d2a3b4c5d6e"
+    registry = Registered()
+    registry.schemas[key] = ONE
+    shelf_of(store, registry).learn([key])
+    [place] = kept(store)
+    assert ":" not in place
+    registry.is_up = False
+    later = shelf_of(store, registry)
+    assert later.learn([key])
+    assert later.known == {key: ONE}
+
+
+def test_the_next_run_goes_on_with_what_the_lake_has_while_the_registry_is_down() -> None:
+    store, registry = MemoryStore(), Registered(id1=ONE, id2=TWO)
+    shelf_of(store, registry).learn(["1", "2"])
+    registry.is_up = False
+    shelf = shelf_of(store, registry)
+    assert shelf.learn(["1", "2"])
+    assert shelf.known == {"1": ONE, "2": TWO}
+    assert registry.asked == ["1", "2", "1"], "who does not answer is not waited for twice"
+
+
+def test_the_next_run_asks_whether_an_id_still_means_the_same_and_only_once() -> None:
+    store, registry = MemoryStore(), Registered(id1=ONE)
+    shelf_of(store, registry).learn(["1"])
+    later = shelf_of(store, registry)
+    later.learn(["1"])
+    later.begin()
+    later.learn(["1"])
+    assert registry.asked == ["1", "1"]
+
+
+def test_an_id_that_only_the_registry_knows_is_not_guessed_while_it_is_down() -> None:
+    """Goal: it holds up nothing else. Method: an id of the lake comes after it in order."""
+    store, registry = MemoryStore(), Registered(id1=ONE, id2=TWO)
+    shelf_of(store, registry).learn(["2"])
+    registry.is_up = False
+    shelf = shelf_of(store, registry)
+    with pytest.raises(RegistryDown, match="switched off"):
+        shelf.learn(["1", "2"])
+    assert shelf.known == {"2": TWO}
+    assert not shelf.learn(["2"])
+    registry.is_up = True
+    assert shelf.learn(["1", "2"])
+    assert shelf.known == {"1": ONE, "2": TWO}
+
+
+def test_what_is_not_there_is_none_for_this_window_and_asked_for_again_in_the_next() -> None:
+    store, registry = MemoryStore(), Registered()
+    shelf = shelf_of(store, registry)
+    assert shelf.learn(["1"])
+    assert shelf.known == {"1": None}
+    assert not shelf.learn(["1"]), "else a window would be read for ever"
+    assert registry.asked == ["1"]
+    assert kept(store) == {}
+    registry.schemas["1"] = ONE
+    shelf.begin()
+    assert shelf.learn(["1"])
+    assert shelf.known == {"1": ONE}
+
+
+def test_a_registry_that_has_forgotten_an_id_changes_nothing() -> None:
+    store, registry = MemoryStore(), Registered(id1=ONE)
+    shelf_of(store, registry).learn(["1"])
+    registry.schemas.clear()
+    later = shelf_of(store, registry)
+    later.learn(["1"])
+    assert later.known == {"1": ONE}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        RegisteredSchema("avro", '"long"'),
+        RegisteredSchema("json", ONE.text),
+        RegisteredSchema("avro", ONE.text, (("a", "b"),)),
+    ],
+    ids=["text", "type", "references"],
+)
+def test_an_id_that_means_something_else_in_a_later_run_is_an_error(
+    other: RegisteredSchema,
+) -> None:
+    store, registry = MemoryStore(), Registered(id1=ONE)
+    shelf_of(store, registry).learn(["1"])
+    registry.schemas["1"] = other
+    later = shelf_of(store, registry)
+    with pytest.raises(SchemaChanged, match=r"for 1 .*registry\.url") as caught:
+        later.learn(["1"])
+    assert caught.value.exit_code == 5
+    assert caught.value.key == "1"
+    assert "1" not in later.known
+
+
+def test_an_id_that_meant_something_else_to_another_is_an_error() -> None:
+    """Two that run at the same time, with two registries: the second finds the first one's word."""
+    store = MemoryStore()
+    mine, other = Registered(id1=ONE), Registered(id1=TWO)
+
+    def ask(act: Act) -> Answer:
+        if act.name == "create":
+            shelf_of(store, other).learn(["1"])
+        return store.ask(act)
+
+    shelf = shelf_of(MemoryStore(ask), mine)
+    with pytest.raises(SchemaChanged):
+        shelf.learn(["1"])
+    assert "1" not in shelf.known
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"\0\0", b"{}", b'{"type": "xml", "text": ""}', b'{"type": "avro", "text": "']
+)
+def test_a_damaged_object_in_the_lake_is_an_error_and_not_asked_for_anew(raw: bytes) -> None:
+    store, registry = MemoryStore(), Registered(id1=ONE)
+    shelf_of(store, registry).learn(["1"])
+    [place] = kept(store)
+    store.shelf = store.shelf.with_object(place, raw)
+    with pytest.raises(EntryDamaged, match="no schema"):
+        shelf_of(store, registry).learn(["1"])
+    assert kept(store) == {place: raw}
+
+
+def test_two_that_learn_at_the_same_time_end_with_one_object() -> None:
+    store, registry = MemoryStore(), Registered(id1=ONE, id2=TWO)
+    shelves = [shelf_of(store, registry) for _ in range(8)]
+    together = threading.Barrier(len(shelves))
+
+    def learn(shelf: WrittenShelf) -> None:
+        together.wait(10)
+        shelf.learn(["1", "2"])
+
+    threads = [threading.Thread(target=learn, args=(shelf,)) for shelf in shelves]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(shelf.known == {"1": ONE, "2": TWO} for shelf in shelves)
+    assert len(kept(store)) == 2
+
+
+def test_an_object_whose_reply_was_lost_is_recognised() -> None:
+    store, registry = MemoryStore(), Registered(id1=ONE)
+    lost: list[str] = []
+
+    def ask(act: Act) -> Answer:
+        answer = store.ask(act)
+        if act.name == "create" and not lost:
+            lost.append(act.key)
+            raise OutcomeUnknown("create", act.key, "no reply")
+        return answer
+
+    shelf = shelf_of(MemoryStore(ask), registry)
+    assert shelf.learn(["1"])
+    assert shelf.known == {"1": ONE}
+    assert list(kept(store)) == lost
+
+
+def test_the_schema_of_the_configuration_needs_no_registry() -> None:
+    store = MemoryStore()
+    shelf = shelf_of(store, None, DecodeSpec("avro", schema_text='"string"'))
+    assert shelf.known == {FIXED: ONE}
+    assert not shelf.learn([FIXED])
+    shelf.begin()
+    assert shelf.known == {FIXED: ONE}
+    assert kept(store) == {}
+
+
+def test_without_a_registry_every_id_is_unknown() -> None:
+    shelf = shelf_of(MemoryStore(), None)
+    assert shelf.learn(["1"])
+    assert shelf.known == {"1": None}
