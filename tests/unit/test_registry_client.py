@@ -7,13 +7,17 @@ loopback.
 import base64
 import json
 import ssl
-import subprocess
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from penstock.model.registered import RegisteredSchema
 from penstock.model.spec import RegistrySpec
@@ -404,16 +408,44 @@ def test_nobody_there_is_no_answer() -> None:
     assert "urlopen" not in str(caught.value)
 
 
-def test_a_certificate_of_ones_own_is_trusted_only_where_it_is_named(tmp_path: Path) -> None:
-    subprocess.run(
-        [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-            "-nodes", "-days", "2", "-subj", "/CN=penstock tests", "-keyout", "key.pem",
-            "-out", "ca.pem", "-addext", "subjectAltName=IP:127.0.0.1",
-            "-addext", "keyUsage=critical,keyCertSign,digitalSignature",
-        ],
-        cwd=tmp_path, check=True, capture_output=True,
+def write_own_certificate(folder: Path) -> None:
+    """A certificate for 127.0.0.1 that is its own authority, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "penstock tests")])
+    now = datetime.now(UTC)
+    usage = dict.fromkeys(
+        (
+            "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
+            "crl_sign", "encipher_only", "decipher_only",
+        ),
+        False,
     )  # fmt: skip
+    here = x509.IPAddress(ip_address("127.0.0.1"))
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=2))
+        .add_extension(x509.SubjectAlternativeName([here]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(
+            x509.KeyUsage(digital_signature=True, key_cert_sign=True, **usage), critical=True
+        )
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    plain = serialization.PrivateFormat.PKCS8
+    (folder / "ca.pem").write_bytes(certificate.public_bytes(pem))
+    secret = key.private_bytes(pem, plain, serialization.NoEncryption())
+    (folder / "key.pem").write_bytes(secret)
+
+
+def test_a_certificate_of_ones_own_is_trusted_only_where_it_is_named(tmp_path: Path) -> None:
+    write_own_certificate(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(tmp_path / "ca.pem", tmp_path / "key.pem")
     with serving(tls) as server:
