@@ -54,6 +54,13 @@ def batches_of(records: int, types: int, form: str = "json") -> list[Any]:
     return found
 
 
+def order_for(batches: list[Any]) -> StageOrder:
+    """The order to shred all of them, as one range of one partition."""
+    end = sum(batch.num_rows for batch in batches)
+    covered = OffsetRange("events", "id", 0, 0, end)
+    return StageOrder("events", "1-1", "_penstock/events/staging", (covered,))
+
+
 def plan_for(batches: list[Any], types: int) -> ShredPlan:
     """A plan that knows every type from a sample."""
     feed = FeedSpec(
@@ -62,9 +69,6 @@ def plan_for(batches: list[Any], types: int) -> ShredPlan:
         route=RouteSpec("field", "type"),
         time=TimeSpec(field="event_time", unit="ms"),
     )
-    end = sum(batch.num_rows for batch in batches)
-    covered = OffsetRange("events", "id", 0, 0, end)
-    order = StageOrder("events", "1-1", "_penstock/events/staging", (covered,))
     samples = batches[0]["value"].to_pylist()
     codec = JsonCodec()
     names = [type_name(number) for number in range(types)]
@@ -72,6 +76,7 @@ def plan_for(batches: list[Any], types: int) -> ShredPlan:
         name: codec.infer([s for s in samples if f'"type":"{name}"'.encode() in s], name)
         for name in names
     }
+    order = order_for(batches)
     return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time())
 
 
@@ -92,9 +97,7 @@ def avro_plan_for(batches: list[Any], types: int) -> ShredPlan:
         route=RouteSpec("schema", "schema"),
         time=TimeSpec(field="event_time"),
     )
-    end = sum(batch.num_rows for batch in batches)
-    covered = OffsetRange("events", "id", 0, 0, end)
-    order = StageOrder("events", "1-1", "_penstock/events/staging", (covered,))
+    order = order_for(batches)
     return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time(), written=written)
 
 

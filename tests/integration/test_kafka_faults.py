@@ -15,10 +15,9 @@ from pyspark.sql import SparkSession
 from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.engine.java import Java
 from penstock.engine.kafka_source import KafkaSource
+from penstock.engine.learning import Learning
 from penstock.engine.owner import Owner, OwnerSpec
-from penstock.engine.registered import WrittenShelf
 from penstock.engine.run import Runner
-from penstock.engine.schemas import SchemaShelf
 from penstock.engine.telling import Event
 from penstock.errors import GapFound
 from penstock.journal.layout import Layout
@@ -400,9 +399,8 @@ def test_m7_a_flood_of_types_is_capped_into_the_quarantine(
     client.produce("flood", 0, [event("type-3", 5000), event("type-1999", 5001)])
     feed = mixed_feed("flood")
     store, servers = LocalStore(tmp_path), {"bootstrap.servers": kafka.bootstrap}
-    shelf = SchemaShelf(store, Layout("events"), feed)
-    written = WrittenShelf(store, Layout("events"), feed, None)
-    source = KafkaSource(lambda: spark, servers, feed, store, shelf, written, HASTY, max_new=20)
+    learning = Learning(store, Layout("events"), feed, None)
+    source = KafkaSource(lambda: spark, servers, feed, store, learning, HASTY, max_new=20)
     owner = Owner(journal_of(tmp_path), source, HASTY, OwnerSpec("me"))
     owner.take_over()
     while owner.run_window():

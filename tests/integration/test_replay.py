@@ -15,8 +15,7 @@ from penstock.audit.quarantine import groups
 from penstock.care.clean import clean
 from penstock.care.decode_again import DecodeAgain
 from penstock.care.replay import live_records, replay
-from penstock.engine.registered import WrittenShelf
-from penstock.engine.schemas import SchemaShelf
+from penstock.engine.learning import Learning
 from penstock.engine.spread import SparkSpread
 from penstock.errors import EntryRefused
 from penstock.journal.journal import Journal
@@ -88,8 +87,7 @@ class Replays:
         decode = DecodeAgain(
             self._feed,
             store,
-            SchemaShelf(store, layout, self._feed),
-            WrittenShelf(store, layout, self._feed, None),
+            Learning(store, layout, self._feed, None),
             self._spread,
             AROUND.now,
             fingerprint,

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from penstock.care.replay import DecodeOrder
-from penstock.engine.registered import WrittenShelf
-from penstock.engine.schemas import SchemaShelf
+from penstock.engine.learning import ROUNDS, Learning
 from penstock.engine.spread import SparkSpread
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange
@@ -20,8 +19,6 @@ from penstock.writer.again import AgainPart, AgainReport, shred_again
 from penstock.writer.plan import ShredPlan
 from penstock.writer.task import new_attempt
 
-LEARNING_ROUNDS = 5
-
 
 @dataclass(slots=True)
 class DecodeAgain:
@@ -29,8 +26,7 @@ class DecodeAgain:
 
     feed: FeedSpec
     store: Store
-    schemas: SchemaShelf
-    written: WrittenShelf
+    learning: Learning
     spread: SparkSpread
     now: Callable[[], float]
     fingerprint: str = ""
@@ -44,12 +40,12 @@ class DecodeAgain:
         """The staged files, and which records are in them."""
         parts = self._parts(order)
         now_s = self.now()
-        for _ in range(LEARNING_ROUNDS):
+        for _ in range(ROUNDS):
             found = self._shred(order, parts, now_s)
-            if not self._learn(found):
+            if not self.learning.learn([each.report for each in found]):
                 return self._told(found)
             discard_windows(self.store, order.staging, {order.window})
-        raise ReadFailed(order.window, f"new types came in {LEARNING_ROUNDS} reads in a row")
+        raise ReadFailed(order.window, f"new types came in {ROUNDS} reads in a row")
 
     def _parts(self, order: DecodeOrder) -> list[AgainPart]:
         """The wanted records by Kafka partition, each with its files."""
@@ -73,21 +69,13 @@ class DecodeAgain:
         plan = ShredPlan(
             order=stage,
             feed=self.feed,
-            schemas=dict(self.schemas.known),
+            schemas=dict(self.learning.schemas.known),
             now_s=now_s,
-            written=self.written.ready(),
+            written=self.learning.written.ready(),
             again=True,
         )
         work = partial(_work, plan, self.store)
         return self.spread("quarantined records", work, parts, _weight)
-
-    def _learn(self, found: list[AgainReport]) -> bool:
-        """Take up what the tasks did not know; True when they have to try again."""
-        reports = [each.report for each in found]
-        found_new = self.written.learn(key for report in reports for key in report.named)
-        unlearned = [each for report in reports for each in report.unlearned]
-        found_new |= self.schemas.learn_written(unlearned, self.written.ready())
-        return self.schemas.learn([s for r in reports for s in r.samples]) or found_new
 
     def _told(
         self, found: list[AgainReport]

@@ -110,10 +110,7 @@ def run_show(chosen: argparse.Namespace) -> int:
     shown = list(islice(found, chosen.limit))
     if not shown:
         tell_waiting(state, ledger)
-        raise UsageMistake(
-            f"The quarantine of feed {chosen.feed!r} has no record {chosen.id!r}.",
-            "It may have been replayed or dropped; `penstock errors list` shows what is there.",
-        )
+        raise no_such_record(chosen)
     if chosen.output == "json":
         print_rows([record_as_json(record) for record in shown], "json")
     else:
@@ -125,9 +122,7 @@ def run_show(chosen: argparse.Namespace) -> int:
 
 def run_accept(chosen: argparse.Namespace) -> int:
     """Leave the word beside the journal."""
-    reason, author = chosen.reason.strip(), (chosen.author or login_name()).strip()
-    if not reason or not author:
-        raise UsageMistake("The reason or the author is empty.", "Both are kept: say who and why.")
+    reason, author = reason_and_author(chosen)
     journal = feed_named(chosen, chosen.feed)[2]
     state = journal.open().state
     require_started(state, chosen.feed)
@@ -140,6 +135,22 @@ def run_accept(chosen: argparse.Namespace) -> int:
     else:
         print(f"the window after the first {state.windows} of {chosen.feed} was accepted before")
     return 0
+
+
+def no_such_record(chosen: argparse.Namespace) -> UsageMistake:
+    """What to say when a fingerprint or a position means nothing that is there."""
+    return UsageMistake(
+        f"The quarantine of feed {chosen.feed!r} has no record {chosen.id!r}.",
+        "It may have been replayed or dropped; `penstock errors list` shows what is there.",
+    )
+
+
+def reason_and_author(chosen: argparse.Namespace) -> tuple[str, str]:
+    """Why, and who says so; both are kept, so neither may be empty."""
+    reason, author = chosen.reason.strip(), (chosen.author or login_name()).strip()
+    if not reason or not author:
+        raise UsageMistake("The reason or the author is empty.", "Both are kept: say who and why.")
+    return reason, author
 
 
 def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:

@@ -13,11 +13,16 @@ from penstock.care.decode_again import DecodeAgain
 from penstock.care.replay import drop, replay
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.common import feed_named, print_rows, surroundings, with_config, with_output
-from penstock.cli.errors import UsageMistake
-from penstock.cli.quarantine import login_name, require_started, tell, wanted
+from penstock.cli.quarantine import (
+    login_name,
+    no_such_record,
+    reason_and_author,
+    require_started,
+    tell,
+    wanted,
+)
 from penstock.cli.run import registry_of, starting_session
-from penstock.engine.registered import WrittenShelf
-from penstock.engine.schemas import SchemaShelf
+from penstock.engine.learning import Learning
 from penstock.engine.spread import SparkSpread
 from penstock.errors import EntryRefused
 from penstock.journal.inventory import Inventory
@@ -73,12 +78,11 @@ def run_replay(chosen: argparse.Namespace) -> int:
     require_started(journal.open().state, chosen.feed)
     author = chosen.author or login_name()
     around = surroundings()
-    schemas = SchemaShelf(journal.store, journal.layout, feed)
-    written = WrittenShelf(journal.store, journal.layout, feed, registry_of(spec))
+    learning = Learning(journal.store, journal.layout, feed, registry_of(spec))
     dataset = None if chosen.dataset is None else encode_component(chosen.dataset)
     with spreading(spec) as spread:
         decode = DecodeAgain(
-            feed, journal.store, schemas, written, spread, around.now, chosen.fingerprint, dataset
+            feed, journal.store, learning, spread, around.now, chosen.fingerprint, dataset
         )
         try:
             sealed = replay(journal, around, author, decode)
@@ -94,17 +98,12 @@ def run_replay(chosen: argparse.Namespace) -> int:
 
 def run_drop(chosen: argparse.Namespace) -> int:
     """Write down that they are given up."""
-    reason, author = chosen.reason.strip(), (chosen.author or login_name()).strip()
-    if not reason or not author:
-        raise UsageMistake("The reason or the author is empty.", "Both are kept: say who and why.")
+    reason, author = reason_and_author(chosen)
     _, _, journal = feed_named(chosen, chosen.feed)
     found = records_meant(journal, chosen.id)
     count = sum(len(each.offsets) for each in found)
     if not count:
-        raise UsageMistake(
-            f"The quarantine of feed {chosen.feed!r} has no record {chosen.id!r}.",
-            "It may have been replayed or dropped; `penstock errors list` shows what is there.",
-        )
+        raise no_such_record(chosen)
     sealed = drop(journal, surroundings(), found, author, reason)
     if chosen.output == "json":
         print_rows([{"feed": chosen.feed, "dropped": count, "entry": sealed.number}], "json")

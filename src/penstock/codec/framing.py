@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
 from penstock.codec.gather import Numbers, overlapping
 from penstock.codec.payload import EMPTY, buffers_of
+from penstock.model.headers import first_header
 from penstock.model.rows import BadRecord
 
 NOT_FRAMED = "NOT_FRAMED"
@@ -148,14 +148,6 @@ def _zigzag(data: bytes, at: int) -> tuple[int, int]:
     return -1, at
 
 
-class _Header(msgspec.Struct, gc=False):
-    key: str | None = None
-    value: str | None = None
-
-
-_HEADERS = msgspec.json.Decoder(list[_Header])
-
-
 def _by_header(headers: pa.Array | None, with_message: bool) -> dict[int, Frame | None]:
     """The records whose headers name their schema; None where they name none that can be."""
     found: dict[int, Frame | None] = {}
@@ -165,12 +157,13 @@ def _by_header(headers: pa.Array | None, with_message: bool) -> dict[int, Frame 
     for row, text in enumerate(headers.to_pylist()):
         if text is None or SCHEMA_HEADER not in text:
             continue
-        named = [each for each in _HEADERS.decode(text) if each.key == SCHEMA_HEADER]
-        value = named[0].value if named else None
-        if named:
-            if value is not None and value not in seen:
-                seen[value] = _frame_of(value, with_message)
-            found[row] = None if value is None else seen[value]
+        named = first_header(text, SCHEMA_HEADER)
+        if named is None:
+            continue
+        value = named.value
+        if value is not None and value not in seen:
+            seen[value] = _frame_of(value, with_message)
+        found[row] = None if value is None else seen[value]
     return found
 
 

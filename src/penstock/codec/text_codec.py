@@ -19,7 +19,6 @@ it holds.
 """
 
 import csv
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -28,7 +27,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.codec.gather import Mask
 from penstock.codec.payload import EMPTY, NOT_UTF8, TOO_LONG, Limits, is_utf8
 from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.written import Read, Writer, merged_read
@@ -51,9 +49,6 @@ class TextLayout(Value, frozen=True):
     pattern: str = ""
     delimiter: str = ""
     columns: tuple[str, ...] = ()
-
-
-Cut = Callable[[pa.Array], tuple[list[pa.Array], Mask]]
 
 
 def text_schema(layout: TextLayout) -> RegisteredSchema:

@@ -11,11 +11,10 @@ from pyspark.sql import SparkSession
 from penstock.engine.errors import QuarantineTooFull, SchemasIncompatible
 from penstock.engine.kafka_source import KafkaSource
 from penstock.engine.last_records import check_last_records
+from penstock.engine.learning import Learning
 from penstock.engine.owner import Owner, OwnerSpec, Source
 from penstock.engine.pace import Pace
 from penstock.engine.process import is_dead, this_process
-from penstock.engine.registered import WrittenShelf
-from penstock.engine.schemas import SchemaShelf
 from penstock.engine.up_to import UpTo
 from penstock.errors import GapFound
 from penstock.journal.accepted import is_accepted
@@ -149,10 +148,9 @@ class RunningFeed:
 
     def _source(self) -> KafkaSource:
         tools = self._tools
-        shelf = SchemaShelf(tools.store, self._layout, self.feed)
-        written = WrittenShelf(tools.store, self._layout, self.feed, tools.registry)
+        learning = Learning(tools.store, self._layout, self.feed, tools.registry)
         return KafkaSource(
-            tools.session, tools.kafka, self.feed, tools.store, shelf, written, tools.around
+            tools.session, tools.kafka, self.feed, tools.store, learning, tools.around
         )
 
     def _new_owner(self) -> Owner:

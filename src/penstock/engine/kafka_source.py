@@ -11,8 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.batches import batches_for, weighing
-from penstock.engine.registered import WrittenShelf
-from penstock.engine.schemas import SchemaShelf
+from penstock.engine.learning import ROUNDS, Learning
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.surroundings import Surroundings
@@ -26,7 +25,6 @@ from penstock.writer.plan import MAX_NEW, ShredPlan, TaskReport
 from penstock.writer.task import REPORT_SCHEMA, read_report, shredding
 
 QUIET_RECORDS = 20_000  # below this one task is quicker than starting several
-LEARNING_ROUNDS = 5
 HOLD_S = 5.0
 LONGEST_HOLD_S = 60.0
 
@@ -49,8 +47,7 @@ class KafkaSource:
         options: Mapping[str, str],
         feed: FeedSpec,
         store: Store,
-        schemas: SchemaShelf,
-        written: WrittenShelf,
+        learning: Learning,
         around: Surroundings,
         max_new: int = MAX_NEW,
     ) -> None:
@@ -58,8 +55,7 @@ class KafkaSource:
         self._options = options
         self._feed = feed
         self._store = store
-        self._schemas = schemas
-        self._written = written
+        self._learning = learning
         self._around = around
         self._max_new = max_new
         self._admin: KafkaAdmin | None = None
@@ -82,34 +78,31 @@ class KafkaSource:
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read and shred the ranges; learn new types and read again until none is new."""
-        before = len(self._schemas.known)
-        self._written.begin()
-        for _ in range(LEARNING_ROUNDS):
+        known = self._learning.schemas.known
+        before = len(known)
+        self._learning.written.begin()
+        for _ in range(ROUNDS):
             # What one read has learned counts for the next: a flood ends in the quarantine.
-            learned = len(self._schemas.known) - before
+            learned = len(known) - before
             order, reports = self._read(order, max(self._max_new - learned, 0))
             if not self._learn(order, reports):
                 return staged_window(reports)
             discard_windows(self._store, order.staging, {order.window})
-        raise ReadFailed(order.window, f"new types came in {LEARNING_ROUNDS} reads in a row")
+        raise ReadFailed(order.window, f"new types came in {ROUNDS} reads in a row")
 
     def _learn(self, order: StageOrder, reports: list[TaskReport]) -> bool:
-        """Take up what the tasks did not know; True when the window has to be read again."""
+        """As `Learning` does; what only a registry that is down could tell, is held."""
         try:
-            found_new = self._written.learn(key for report in reports for key in report.named)
+            return self._learning.learn(reports)
         except RegistryDown as error:
             self._hold(order, reports, error)
             raise
-        unlearned = [each for report in reports for each in report.unlearned]
-        found_new |= self._schemas.learn_written(unlearned, self._written.ready())
-        samples = [each for report in reports for each in report.samples]
-        return self._schemas.learn(samples) or found_new
 
     def _hold(self, order: StageOrder, reports: list[TaskReport], error: RegistryDown) -> None:
         """Leave out, for a while, the partitions whose records name schemas that nobody knows."""
         discard_windows(self._store, order.staging, {order.window})
         for report in reports:
-            if set(report.named) - set(self._written.known):
+            if set(report.named) - set(self._learning.written.known):
                 place = (report.evidence.range.topic, report.evidence.range.partition)
                 before = self._held.get(place)
                 pause_s = HOLD_S if before is None else min(2 * before.pause_s, LONGEST_HOLD_S)
@@ -162,10 +155,10 @@ class KafkaSource:
         plan = ShredPlan(
             order=order,
             feed=self._feed,
-            schemas=dict(self._schemas.known),
+            schemas=dict(self._learning.schemas.known),
             now_s=order.planned_s,
             max_new=max_new,
-            written=self._written.ready(),
+            written=self._learning.written.ready(),
         )
         frame = read_ranges(spark, self._options, order.ranges, most_bytes)
         if sum(map(len, order.ranges)) <= QUIET_RECORDS:

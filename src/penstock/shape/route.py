@@ -10,11 +10,11 @@ import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.model.headers import first_header
 from penstock.model.names import decode_component, encode_component
 from penstock.model.rows import BadRecord
 from penstock.model.spec import FeedSpec, RouteSpec
@@ -143,33 +143,12 @@ def header_values(headers_json: pa.Array, name: str) -> list[str | None]:
     decoded: dict[str | None, str | None] = {None: None}
     found = []
     for text in headers_json.to_pylist():
-        value = None if text is None else _header_value(text, name)
+        header = None if text is None else first_header(text, name)
+        value = None if header is None else header.value
         if value is not None and value not in decoded:
             decoded[value] = _decoded(value)
         found.append(decoded[value])
     return found
-
-
-class _Header(msgspec.Struct, gc=False):
-    """A record header as Spark spells it; a null is left out."""
-
-    key: str | None = None
-    value: str | None = None
-
-
-_HEADERS = msgspec.json.Decoder(list[_Header])
-
-
-def _header_value(text: str, name: str) -> str | None:
-    """The value of the first header of a name, still in base64."""
-    try:
-        headers = _HEADERS.decode(text)
-    except msgspec.DecodeError:
-        return None
-    for header in headers:
-        if header.key == name:
-            return header.value
-    return None
 
 
 def _decoded(value: str) -> str | None:

@@ -182,7 +182,7 @@ class RangeShredder:
 
     def _texts(self, batch: Any, rows: Any) -> Any:
         """The JSON of some records."""
-        return _take(batch["value"], rows)
+        return take(batch["value"], rows)
 
     def _shred_together(self, batch: Any, rows: Any) -> Any:
         """Shred what the parser can read in one pass; returns the rows that are left."""
@@ -245,7 +245,7 @@ class RangeShredder:
         if route.kind == "field":
             return fields[route.name]
         if route.kind == "header":
-            return list(header_values(_take(batch["headers"], rows), route.name))
+            return list(header_values(take(batch["headers"], rows), route.name))
         return [self._covered.topic] * len(rows)
 
     def _shred_dataset(
@@ -305,7 +305,8 @@ def _tombstones(count: int, why: str) -> list[BadRecord]:
     return [BadRecord(index, TOMBSTONE, why) for index in range(count)]
 
 
-def _take(column: Any, rows: Any) -> Any:
+def take(column: Any, rows: Any) -> Any:
+    """Some rows of a column or a batch, in their order; all of them are not copied."""
     return column if len(rows) == len(column) else column.take(pa.array(rows))
 
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.codec.framing import Frame, Framed, framed
 from penstock.codec.projection import project
@@ -23,7 +25,7 @@ from penstock.model.schema import DatasetSchema, Field
 from penstock.model.spec import TimeSpec
 from penstock.shape.time import Times, event_times
 from penstock.writer.plan import Unlearned
-from penstock.writer.shred import RangeShredder
+from penstock.writer.shred import RangeShredder, take
 
 UNKNOWN_SCHEMA = "UNKNOWN_SCHEMA"
 SCHEMA_UNSUPPORTED = "SCHEMA_UNSUPPORTED"
@@ -40,7 +42,7 @@ class WrittenShredder(RangeShredder):
     def _shred_values(self, batch: Any, rows: Any) -> None:
         if len(rows) == 0:
             return
-        values = _taken(batch["value"], rows)
+        values = take(batch["value"], rows)
         found = self._framed(batch, values, rows)
         self._refuse(batch, rows, found.bad, "")
         for frame, members in found.groups:
@@ -56,7 +58,7 @@ class WrittenShredder(RangeShredder):
             if isinstance(writer, SchemaUnsupported):
                 self._refuse_all(batch, mine, SCHEMA_UNSUPPORTED, f"{frame.key}: {writer}")
                 continue
-            read = writer.read(_taken(values, members), frame.skipped)
+            read = writer.read(take(values, members), frame.skipped)
             self._refuse(batch, mine, read.bad, "")
             self._shred_read(batch, mine[read.good], frame, writer, read)
 
@@ -66,7 +68,7 @@ class WrittenShredder(RangeShredder):
             frame = Frame(FIXED, ONLY, 0)
             return Framed([(frame, np.arange(len(values)))], [])
         has_message = self._feed.decode.has_message
-        return framed(values, _taken(batch["headers"], rows), has_message)
+        return framed(values, take(batch["headers"], rows), has_message)
 
     def _shred_read(self, batch: Any, rows: Any, frame: Frame, writer: Writer, read: Read) -> None:
         """Route records that were read, and put them where they belong."""
@@ -85,7 +87,7 @@ class WrittenShredder(RangeShredder):
             elif schema is None or verdict is not None:
                 self._samples.add_unlearned(Unlearned(dataset, frame.key, frame.message))
             else:
-                columns = _taken(read.batch, members)
+                columns = take(read.batch, members)
                 mine = {path: [fields[path][m] for m in members] for path in self._kept_paths}
                 self._put_rows(batch, rows[members], schema, writer, columns, mine)
 
@@ -175,10 +177,7 @@ def times_of(column: Any, kafka_ms: Any, spec: TimeSpec, now_s: float) -> Times:
     if pa.types.is_timestamp(column.type):
         return event_times(column.view(pa.int64()), kafka_ms, _in_micros(spec), now_s)
     if pa.types.is_date(column.type):
-        micros = pa.array(
-            [None if day is None else day * _DAY_US for day in column.view(pa.int32()).to_pylist()],
-            pa.int64(),
-        )
+        micros = pc.multiply(column.view(pa.int32()).cast(pa.int64()), _DAY_US)
         return event_times(micros, kafka_ms, _in_micros(spec), now_s)
     if pa.types.is_int64(column.type):
         return event_times(column, kafka_ms, spec, now_s)
@@ -187,8 +186,4 @@ def times_of(column: Any, kafka_ms: Any, spec: TimeSpec, now_s: float) -> Times:
 
 @lru_cache(maxsize=64)
 def _in_micros(spec: TimeSpec) -> TimeSpec:
-    return TimeSpec(spec.field, "us", spec.missing, spec.not_before, spec.not_after_s, spec.zone)
-
-
-def _taken(column: Any, rows: Any) -> Any:
-    return column if len(rows) == len(column) else column.take(pa.array(rows))
+    return msgspec.structs.replace(spec, unit="us")
