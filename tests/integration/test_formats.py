@@ -1,15 +1,22 @@
-"""MessagePack, text and raw records through a real broker and real Spark."""
+"""JSON with schemas, MessagePack, text and raw records through a real broker and real Spark."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.json_schema import JSONSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
-from penstock.model.spec import DecodeSpec, RouteSpec, TimeSpec
+from penstock.model.spec import DecodeSpec, RegistrySpec, RouteSpec, TimeSpec
+from penstock.source.registry import Registry, http_fetch
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
+from penstock.testing.registry import EmbeddedRegistry
 from tests.integration.lakes import (
     NOON_MS,
     Row,
@@ -97,3 +104,45 @@ def test_raw_records_are_kept_as_they_are(
 
     found = landed(tmp_path, client, "bytes", check=same)
     assert found.datasets() == {"bytes": 50}
+
+
+def object_of(title: str, **kinds: str) -> dict[str, Any]:
+    """A JSON Schema whose properties have these types."""
+    properties = {name: {"type": kind} for name, kind in kinds.items()}
+    return {"title": title, "type": "object", "properties": properties}
+
+
+def test_json_with_ids_has_the_columns_of_its_schemas(
+    spark: SparkSession,
+    kafka: EmbeddedKafka,
+    client: KafkaClient,
+    registry: EmbeddedRegistry,
+    tmp_path: Path,
+) -> None:
+    """Written by another library; two versions of one schema become one table."""
+    client.create_topic("json-ids")
+    asking = SchemaRegistryClient({"url": registry.url})
+    common = {"event_time": "integer", "n": "integer"}
+    versions = [object_of("Click", **common), object_of("Click", **common, page="string")]
+    payloads = []
+    for number, schema in enumerate(versions):
+        write = JSONSerializer(json.dumps(schema), asking)
+        context = SerializationContext(f"json-ids-{number}", MessageField.VALUE)
+        more = {"page": "/"} if number else {"odd": [1]}
+        events = [{"event_time": NOON_MS, "n": n, **more} for n in range(20)]
+        payloads += [write(each, context) for each in events]
+    client.produce("json-ids", 0, [*payloads, payloads[0][:-1], b"{}", payloads[0][:5] + b"[]"])
+    feed = mixed_feed(
+        "json-ids", decode=DecodeSpec("json", ids=True), route=RouteSpec("schema", "schema")
+    )
+    asked = Registry(registry.url, http_fetch(RegistrySpec(registry.url)))
+    code, told = run_feeds(spark, kafka, LocalStore(tmp_path), feed, registry=asked)
+    assert code == 0, told
+
+    def same(row: Row, record: ReadRecord) -> None:
+        assert event_of(row.columns) == without_nulls(json.loads((record.value or b"")[5:]))
+
+    found = landed(tmp_path, client, "json-ids", check=same)
+    assert found.datasets() == {"Click": 40}
+    reasons = {row["reason"] for row in found.refused.values()}
+    assert reasons == {"NOT_JSON", "NOT_FRAMED", "NOT_OBJECT"}

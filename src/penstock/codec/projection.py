@@ -15,10 +15,12 @@ from penstock.model.schema import DatasetSchema, Field, FieldType
 Fields = tuple[Field, ...]
 
 
-def project(batch: pa.RecordBatch, fields: Fields, schema: DatasetSchema) -> pa.RecordBatch:
-    """The same rows with the dataset's columns, and `_rest`, which is null."""
+def project(
+    batch: pa.RecordBatch, fields: Fields, schema: DatasetSchema, rest: pa.Array | None = None
+) -> pa.RecordBatch:
+    """The same rows with the dataset's columns, and `_rest`, which is null if there is none."""
     columns = _columns(batch.columns, fields, schema.fields, batch.num_rows)
-    arrays = [*columns, pa.nulls(batch.num_rows, pa.string())]
+    arrays = [*columns, pa.nulls(batch.num_rows, pa.string()) if rest is None else rest]
     return pa.RecordBatch.from_arrays(arrays, schema=plan_of(schema).schema)
 
 

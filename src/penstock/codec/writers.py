@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 from penstock.codec.avro_codec import avro_writer
+from penstock.codec.json_writer import json_writer
 from penstock.codec.proto_codec import proto_writer
 from penstock.codec.raw_codec import raw_writer
 from penstock.codec.text_codec import text_writer
@@ -22,11 +23,12 @@ def writer_of(schema: RegisteredSchema, message: tuple[int, ...]) -> Writer | Sc
             return avro_writer(schema)
         if schema.type == "protobuf":
             return proto_writer(schema, message)
+        if schema.type == "json":
+            return json_writer(schema)
         if schema.type == "text":
             return text_writer(schema)
         if schema.type == "raw":
             return raw_writer()
-        why = f"{schema.type} is not read by its schema in this version"
-        raise SchemaUnsupported("$", schema.text if schema.type == "unusable" else why)
+        raise SchemaUnsupported("$", schema.text)
     except SchemaUnsupported as error:
         return error

@@ -19,12 +19,22 @@ from penstock.model.schema import Field
 class Read:
     """Records as columns: `batch` holds the good ones in their order, `good` says which they were.
 
-    A column is named as its field's column, and is of the type that the field's type has.
+    A column is named as its field's column, and is of the type that the field's type has. `rest` is
+    the JSON of what has no column, if there is any.
     """
 
     batch: pa.RecordBatch
     good: Numbers
     bad: list[BadRecord]
+    rest: pa.Array | None = None
+
+    def taken(self, members: Numbers) -> "Read":
+        """Some of the good records, by their places among them."""
+        if len(members) == len(self.good):
+            return self
+        some = pa.array(members)
+        rest = None if self.rest is None else self.rest.take(some)
+        return Read(self.batch.take(some), self.good[members], [], rest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

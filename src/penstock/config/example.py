@@ -47,6 +47,7 @@ feeds:
     decode:
       format: json             # json | avro | protobuf | msgpack | text | raw
       # Avro: with schema: FILE.avsc where one schema is for all records, else the registry's
+      # Json: with ids: true where records begin with the id of a JSON Schema
       # Protobuf: likewise, with schema: FILE.proto or FILE.desc and message: shop.Click
       # Text: pattern: '(?P<level>\\w+) (?P<text>.*)', or delimiter: ';' with columns: [a, b]
       incompatible: quarantine # records whose schema cannot be merged: quarantine | stop

@@ -46,6 +46,7 @@ _BY_TOPIC = RouteSpec()
 _BELONGS = {
     "schema": ("avro", "protobuf"),
     "message": ("protobuf",),
+    "ids": ("json",),
     "pattern": ("text",),
     "delimiter": ("text",),
     "columns": ("text",),
@@ -127,7 +128,7 @@ def _fits_its_format(spec: FeedSpec, table: Table, reading: Reading) -> None:
         if key in given and kind not in formats:
             found = f"`{key}` for {kind}"
             reading.mistakes.add(given[key].place, found, f"for {' or '.join(formats)} only")
-    if spec.route.kind == "schema" and route is not None and kind not in {"avro", "protobuf"}:
+    if spec.route.kind == "schema" and route is not None and not spec.decode.names_schemas:
         found = f"a route by schema, and {kind} records name none"
         reading.mistakes.add(route.place, found, "topic | header:NAME | field:PATH")
     wanted = {"proto": "protobuf", "avsc": "avro"}.get(_schema_kind(given), kind)
@@ -161,6 +162,7 @@ DECODE = Section(
         ),
         "schema": Key(record_schema),
         "message": Key(text),
+        "ids": Key(parsed(units.truth, "true or false")),
         "pattern": Key(text_pattern),
         "delimiter": Key(parsed(_delimiter, "one character, such as ',' or a tab")),
         "columns": Key(listed(text, at_least=1)),
@@ -195,7 +197,12 @@ QUARANTINE = Section(
 )
 DATASET = Section(
     _make_dataset,
-    {"schema": Key(schema), "owner": Key(text), "partition": Key(partition)},
+    {
+        "schema": Key(schema),
+        "owner": Key(text),
+        "partition": Key(partition),
+        "quarantine": Key(QUARANTINE),
+    },
 )
 ROUTE = Section(_make_route, {"by": Key(route, required=True)})
 FEED = Section(

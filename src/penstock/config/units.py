@@ -64,6 +64,11 @@ def whole(least: int = 0, most: int = _MOST_OFFSET) -> Callable[[str], int | Non
     return read
 
 
+def truth(text: str) -> bool | None:
+    """A truth value, in the two words that YAML and JSON share."""
+    return {"true": True, "false": False}.get(text)
+
+
 def ratio(text: str) -> float | None:
     """A share between 0 and 1."""
     if not _RATIO.fullmatch(text):

@@ -12,13 +12,13 @@ class QuarantineTooFull(FeedHalted):
     code = "QUARANTINE_RATIO"
 
     def __init__(
-        self, feed: str, counts: Counts, max_ratio: float, reasons: Mapping[str, int]
+        self, feed: str, of: str, counts: Counts, max_ratio: float, reasons: Mapping[str, int]
     ) -> None:
         most = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))[:3]
         why = ", ".join(f"{reason} {count}" for reason, count in most)
         super().__init__(
-            f"{counts.quarantined} of {counts.read} records of the next window of feed {feed!r} "
-            f"are broken{f' ({why})' if why else ''}, more than max_ratio {max_ratio:g} allows.",
+            f"{counts.quarantined} of {counts.read} records of {of} are broken"
+            f"{f' ({why})' if why else ''}, more than max_ratio {max_ratio:g} allows.",
             "Nothing of the window is visible and the watermark stands. Look at what changed in "
             "the topic; fix the configuration and run again, or let this one window through with "
             f"`penstock errors accept {feed} --reason TEXT`.",

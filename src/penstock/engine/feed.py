@@ -24,8 +24,9 @@ from penstock.journal.layout import Layout
 from penstock.journal.lease import Beat, Contender, Lease, Note
 from penstock.journal.state import JournalState
 from penstock.model.entries import Counts, Gap
+from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange
-from penstock.model.spec import FeedSpec
+from penstock.model.spec import FeedSpec, QuarantineSpec
 from penstock.model.surroundings import Surroundings
 from penstock.model.window import PartitionOffsets, StageOrder
 from penstock.source.admin import KafkaAdmin, wants
@@ -196,10 +197,12 @@ class RunningFeed:
             window=self._window,
         )
 
-    def _judge(self, counts: Counts, reasons: Mapping[str, int]) -> None:
+    def _judge(
+        self, counts: Counts, reasons: Mapping[str, int], datasets: Mapping[str, Counts]
+    ) -> None:
         """Too many broken records stop the window, unless a person has let this one through."""
         try:
-            judge(self.feed, counts, reasons)
+            judge(self.feed, counts, reasons, datasets)
         except (QuarantineTooFull, SchemasIncompatible):
             if not is_accepted(self._journal, self.state):
                 raise
@@ -238,13 +241,28 @@ def first_offset(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> FirstOffset
     return from_earliest
 
 
-def judge(feed: FeedSpec, counts: Counts, reasons: Mapping[str, int]) -> None:
+def judge(
+    feed: FeedSpec,
+    counts: Counts,
+    reasons: Mapping[str, int],
+    datasets: Mapping[str, Counts],
+) -> None:
     """Stop a window with too many broken records before anything of it is decided."""
-    limit = feed.quarantine
     misfits = reasons.get(SCHEMA_INCOMPATIBLE, 0)
     if misfits and feed.decode.incompatible == "stop":
         raise SchemasIncompatible(feed.name, misfits)
+    if is_too_full(feed.quarantine, counts):
+        of = f"the next window of feed {feed.name!r}"
+        raise QuarantineTooFull(feed.name, of, counts, feed.quarantine.max_ratio, reasons)
+    for each in feed.datasets:
+        mine = datasets.get(encode_component(each.route))
+        if each.quarantine is not None and mine is not None and is_too_full(each.quarantine, mine):
+            of = f"dataset {each.route!r} in the next window of feed {feed.name!r}"
+            raise QuarantineTooFull(feed.name, of, mine, each.quarantine.max_ratio, {})
+
+
+def is_too_full(limit: QuarantineSpec, counts: Counts) -> bool:
+    """True when more records are broken than a limit allows; few records are not judged."""
     if counts.read < limit.min_records:
-        return
-    if counts.quarantined > limit.max_ratio * counts.read:
-        raise QuarantineTooFull(feed.name, counts, limit.max_ratio, reasons)
+        return False
+    return counts.quarantined > limit.max_ratio * counts.read

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.engine.finish import Finisher
-from penstock.engine.prove import counts_of, prove
+from penstock.engine.prove import counts_by_dataset, counts_of, prove
 from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.markers import write_checkpoint
@@ -56,7 +56,9 @@ def every_topic(_name: str) -> bool:
     return True
 
 
-def accept_any_counts(_counts: Counts, _reasons: Mapping[str, int]) -> None:
+def accept_any_counts(
+    _counts: Counts, _reasons: Mapping[str, int], _datasets: Mapping[str, Counts]
+) -> None:
     """However many records were broken."""
 
 
@@ -77,7 +79,7 @@ class OwnerSpec:
     policy: WindowPolicy = field(default_factory=WindowPolicy)
     first_offset: FirstOffset = from_earliest
     generation: int = 0
-    judge: Callable[[Counts, Mapping[str, int]], None] = accept_any_counts
+    judge: Callable[[Counts, Mapping[str, int], Mapping[str, Counts]], None] = accept_any_counts
     park_after: int = 5
     wants: Callable[[str], bool] = every_topic
     checkpoint_every: int = 100
@@ -173,7 +175,7 @@ class Owner:
             content = prove(order, staged)
             cluster_id = self.fold.state.cluster_id
             check_identity(cluster_id, self._wanted_topics(), self._source.look())
-            self._spec.judge(counts_of(content), staged.reasons)
+            self._spec.judge(counts_of(content), staged.reasons, counts_by_dataset(content))
         except (StagedSetWrong, FeedHalted):
             self._abandon(order)
             raise

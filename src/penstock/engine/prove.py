@@ -1,5 +1,7 @@
 """Prove: what was staged is what was read, and what was read is what was planned. Pure."""
 
+from collections import Counter
+
 from penstock.errors import StagedSetWrong
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence, RangeEvidence
@@ -27,6 +29,21 @@ def counts_of(content: Content, read_bytes: int = 0, largest_bytes: int = 0) -> 
     written = read.count - quarantined.count - filtered.count
     fates = (written, quarantined.count, filtered.count)
     return Counts(read.count, *fates, read_bytes, largest_bytes)
+
+
+def counts_by_dataset(content: Content) -> dict[str, Counts]:
+    """How many records of each dataset were written and how many quarantined."""
+    written: Counter[str] = Counter()
+    for file in content.files:
+        if file.dataset != QUARANTINE:
+            written[file.dataset] += file.evidence.count
+    refused: Counter[str] = Counter()
+    for part in content.quarantined:
+        refused[part.dataset] += len(part.offsets)
+    return {
+        name: Counts(written[name] + refused[name], written[name], refused[name], 0)
+        for name in sorted({*written, *refused} - {""})
+    }
 
 
 def _evidence_of_all(order: StageOrder, staged: StagedWindow) -> tuple[RangeEvidence, ...]:

@@ -21,12 +21,14 @@ class DecodeSpec(Value, frozen=True):
     `schema_text` is the content of the schema file with which all records were written, and
     `message` which message of it; without one every record names its own, which a registry knows.
     `incompatible` says what happens to records whose schema cannot be merged with their dataset's.
-    Texts are cut by `pattern`, or by `delimiter` into `columns`.
+    JSON with `ids` begins with the id of its schema. Texts are cut by `pattern`, or by `delimiter`
+    into `columns`.
     """
 
     format: Format = "json"
     schema_text: str = ""
     message: str = ""
+    ids: bool = False
     pattern: str = ""
     delimiter: str = ""
     columns: tuple[str, ...] = ()
@@ -35,7 +37,12 @@ class DecodeSpec(Value, frozen=True):
     @property
     def is_written(self) -> bool:
         """True for formats whose records are written with a schema, or are alike all of them."""
-        return self.format not in {"json", "msgpack"}
+        return self.format != "msgpack" and (self.format != "json" or self.ids)
+
+    @property
+    def names_schemas(self) -> bool:
+        """True when every record has a schema with a name."""
+        return self.format in {"avro", "protobuf"} or self.ids
 
     @property
     def has_message(self) -> bool:
@@ -76,6 +83,13 @@ class TimeSpec(Value, frozen=True):
     zone: str = "UTC"
 
 
+class QuarantineSpec(Value, frozen=True):
+    """How much may be broken before a window stops; small windows are not judged."""
+
+    max_ratio: float = 0.05
+    min_records: int = 1_000
+
+
 class DatasetSpec(Value, frozen=True):
     """A declared dataset. `schema_text` is the content of its schema file, if it has one."""
 
@@ -84,6 +98,7 @@ class DatasetSpec(Value, frozen=True):
     schema_text: str = ""
     owner: str = ""
     partition: tuple[PartitionKey, ...] | None = None
+    quarantine: QuarantineSpec | None = None
 
 
 class StartSpec(Value, frozen=True):
@@ -100,13 +115,6 @@ class WindowSpec(Value, frozen=True):
     every_s: float = 60.0
     max_records: int = 5_000_000
     max_bytes: int = 1_000_000_000
-
-
-class QuarantineSpec(Value, frozen=True):
-    """How much may be broken before a window stops; small windows are not judged."""
-
-    max_ratio: float = 0.05
-    min_records: int = 1_000
 
 
 class FeedSpec(Value, frozen=True, kw_only=True):

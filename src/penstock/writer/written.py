@@ -87,9 +87,9 @@ class WrittenShredder(RangeShredder):
             elif schema is None or verdict is not None:
                 self._samples.add_unlearned(Unlearned(dataset, frame.key, frame.message))
             else:
-                columns = take(read.batch, members)
                 mine = {path: [fields[path][m] for m in members] for path in self._kept_paths}
-                self._put_rows(batch, rows[members], schema, writer, columns, mine)
+                some = read.taken(members)
+                self._put_rows(batch, rows[members], schema, writer, some, mine)
 
     def _placed(
         self, batch: Any, rows: Any, fields: dict[str, list[Any]], writer: Writer
@@ -112,15 +112,15 @@ class WrittenShredder(RangeShredder):
         rows: Any,
         schema: DatasetSchema,
         writer: Writer,
-        columns: Any,
+        read: Read,
         fields: dict[str, list[Any]],
     ) -> None:
         """Records of one dataset, as columns of their writer."""
         spec = self._feed.time
-        column = column_at(columns, writer.fields, spec.field) if spec.field else None
+        column = column_at(read.batch, writer.fields, spec.field) if spec.field else None
         times = times_of(column, batch["timestamp"].to_numpy()[rows], spec, self._plan.now_s)
         good = self._refuse(batch, rows, times.bad, schema.dataset)
-        projected = project(columns, writer.fields, schema)
+        projected = project(read.batch, writer.fields, schema, read.rest)
         self._put(self._piece(batch, rows, schema, projected, times.micros, fields), good)
 
     def _refuse_all(

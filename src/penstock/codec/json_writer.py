@@ -1,0 +1,96 @@
+"""JSON records that name a JSON Schema, as the serializers of registries write them.
+
+The schema says what the columns are. A record that does not fit it is bad, as with a schema file;
+fields that it does not have go to `_rest`.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.codec.decoding import decode
+from penstock.codec.json_schema import from_json_schema
+from penstock.codec.payload import Limits
+from penstock.codec.shapes import Plan, plan_of
+from penstock.codec.unsupported import SchemaUnsupported
+from penstock.codec.written import Read, Writer
+from penstock.model.registered import RegisteredSchema
+from penstock.model.schema import MAX_FIELDS, MAX_NESTING, DatasetSchema
+
+_END = 2**31 - 1  # without a stop, Arrow fails on large arrays
+
+
+def json_writer(schema: RegisteredSchema) -> Writer:
+    """Make a schema ready for reading; raises SchemaUnsupported."""
+    root = _parsed(schema.text)
+    others = {name: _parsed(text) for name, text in schema.references}
+    whole = _Inlining(others).inlined(root, root, ())
+    fields = from_json_schema(msgspec.json.encode(whole).decode())
+    plan = plan_of(DatasetSchema("record", 1, declared=True, fields=fields))
+    title = root.get("title")
+    return Writer(title if isinstance(title, str) else "", fields, partial(_read, plan))
+
+
+def _read(plan: Plan, values: pa.Array, skipped: int) -> Read:
+    bodies = pc.binary_slice(values, skipped, _END) if skipped else values
+    decoded = decode(bodies, plan, Limits(), exact_only=False)
+    *columns, rest = decoded.batch.columns
+    schema = pa.schema(list(decoded.batch.schema)[:-1])
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    return Read(batch, decoded.good, decoded.bad, rest if rest.null_count < len(rest) else None)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise SchemaUnsupported("$", f"it is not JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise SchemaUnsupported("$", "it describes nothing")
+    return found
+
+
+class _Inlining:
+    """Puts what a schema refers to in the place of the reference, since columns need all of it."""
+
+    def __init__(self, others: Mapping[str, dict[str, Any]]) -> None:
+        self._others = others
+        self._left = 10 * MAX_FIELDS
+
+    def inlined(self, part: Any, document: dict[str, Any], around: tuple[str, ...]) -> Any:
+        """A part of a document, with nothing that points elsewhere."""
+        self._left -= 1
+        if self._left < 0 or len(around) > MAX_NESTING:
+            raise SchemaUnsupported("$", "its references lead too far")
+        if isinstance(part, list):
+            return [self.inlined(each, document, around) for each in part]
+        if not isinstance(part, dict):
+            return part
+        reference = part.get("$ref")
+        if isinstance(reference, str):
+            return self._followed(reference, document, around)
+        return {
+            key: self.inlined(value, document, around)
+            for key, value in part.items()
+            if key not in {"definitions", "$defs"}
+        }
+
+    def _followed(self, reference: str, document: dict[str, Any], around: tuple[str, ...]) -> Any:
+        name, mark, path = reference.partition("#")
+        where = document if not name else self._others.get(name)
+        if where is None:
+            raise SchemaUnsupported("$", f"it refers to {name!r}, which is not known")
+        place = f"{id(where)}#{path}"
+        if place in around:
+            raise SchemaUnsupported("$", f"{reference} contains itself")
+        found: Any = where
+        for step in path.strip("/").split("/") if mark and path.strip("/") else ():
+            key = step.replace("~1", "/").replace("~0", "~")
+            found = found.get(key) if isinstance(found, dict) else None
+        if found is None:
+            raise SchemaUnsupported("$", f"it refers to {reference!r}, where nothing is")
+        return self.inlined(found, where, (*around, place))
