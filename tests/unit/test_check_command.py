@@ -1,12 +1,16 @@
 """`check` judges a feed as its owner would; every new command explains itself."""
 
+from pathlib import Path
+
 import pytest
 
-from penstock.cli.check import Finding, _judge
+from penstock.cli.check import Finding, _check_schemas, _judge, _registry
 from penstock.cli.main import main
+from penstock.config.load import load
 from penstock.errors import ClusterChanged, GapFound, TopicMissing, TopicReplaced
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.source.errors import RegistryDown
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.unit.lake import BEGINNING, told
 
@@ -48,6 +52,27 @@ def test_a_topic_that_the_feed_no_longer_asks_for_may_be_gone() -> None:
     finding = Finding("feed")
     _judge(finding, FeedSpec(name="events", topics=("else",)), STATE, Available(CLUSTER, ()))
     assert finding.state == "ok"
+
+
+def test_a_registry_and_schemas_that_cannot_be_used_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.avsc").write_text('{"type": "record", "name": "R", "fields": []}')
+    (tmp_path / "penstock.yaml").write_text(
+        "version: 1\nlake: ./lake\nkafka: {bootstrap.servers: 'localhost:1'}\n"
+        "registry: {url: 'http://127.0.0.1:1', timeout: 1s}\nfeeds:\n"
+        "  a: {topics: [a], decode: {format: avro, schema: bad.avsc}}\n"
+        "  b: {topics: [b], decode: {format: text, pattern: '(?P<a>x)(?=y)'}}\n"
+    )
+    found: list[Finding] = []
+    spec = load(tmp_path / "penstock.yaml", {})
+    for feed in spec.feeds:
+        _check_schemas(feed, found.append)
+    assert [(each.what, each.exit_code) for each in found] == [("schema a", 2), ("schema b", 2)]
+    assert all("SCHEMA_REFUSED" in each.found[0] for each in found)
+    with pytest.raises(RegistryDown):
+        _registry(spec)
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(

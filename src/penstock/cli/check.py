@@ -19,11 +19,13 @@ from penstock.cli.common import (
     with_output,
 )
 from penstock.cli.kafka import asking_kafka
-from penstock.cli.run import PROBE, connector_jars
+from penstock.cli.run import PROBE, connector_jars, registry_of
 from penstock.config.places import java_home
 from penstock.engine.feed import first_offset, window_policy
 from penstock.engine.java import find_java
+from penstock.engine.prepared import fixed_for
 from penstock.engine.run import worst
+from penstock.engine.schemas import declared_schema
 from penstock.errors import GapFound, PenstockError
 from penstock.journal.journal import Journal
 from penstock.journal.lake import known_identity
@@ -43,7 +45,7 @@ def add_to(commands: Any) -> None:
     """The words of this command."""
     command = commands.add_parser(
         "check",
-        help="check the configuration, Java, the lake and Kafka; show each feed's next window",
+        help="check the configuration, Java, the lake, registry and Kafka; show what comes next",
         description="Check everything that a run needs, and show what each feed would read next. "
         "Writes nothing in the lake but a probe, which it removes.",
         epilog="example: penstock check -c penstock.yaml",
@@ -91,6 +93,10 @@ def run(chosen: argparse.Namespace) -> int:
     tell(_try("jars", lambda: _jars(spec)))
     with _not_made(spec):
         tell(_try("lake", lambda: _lake(spec)))
+        if spec.registry:
+            tell(_try("registry", lambda: _registry(spec)))
+        for feed in spec.feeds:
+            _check_schemas(feed, tell)
         _check_kafka(spec, tell)
     return worst(finding.exit_code for finding in findings)
 
@@ -135,6 +141,27 @@ def _java() -> str:
 def _jars(spec: LakeSpec) -> str:
     jars = connector_jars(spec)
     return f"{len(jars)} jars, verified" if jars else "left to `spark:`, which names its own"
+
+
+def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
+    """Schemas and patterns of the configuration; only what is wrong with them is told."""
+    looks: list[Callable[[], object]] = [partial(fixed_for, feed)]
+    looks += [partial(declared_schema, feed, each) for each in feed.datasets if each.schema_kind]
+    for look in looks:
+        try:
+            look()
+        except PenstockError as error:
+            finding = Finding(f"schema {feed.name}")
+            finding.fail(error)
+            tell(finding)
+
+
+def _registry(spec: LakeSpec) -> str:
+    registry = registry_of(spec)
+    if registry is None:
+        return "none"
+    registry.check()
+    return f"answers at {spec.registry['url']}"
 
 
 def _lake(spec: LakeSpec) -> str:

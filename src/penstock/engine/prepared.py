@@ -12,9 +12,12 @@ from penstock.codec.proto_types import ProtoFile
 from penstock.codec.raw_codec import RAW
 from penstock.codec.text_codec import TextLayout, text_schema
 from penstock.codec.unsupported import SchemaUnsupported
+from penstock.codec.writers import writer_of
+from penstock.engine.errors import SchemaRefused
 from penstock.engine.proto_compile import prepared
 from penstock.model.registered import RegisteredSchema
-from penstock.model.spec import DecodeSpec
+from penstock.model.spec import DecodeSpec, FeedSpec
+from penstock.writer.written import ONLY
 
 
 @lru_cache(maxsize=4096)
@@ -40,6 +43,15 @@ def fixed_schema(decode: DecodeSpec) -> RegisteredSchema | None:
         return RegisteredSchema("avro", decode.schema_text)
     found = usable(_from_file(decode.schema_text))
     return found if found.type == "unusable" or not decode.message else _only(found, decode.message)
+
+
+def fixed_for(feed: FeedSpec) -> RegisteredSchema | None:
+    """The same for a feed; raises `SchemaRefused` when it cannot be used."""
+    found = fixed_schema(feed.decode)
+    writer = None if found is None else writer_of(found, ONLY)
+    if isinstance(writer, SchemaUnsupported):
+        raise SchemaRefused(feed.name, "its records", f"at {writer.path}, {writer.why}")
+    return found
 
 
 def _from_file(text: str) -> RegisteredSchema:

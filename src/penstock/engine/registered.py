@@ -8,10 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from penstock.codec.unsupported import SchemaUnsupported
-from penstock.codec.writers import writer_of
-from penstock.engine.errors import SchemaRefused
-from penstock.engine.prepared import fixed_schema, usable
+from penstock.engine.prepared import fixed_for, usable
 from penstock.errors import EntryDamaged
 from penstock.journal.layout import Layout
 from penstock.model.names import encode_component
@@ -21,7 +18,7 @@ from penstock.source.errors import RegistryDown, SchemaChanged
 from penstock.source.registry import Registry
 from penstock.store.protocol import Store
 from penstock.store.surely import create_surely
-from penstock.writer.written import FIXED, ONLY
+from penstock.writer.written import FIXED
 
 _decoder = msgspec.json.Decoder(RegisteredSchema)
 
@@ -36,11 +33,8 @@ class WrittenShelf:
         self._prefix = layout.registry
         self._registry = registry
         self.known: dict[str, RegisteredSchema | None] = {}
-        fixed = fixed_schema(feed.decode)
+        fixed = fixed_for(feed)
         if fixed is not None:
-            writer = writer_of(fixed, ONLY)
-            if isinstance(writer, SchemaUnsupported):
-                raise SchemaRefused(feed.name, "its records", f"at {writer.path}, {writer.why}")
             self.known[FIXED] = fixed
 
     def ready(self) -> dict[str, RegisteredSchema | None]:

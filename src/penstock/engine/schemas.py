@@ -93,26 +93,28 @@ class SchemaShelf:
             if declared.schema_kind is None:
                 continue
             dataset = encode_component(declared.route)
-            wanted = self._declared(feed, declared, dataset)
+            wanted = declared_schema(feed, declared)
             known = self.known.get(dataset)
             if known is None:
                 self._keep(wanted)
             elif (known.fields, known.declared) != (wanted.fields, True):
                 self._keep(msgspec.structs.replace(wanted, version=known.version + 1))
 
-    def _declared(self, feed: FeedSpec, declared: DatasetSpec, dataset: str) -> DatasetSchema:
-        kind = declared.schema_kind or "avsc"
-        try:
-            return self._codec.schema_from(kind, declared.schema_text, dataset)
-        except SchemaUnsupported as error:
-            why = f"at {error.path}, {error.why}"
-            raise SchemaRefused(feed.name, f"dataset {declared.route!r}", why) from error
-
     def _keep(self, schema: DatasetSchema) -> None:
         key = f"{self._prefix}/{schema.dataset}/{schema.version:06}.json"
         mine = msgspec.json.encode(schema)
         other = create_surely(self._store, key, mine)
         self.known[schema.dataset] = schema if other is None else _decode(key, other)
+
+
+def declared_schema(feed: FeedSpec, declared: DatasetSpec) -> DatasetSchema:
+    """The schema of a dataset's file; raises `SchemaRefused` when it cannot be used."""
+    kind, dataset = declared.schema_kind or "avsc", encode_component(declared.route)
+    try:
+        return JsonCodec().schema_from(kind, declared.schema_text, dataset)
+    except SchemaUnsupported as error:
+        why = f"at {error.path}, {error.why}"
+        raise SchemaRefused(feed.name, f"dataset {declared.route!r}", why) from error
 
 
 def kept_schemas(store: Store, prefix: str) -> list[DatasetSchema]:

@@ -83,6 +83,11 @@ class Registry:
         names = tuple((name, text) for (name, _place), text in found.texts.items())
         return RegisteredSchema(_type_of(self._url, reply), reply.schema, names)
 
+    def check(self) -> None:
+        """Raise what stands in the way: nobody answers, we are not let in, it is no registry."""
+        if not self._is_registry():
+            raise RegistryWrong(self._url, "it does not know the types of schemas")
+
     def _follow(self, reply: _Reply, found: _Referred, above: tuple[str, ...]) -> None:
         """All that a schema names, and all that those name; whatever is named comes first.
 
