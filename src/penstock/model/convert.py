@@ -1,0 +1,43 @@
+"""What a user wants done to the fields of records on their way, step by step.
+
+A step that names a field which a dataset does not have does nothing there: one list of steps serves
+all datasets of a feed, unless it names the ones it is for.
+"""
+
+from typing import Literal
+
+from penstock.model.value import Value
+
+Verb = Literal[
+    "rename", "drop", "keep", "cast", "set", "filter", "flatten", "mask", "hash", "encrypt"
+]
+Constant = str | int | float | bool | None
+
+
+class Condition(Value, frozen=True):
+    """When a row passes: exactly one of these is asked of the value at a path.
+
+    `null` True asks for no value, False for any. `fits` is an expression of RE2 for a whole text.
+    """
+
+    path: str
+    one_of: tuple[Constant, ...] = ()
+    fits: str = ""
+    null: bool | None = None
+    least: int | float | None = None
+    most: int | float | None = None
+
+
+class ConvertSpec(Value, frozen=True):
+    """One step. `paths` are the fields it is about; `words` say what becomes of each.
+
+    `words` are new names (rename), types (cast), what is shown (mask), and names of secrets (hash,
+    encrypt); `constants` are values (set), in the order of `paths`.
+    """
+
+    verb: Verb
+    paths: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    constants: tuple[Constant, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    datasets: tuple[str, ...] = ()
