@@ -166,7 +166,6 @@ def test_any_other_route_is_a_mistake(tmp_path: Path, by: str) -> None:
     ("keys", "available"),
     [
         ("format: iceberg", "parquet"),
-        ("convert: [{drop: a}]", "leave it out, or empty"),
     ],
 )
 def test_what_does_not_exist_yet_says_so_and_names_what_does(

@@ -4,19 +4,18 @@ import hashlib
 import hmac
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from penstock.model.convert import Condition, ConvertSpec
-from penstock.model.schema import BOOLEAN, DOUBLE, INT64, STRING, list_of, struct_of
-from penstock.shape.convert import (
-    ConvertImpossible,
-    Flow,
-    arrow_type,
-    cast_type,
-    convert,
-    converted_fields,
-)
+from penstock.model.convert import Condition, ConvertSpec, steps_for
+from penstock.model.keys import Keys
+from penstock.model.schema import BINARY, BOOLEAN, DOUBLE, INT64, STRING, list_of, struct_of
+from penstock.shape.cast import cast_type
+from penstock.shape.convert import convert, converted_fields
+from penstock.shape.flow import ConvertImpossible, Flow, Given, Origin, arrow_type
 from tests.unit.test_merging import fields
 
 FIELDS = fields(
@@ -31,19 +30,36 @@ ROWS: list[dict[str, Any]] = [
     {"n": None, "who": "12", "x": None, "device": None, "tags": None},
     {"n": 3, "who": None, "x": 2.0, "device": {"os": None, "build": 8}, "tags": []},
 ]  # fmt: skip
-SECRETS = {"salt": b"pepper"}
+KEY = bytes(range(32))
+KEYS = Keys({("hash", "salt"): b"pepper", ("encrypt", "key"): KEY})
 
 
-def through(*steps: ConvertSpec, rows: list[dict[str, Any]] | None = None) -> Flow:
+def through(
+    *steps: ConvertSpec,
+    rows: list[dict[str, Any]] | None = None,
+    rest: list[str | None] | None = None,
+    origin: Origin | None = None,
+) -> Flow:
     schema = pa.schema([(each.column, arrow_type(each.type)) for each in FIELDS])
     batch = pa.RecordBatch.from_pylist(ROWS if rows is None else rows, schema=schema)
-    flow = convert(steps, FIELDS, batch.columns, SECRETS)
-    assert flow.fields == converted_fields(steps, FIELDS, SECRETS), "fields depend on fields alone"
+    place = origin or Origin("d", "id", 0, np.arange(100, 100 + batch.num_rows))
+    given = Given(KEYS, place)
+    texts = None if rest is None else pa.array(rest, pa.string())
+    flow = convert(steps, FIELDS, batch.columns, given, texts)
+    assert flow.fields == converted_fields(steps, FIELDS, given), "fields depend on fields alone"
+    check_conserved(flow, batch.num_rows)
     for each, column in zip(flow.fields, flow.columns, strict=True):
         assert column.type == arrow_type(each.type), each.name
         column.validate(full=True)
         assert len(column) == len(flow.rows)
     return flow
+
+
+def check_conserved(flow: Flow, count: int) -> None:
+    """Every row is kept, filtered or bad, and only one of these."""
+    gone = [row for part in flow.filtered for row in part.tolist()]
+    bad = [record.index for record in flow.bad]
+    assert sorted([*flow.rows.tolist(), *gone, *bad]) == list(range(count))
 
 
 def table(flow: Flow) -> dict[str, list[Any]]:
@@ -161,3 +177,140 @@ def test_other_words_are_no_types(word: str) -> None:
 def test_no_rows_stay_no_rows() -> None:
     flow = through(ConvertSpec("mask", ("who",), ("",)), rows=[])
     assert flow.rows.tolist() == []
+
+
+def test_a_struct_keeps_the_fields_that_are_named_inside_it() -> None:
+    found = table(through(ConvertSpec("keep", ("device.os", "n.x"))))
+    assert found == {"device": [{"os": "ios"}, None, {"os": None}]}
+
+
+def test_two_fields_never_get_one_name() -> None:
+    for step in (
+        ConvertSpec("rename", ("device.os",), ("build",)),
+        ConvertSpec("rename", ("who", "x"), ("a", "a")),
+    ):
+        with pytest.raises(ConvertImpossible, match="two fields"):
+            through(step)
+    with pytest.raises(ConvertImpossible, match="two fields"):
+        through(
+            ConvertSpec("rename", ("who",), ("device_os",)), ConvertSpec("flatten", ("device",))
+        )
+
+
+def test_an_expression_that_nobody_takes_is_found_before_there_are_rows() -> None:
+    with pytest.raises(ConvertImpossible, match="RE2"):
+        through(ConvertSpec("filter", conditions=(Condition("who", fits="(?=x)"),)))
+
+
+def test_steps_are_for_the_datasets_that_they_name() -> None:
+    steps = (ConvertSpec("drop", ("a",)), ConvertSpec("drop", ("b",), datasets=("a b",)))
+    assert steps_for(steps, "x") == steps[:1]
+    assert steps_for(steps, "a%20b") == steps
+
+
+ENCRYPT = ConvertSpec("encrypt", ("who", "n", "device.os"), ("key", "key", "key"))
+
+
+def test_an_encrypted_value_opens_with_the_key_and_plain_calls() -> None:
+    flow = through(ENCRYPT)
+    assert {f.name for f in flow.fields if f.type == BINARY} == {"who", "n"}
+    found = table(flow)
+    opened = [
+        None if value is None else AESGCM(KEY).decrypt(value[:12], value[12:], None).decode()
+        for value in [*found["who"], *found["n"], found["device"][0]["os"]]
+    ]
+    assert opened == ["ann@example.org", "12", None, "1", None, "3", "ios"]
+    with pytest.raises(InvalidTag):
+        AESGCM(bytes(32)).decrypt(found["who"][0][:12], found["who"][0][12:], None)
+    with pytest.raises(ConvertImpossible, match="encrypt tags"):
+        through(ConvertSpec("encrypt", ("tags",), ("key",)))
+
+
+def test_a_retry_encrypts_alike_and_no_two_places_share_a_nonce() -> None:
+    rows = [{"who": "same", "device": {"os": "same"}}] * 2
+    places = [
+        Origin("d", "id", 0, np.array([7, 8])),
+        Origin("e", "id", 0, np.array([7, 8])),
+        Origin("d", "id2", 0, np.array([7, 8])),
+        Origin("d", "id", 1, np.array([7, 8])),
+    ]
+    step = ConvertSpec("encrypt", ("who", "device.os"), ("key", "key"))
+    values = []
+    for place in places:
+        found = table(through(step, rows=rows, origin=place))
+        assert found == table(through(step, rows=rows, origin=place))
+        values += [*found["who"], *(each["os"] for each in found["device"])]
+    assert len({value[:12] for value in values}) == len(values) == 16
+    split = through(step, rows=rows[1:], origin=Origin("d", "id", 0, np.array([8])))
+    assert table(split)["who"][0] == values[1], "however records were cut into batches"
+
+
+def test_filtered_rows_do_not_shift_what_is_encrypted() -> None:
+    kept = through(ConvertSpec("filter", conditions=(Condition("who", fits="1.*"),)), ENCRYPT)
+    assert table(kept)["who"] == [table(through(ENCRYPT))["who"][1]]
+
+
+REST = ['{"ssn":1.50,"device":{"imei":"x","new":2}}', None, '{"who":[1],"day":"a"}']
+
+
+def rest_of(flow: Flow) -> list[Any]:
+    found: list[Any] = flow.rest.column(flow.rows).to_pylist()
+    return found
+
+
+def test_what_has_no_column_stays_as_it_was() -> None:
+    steps = (
+        ConvertSpec("rename", ("who",), ("email",)),
+        ConvertSpec("cast", ("x",), ("string",)),
+        ConvertSpec("flatten", ("device",)),
+    )
+    assert rest_of(through(*steps, rest=REST)) == REST
+
+
+def test_what_is_dropped_is_dropped_from_the_rest_too() -> None:
+    flow = through(ConvertSpec("drop", ("ssn", "device.imei", "day")), rest=REST)
+    assert rest_of(flow) == ['{"device":{"new":2}}', None, '{"who":[1]}']
+    only = through(ConvertSpec("keep", ("n", "ssn", "device.new", "who")), rest=REST)
+    assert rest_of(only) == ['{"ssn":1.50,"device":{"new":2}}', None, '{"who":[1]}']
+    assert rest_of(through(ConvertSpec("keep", ("n",)), rest=REST)) == [None, None, None]
+    instead = through(ConvertSpec("set", ("ssn",), constants=(None,)), rest=REST)
+    assert rest_of(instead)[0] == '{"device":{"imei":"x","new":2}}'
+    blocked = through(ConvertSpec("drop", ("who.name",)), rest=REST)
+    assert [(bad.index, bad.reason) for bad in blocked.bad] == [(2, "CONVERT_FAILED")]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (ConvertSpec("hash", ("ssn", "who"), ("salt", "salt")),),
+        (ConvertSpec("mask", ("ssn", "who"), ("", "2")),),
+        (ConvertSpec("encrypt", ("ssn", "who"), ("key", "key")),),
+        (
+            ConvertSpec("rename", ("ssn", "who"), ("s", "w")),
+            ConvertSpec("mask", ("s", "w"), ("", "")),
+        ),
+        (
+            ConvertSpec("flatten", ("device",)),
+            ConvertSpec("hash", ("device_imei", "who.name"), ("salt", "salt")),
+        ),
+    ],
+)
+def test_what_is_to_be_hidden_and_has_no_column_is_bad_and_not_seen(
+    steps: tuple[ConvertSpec, ...],
+) -> None:
+    flow = through(*steps, rest=REST)
+    assert flow.rows.tolist() == [1]
+    assert {bad.reason for bad in flow.bad} == {"CONVERT_FAILED"}
+    assert rest_of(flow) == [None]
+
+
+def test_a_filter_sees_what_has_no_column() -> None:
+    step = ConvertSpec("filter", conditions=(Condition("ssn", most=2),))
+    assert through(step, rest=REST).rows.tolist() == [0]
+    step = ConvertSpec("filter", conditions=(Condition("day", one_of=("a",)),))
+    assert through(step, rest=REST).rows.tolist() == [2]
+
+
+def test_keys_never_print_themselves() -> None:
+    assert f"{KEYS} {KEYS!r} {Given(KEYS)}".count("pepper") == 0
+    assert "***" in repr(Given(KEYS))

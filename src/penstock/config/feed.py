@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from penstock.config import units
+from penstock.config.convert import converters
 from penstock.config.feed_values import (
     SchemaFile,
     field_path,
@@ -26,7 +27,6 @@ from penstock.config.shapes import (
     as_table,
     choice,
     listed,
-    nothing_yet,
     parsed,
     text,
 )
@@ -220,7 +220,7 @@ FEED = Section(
         "partition": Key(partition),
         "include": Key(listed(choice("key", "headers", "window"))),
         "tombstones": Key(choice("filter", "quarantine", "keep")),
-        "convert": Key(nothing_yet, field=None),
+        "convert": Key(converters),
         "format": Key(
             choice(
                 "parquet",

@@ -4,12 +4,24 @@ A step that names a field which a dataset does not have does nothing there: one 
 all datasets of a feed, unless it names the ones it is for.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
+from penstock.model.names import encode_component
 from penstock.model.value import Value
 
 Verb = Literal[
-    "rename", "drop", "keep", "cast", "set", "filter", "flatten", "mask", "hash", "encrypt"
+    "rename",
+    "drop",
+    "keep",
+    "cast",
+    "set",
+    "filter",
+    "flatten",
+    "mask",
+    "hash",
+    "encrypt",
+    "plugin",
 ]
 Constant = str | int | float | bool | None
 
@@ -33,8 +45,10 @@ class Condition(Value, frozen=True):
 class ConvertSpec(Value, frozen=True):
     """One step. `paths` are the fields it is about; `words` say what becomes of each.
 
-    `words` are new names (rename), types (cast), what is shown (mask), and names of secrets (hash,
-    encrypt); `constants` are values (set), in the order of `paths`.
+    `words` are new names (rename), types (cast), how much is shown (mask), and references to
+    secrets (hash, encrypt); `constants` are values (set), in the order of `paths`. Of a plug-in
+    `words` has the name, `paths` the names of its options and `constants` their values. With
+    `datasets` the step is for these only, by the values that route to them.
     """
 
     verb: Verb
@@ -43,3 +57,17 @@ class ConvertSpec(Value, frozen=True):
     constants: tuple[Constant, ...] = ()
     conditions: tuple[Condition, ...] = ()
     datasets: tuple[str, ...] = ()
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The references to secrets in it."""
+        return self.words if self.verb in {"hash", "encrypt"} else ()
+
+
+def steps_for(steps: Iterable[ConvertSpec], dataset: str) -> tuple[ConvertSpec, ...]:
+    """The steps for one dataset, by the name of its directory."""
+    return tuple(
+        each
+        for each in steps
+        if not each.datasets or dataset in map(encode_component, each.datasets)
+    )

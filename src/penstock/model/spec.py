@@ -6,6 +6,7 @@ closure, so they stay small and plain.
 
 from typing import Literal
 
+from penstock.model.convert import ConvertSpec
 from penstock.model.value import Value
 
 RouteKind = Literal["topic", "header", "field", "schema"]
@@ -133,6 +134,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     partition: tuple[PartitionKey, ...] = (PartitionKey(),)
     include: tuple[Literal["key", "headers", "window"], ...] = ()
     tombstones: Literal["filter", "quarantine", "keep"] = "filter"
+    convert: tuple[ConvertSpec, ...] = ()
     format: Literal["parquet"] = "parquet"
     compression: Compression = "zstd"
     window: WindowSpec = WindowSpec()

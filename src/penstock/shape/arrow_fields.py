@@ -1,0 +1,65 @@
+"""Fields as plug-ins see them: a schema of Arrow, with the names of the event."""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from penstock.model.schema import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT64,
+    STRING,
+    TIMESTAMP_US,
+    Field,
+    FieldType,
+    decimal_of,
+    list_of,
+    map_of,
+    struct_of,
+    with_columns,
+)
+from penstock.shape.flow import ConvertImpossible, arrow_type
+
+_KINDS = {
+    pa.bool_(): BOOLEAN,
+    pa.int64(): INT64,
+    pa.float64(): DOUBLE,
+    pa.string(): STRING,
+    pa.binary(): BINARY,
+    pa.date32(): DATE,
+    pa.timestamp("us", tz="UTC"): TIMESTAMP_US,
+    pa.timestamp("us"): FieldType("local_us"),
+}
+
+
+def named_schema(fields: Iterable[Field]) -> pa.Schema:
+    """The schema of some fields."""
+    return pa.schema(
+        [pa.field(each.name, arrow_type(each.type), nullable=each.nullable) for each in fields]
+    )
+
+
+def types_in(verb: str, schema: pa.Schema) -> list[FieldType]:
+    """The types of a schema's fields; raises `ConvertImpossible` for those of no column."""
+    return [_type_of(verb, each.name, each.type) for each in schema]
+
+
+def _type_of(verb: str, path: str, arrow: pa.DataType) -> FieldType:
+    if arrow in _KINDS:
+        return _KINDS[arrow]
+    if pa.types.is_decimal128(arrow) and arrow.precision >= arrow.scale >= 0:
+        return decimal_of(arrow.precision, arrow.scale)
+    if pa.types.is_list(arrow):
+        return list_of(_type_of(verb, path, arrow.value_type))
+    if pa.types.is_map(arrow) and arrow.key_type == pa.string():
+        return map_of(_type_of(verb, path, arrow.item_type))
+    if pa.types.is_struct(arrow) and arrow.num_fields:
+        inside = [arrow.field(place) for place in range(arrow.num_fields)]
+        entries = [(f.name, _type_of(verb, f"{path}.{f.name}", f.type), f.nullable) for f in inside]
+        return struct_of(with_columns(entries, top=False))
+    known = ", ".join(map(str, _KINDS))
+    raise ConvertImpossible(
+        verb, path, f"no column can be {arrow}; there are {known}, decimals, lists, maps, structs"
+    )

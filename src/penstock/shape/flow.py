@@ -1,0 +1,182 @@
+"""Rows on their way through converters: columns with their fields, and which rows they are.
+
+Paths are dotted names of fields. A field at a path can be exchanged for others, at its place, also
+inside a struct.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from penstock.model.keys import Keys
+from penstock.model.rows import BadRecord
+from penstock.model.schema import Field, FieldType, struct_of, with_columns
+from penstock.shape.rest import Rest
+
+Fields = tuple[Field, ...]
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Made = list[tuple[str, FieldType, bool, pa.Array]]  # name, type, nullable, column
+Change = Callable[[Field, pa.Array], Made]
+
+
+class ConvertImpossible(ValueError):
+    """A step that makes no sense for the fields of a dataset: which, and why."""
+
+    def __init__(self, verb: str, path: str, why: str) -> None:
+        super().__init__(f"{verb} {path}: {why}")
+        self.verb = verb
+        self.path = path
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the rows of a batch come from: the offsets of one Kafka partition, in their order."""
+
+    dataset: str = ""
+    topic_id: str = ""
+    partition: int = 0
+    offsets: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What steps are given besides rows: secrets, and where the rows come from."""
+
+    keys: Keys = field(default_factory=Keys)
+    origin: Origin = field(default_factory=Origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Rows on their way through a chain: their columns, and which rows of the batch they are.
+
+    `rest` is what the rows of the batch hold for which there is no column.
+    """
+
+    fields: Fields
+    columns: list[pa.Array]
+    rows: Rows
+    rest: Rest
+    filtered: list[Rows] = field(default_factory=list)
+    bad: list[BadRecord] = field(default_factory=list)
+
+    def only(self, good: Mask) -> "Flow":
+        """The rows that a mask keeps."""
+        if bool(good.all()):
+            return self
+        mask = pa.array(good)
+        columns = [column.filter(mask) for column in self.columns]
+        return replace(self, columns=columns, rows=self.rows[good])
+
+    def without(self, gone: Mask) -> "Flow":
+        """The flow after a filter has let some rows go."""
+        if not bool(gone.any()):
+            return self
+        return replace(self.only(~gone), filtered=[*self.filtered, self.rows[gone]])
+
+    def refusing(self, gone: Mask, reason: str, detail: str) -> "Flow":
+        """The flow after some rows were found to be bad, all of them for one reason."""
+        if not bool(gone.any()):
+            return self
+        bad = [BadRecord(int(row), reason, detail) for row in self.rows[gone]]
+        return replace(self.only(~gone), bad=[*self.bad, *bad])
+
+    def at(self, path: str) -> tuple[Field, pa.Array] | None:
+        """The field at a dotted path and its column; None if there is none."""
+        fields, columns = self.fields, self.columns
+        names = path.split(".")
+        for depth, name in enumerate(names):
+            place = next((n for n, each in enumerate(fields) if each.name == name), None)
+            if place is None:
+                return None
+            if depth == len(names) - 1:
+                return fields[place], columns[place]
+            if fields[place].type.kind != "struct":
+                return None
+            columns, fields = columns[place].flatten(), fields[place].type.fields
+        return None
+
+    def changed(self, verb: str, path: str, change: Change) -> "Flow":
+        """The flow with the field at a path exchanged for others, at its place."""
+        made = _changed_in(verb, list(self.fields), self.columns, path.split("."), change)
+        return self.having(verb, made)
+
+    def having(self, verb: str, made: Made) -> "Flow":
+        """The flow with other columns."""
+        fields = fields_of(verb, made, top=True)
+        return replace(self, fields=fields, columns=[column for *_, column in made])
+
+    def made(self) -> Made:
+        """The columns, as they can be changed."""
+        return made_of(self.fields, self.columns)
+
+
+def made_of(fields: Iterable[Field], columns: list[pa.Array]) -> Made:
+    """Columns with their fields, as they can be changed."""
+    return [(f.name, f.type, f.nullable, c) for f, c in zip(fields, columns, strict=True)]
+
+
+def fields_of(verb: str, made: Made, *, top: bool) -> Fields:
+    """The fields of columns; raises `ConvertImpossible` when two have one name."""
+    names = [name for name, *_ in made]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConvertImpossible(verb, twice, "two fields would have this name")
+    return with_columns([(name, kind, null) for name, kind, null, _ in made], top=top)
+
+
+def _changed_in(
+    verb: str, fields: Sequence[Field], columns: list[pa.Array], names: list[str], change: Change
+) -> Made:
+    made: Made = []
+    for each, column in zip(fields, columns, strict=True):
+        if each.name != names[0]:
+            made.append((each.name, each.type, each.nullable, column))
+        elif len(names) == 1:
+            made += change(each, column)
+        elif each.type.kind == "struct":
+            inside = _changed_in(verb, each.type.fields, column.flatten(), names[1:], change)
+            made += as_struct(verb, each, column, inside)
+        else:
+            made.append((each.name, each.type, each.nullable, column))
+    return made
+
+
+def as_struct(verb: str, each: Field, column: pa.Array, inside: Made) -> Made:
+    """A struct of what is left inside it; nothing, if nothing is."""
+    if not inside:
+        return []
+    kind = struct_of(fields_of(verb, inside, top=False))
+    mask = column.is_null() if column.null_count else None
+    arrays = [array for *_, array in inside]
+    made = pa.StructArray.from_arrays(arrays, fields=list(arrow_type(kind)), mask=mask)
+    return [(each.name, kind, each.nullable, made)]
+
+
+def arrow_type(kind: FieldType) -> pa.DataType:
+    """The type of a column; the same as when records are read."""
+    if kind.kind == "struct":
+        return pa.struct([(each.column, arrow_type(each.type)) for each in kind.fields])
+    if kind.item is not None:
+        item = arrow_type(kind.item)
+        return pa.list_(item) if kind.kind == "list" else pa.map_(pa.string(), item)
+    if kind.kind == "decimal":
+        return pa.decimal128(kind.precision, kind.scale)
+    return _ARROW[kind.kind]
+
+
+_ARROW = {
+    "boolean": pa.bool_(),
+    "int64": pa.int64(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp_us": pa.timestamp("us", tz="UTC"),
+    "local_us": pa.timestamp("us"),
+}

@@ -1,0 +1,184 @@
+"""What becomes of `_rest` while fields are converted.
+
+`_rest` holds, as JSON, what a record has and its dataset has no column for: a field that is new, or
+a value of another kind. It keeps the shape and the names of the event. But what a step takes away
+must not stay there, and what a step hides must not be seen there:
+
+    drop, keep, set        the fields are taken out of it, too; a record is bad if a text or a list
+                           lies where an object was meant to hold such a field
+    filter                 a value that lies there is judged like one that has a column
+    mask, hash, encrypt    a record whose value lies there is bad; once there is a column, it can be
+                           replayed
+    the other steps        leave it as it is
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from penstock.model.convert import ConvertSpec
+
+_level = msgspec.json.Decoder(dict[str, msgspec.Raw])
+Raw = bytes | msgspec.Raw
+
+
+class Rest:
+    """The rests of a batch by row. Changes in place: it belongs to one chain and one batch."""
+
+    def __init__(self, texts: pa.Array | None) -> None:
+        self._texts: dict[int, bytes] = {}
+        self._changed = False
+        self._column = texts
+        self._renaming: list[ConvertSpec] = []
+        if texts is not None and texts.null_count < len(texts):
+            valid = texts.is_valid().to_numpy(zero_copy_only=False).nonzero()[0]
+            values = texts.take(pa.array(valid)).to_pylist()
+            self._texts = {int(row): text.encode() for row, text in zip(valid, values, strict=True)}
+
+    def column(self, rows: Any) -> pa.Array:
+        """The column for some rows."""
+        if self._column is None:
+            return pa.nulls(len(rows), pa.string())
+        if not self._changed:
+            full = len(rows) == len(self._column)
+            return self._column if full else self._column.take(pa.array(rows))
+        texts = [self._texts.get(int(row)) for row in rows]
+        return pa.array([None if text is None else text.decode() for text in texts], pa.string())
+
+    def follow(self, spec: ConvertSpec) -> None:
+        """Remember a step that gives fields other names: the event's own are those in here."""
+        if self._texts:
+            self._renaming.append(spec)
+
+    def values(self, path: str) -> dict[int, Any]:
+        """The values at a path, by row. Where another value is in the way, that one."""
+        return {row: msgspec.json.decode(raw) for row, raw in self._found(path).items()}
+
+    def rows_with(self, path: str) -> list[int]:
+        """The rows that hold something at a path."""
+        return list(self._found(path))
+
+    def rows_blocked(self, path: str) -> list[int]:
+        """The rows that hold a text or a list on the way to a path, where an object was meant."""
+        names = [name.split(".") for name in self._origins(path)] if self._texts else []
+        return [row for row, text in self._texts.items() if any(_blocked(text, n) for n in names)]
+
+    def drop(self, path: str) -> None:
+        """Take a field out of all rests."""
+        for name in self._origins(path):
+            for row, text in list(self._texts.items()):
+                self._put(row, text, _without(text, name.split(".")))
+
+    def keep(self, paths: Iterable[str]) -> None:
+        """Take all other fields out of all rests."""
+        if not self._texts:
+            return
+        wanted = [name.split(".") for path in paths for name in self._origins(path)]
+        for row, text in list(self._texts.items()):
+            self._put(row, text, _only(text, wanted))
+
+    def _put(self, row: int, before: bytes, after: Raw | None) -> None:
+        if after is None:
+            del self._texts[row]
+            self._changed = True
+        elif bytes(after) != before:
+            self._texts[row] = bytes(after)
+            self._changed = True
+
+    def _found(self, path: str) -> dict[int, Raw]:
+        found: dict[int, Raw] = {}
+        for name in self._origins(path) if self._texts else ():
+            for row, text in self._texts.items():
+                raw = _at(text, name.split("."))
+                if raw is not None:
+                    found[row] = raw
+        return found
+
+    def _origins(self, path: str) -> set[str]:
+        """What the event may call the field at a path."""
+        paths = {path}
+        for spec in reversed(self._renaming):
+            paths = {before for each in paths for before in _before(spec, each)}
+        return paths
+
+
+def _before(spec: ConvertSpec, path: str) -> Iterable[str]:
+    """What a path was called before a step."""
+    if spec.verb == "flatten":
+        yield path
+        for each in spec.paths:
+            if path.startswith(f"{each}_"):
+                yield f"{each}.{path[len(each) + 1 :]}"
+        return
+    for old, name in zip(spec.paths, spec.words, strict=True):
+        parent, dot, _ = old.rpartition(".")
+        now = f"{parent}{dot}{name}"
+        if path == now or path.startswith(f"{now}."):
+            yield old + path[len(now) :]
+            return
+    yield path
+
+
+def _inside(raw: Raw) -> dict[str, msgspec.Raw] | None:
+    """The fields of an object; None for any other value."""
+    try:
+        return _level.decode(raw)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _at(raw: Raw, names: list[str]) -> Raw | None:
+    for name in names:
+        fields = _inside(raw)
+        if fields is None:
+            return raw  # a text or a list where an object was meant: it may hold what is looked for
+        if name not in fields:
+            return None
+        raw = fields[name]
+    return raw
+
+
+def _blocked(raw: Raw, names: list[str]) -> bool:
+    for name in names:
+        fields = _inside(raw)
+        if fields is None:
+            return True
+        if name not in fields:
+            return False
+        raw = fields[name]
+    return False
+
+
+def _without(raw: Raw, names: list[str]) -> Raw | None:
+    fields = _inside(raw)
+    if fields is None:
+        return raw
+    if names[0] not in fields:
+        return raw
+    left = _without(fields[names[0]], names[1:]) if len(names) > 1 else None
+    return _joined(fields, names[0], left)
+
+
+def _joined(fields: dict[str, msgspec.Raw], name: str, value: Raw | None) -> Raw | None:
+    if value is None:
+        del fields[name]
+    else:
+        fields[name] = msgspec.Raw(bytes(value))
+    return msgspec.json.encode(fields) if fields else None
+
+
+def _only(raw: Raw, wanted: list[list[str]]) -> Raw | None:
+    if any(not names for names in wanted):
+        return raw
+    fields = _inside(raw)
+    if fields is None:
+        return None
+    kept: dict[str, msgspec.Raw] = {}
+    for name, value in fields.items():
+        inner = [names[1:] for names in wanted if names[0] == name]
+        left = _only(value, inner) if inner else None
+        if left is not None:
+            kept[name] = msgspec.Raw(bytes(left))
+    return msgspec.json.encode(kept) if kept else None
