@@ -72,6 +72,8 @@ class DecodeAgain:
             schemas=dict(self.learning.schemas.known),
             now_s=now_s,
             written=self.learning.written.ready(),
+            outputs=dict(self.learning.schemas.outputs.known),
+            keys=self.learning.keys,
             again=True,
         )
         work = partial(_work, plan, self.store)

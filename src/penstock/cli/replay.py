@@ -1,6 +1,7 @@
 """`penstock errors replay` and `drop`: the two ways out of the quarantine."""
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from penstock.cli.quarantine import (
     wanted,
 )
 from penstock.cli.run import registry_of, starting_session
+from penstock.config.convert import reveal_keys
 from penstock.engine.learning import Learning
 from penstock.engine.spread import SparkSpread
 from penstock.errors import EntryRefused
@@ -78,7 +80,8 @@ def run_replay(chosen: argparse.Namespace) -> int:
     require_started(journal.open().state, chosen.feed)
     author = chosen.author or login_name()
     around = surroundings()
-    learning = Learning(journal.store, journal.layout, feed, registry_of(spec))
+    keys = reveal_keys([feed], os.environ)
+    learning = Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
     dataset = None if chosen.dataset is None else encode_component(chosen.dataset)
     with spreading(spec) as spread:
         decode = DecodeAgain(

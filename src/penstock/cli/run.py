@@ -11,6 +11,7 @@ from typing import Any
 from penstock.cli.common import chosen_feeds, configured, local_store, surroundings, with_config
 from penstock.cli.telling import Ticker, teller
 from penstock.config.clients import reveal_kafka, reveal_registry, reveal_spark
+from penstock.config.convert import reveal_keys
 from penstock.config.places import jar_cache
 from penstock.config.secrets import Secret, has_reference
 from penstock.engine.feed import FeedTools
@@ -55,6 +56,7 @@ def run(chosen: argparse.Namespace) -> int:
     spec = configured(chosen)
     feeds = chosen_feeds(spec, chosen.feeds)
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
+    keys = reveal_keys(feeds, os.environ)
     session = starting_session(spec, "run")
     is_stopping = stop_on_signals(session.cancel_jobs)
     around = surroundings()
@@ -62,7 +64,7 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         store = local_store(spec)
         store.probe(PROBE)  # a store that lies would take every proof with it
-        tools = FeedTools(session.get, kafka, store, around, registry_of(spec))
+        tools = FeedTools(session.get, kafka, store, around, registry_of(spec), keys)
         runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)
         with Ticker(runner, around.tick, sys.stderr):
             return runner.run()

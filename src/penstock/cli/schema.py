@@ -7,7 +7,7 @@ import msgspec
 
 from penstock.cli.common import feed_named, print_rows, with_config, with_output
 from penstock.cli.errors import UsageMistake
-from penstock.engine.schemas import kept_schemas
+from penstock.engine.kept import kept_schemas
 from penstock.model.ddl import DIALECTS, ddl, type_name
 from penstock.model.names import encode_component
 from penstock.model.schema import DatasetSchema, Field

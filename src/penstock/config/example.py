@@ -3,7 +3,7 @@
 _EXAMPLE = """\
 # What Penstock reads from Kafka, and where it puts it. Look at it with `penstock check`.
 # Durations: 500ms 30s 5m 1h 2d. Sizes: 512KiB 64MB 1GB. Paths start at this file.
-# Secrets only below kafka, registry and spark, as ${env:NAME} or ${file:path}.
+# Secrets only below kafka, registry, spark and as keys of convert, as ${env:NAME} or ${file:path}.
 version: 1
 
 # The directory of the lake; PENSTOCK__LAKE=... in the environment wins over it.
@@ -69,7 +69,8 @@ feeds:
     partition: [day]           # day | hour | minute | field:PATH
     include: []                # more columns: key, headers, window
     tombstones: filter         # records without a value: filter | quarantine | keep
-    convert: []                # no conversions in this version
+    convert: []                # steps, such as [{drop: [debug]}, {mask: {phone: 4}}]
+    # rename drop keep cast set filter flatten mask hash encrypt plugin; see docs/converters.md
     format: parquet
     compression: zstd          # zstd | snappy | gzip | lz4 | none
     on_gap: stop               # records expired before they were read: stop | accept

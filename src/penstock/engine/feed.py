@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
@@ -24,6 +24,7 @@ from penstock.journal.layout import Layout
 from penstock.journal.lease import Beat, Contender, Lease, Note
 from penstock.journal.state import JournalState
 from penstock.model.entries import Counts, Gap
+from penstock.model.keys import Keys
 from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec, QuarantineSpec
@@ -47,6 +48,7 @@ class FeedTools:
     store: Store
     around: Surroundings
     registry: Registry | None = None
+    keys: Keys = field(default_factory=Keys)
 
 
 class RunningFeed:
@@ -149,7 +151,7 @@ class RunningFeed:
 
     def _source(self) -> KafkaSource:
         tools = self._tools
-        learning = Learning(tools.store, self._layout, self.feed, tools.registry)
+        learning = Learning(tools.store, self._layout, self.feed, tools.registry, tools.keys)
         return KafkaSource(
             tools.session, tools.kafka, self.feed, tools.store, learning, tools.around
         )

@@ -159,6 +159,8 @@ class KafkaSource:
             now_s=order.planned_s,
             max_new=max_new,
             written=self._learning.written.ready(),
+            outputs=dict(self._learning.schemas.outputs.known),
+            keys=self._learning.keys,
         )
         frame = read_ranges(spark, self._options, order.ranges, most_bytes)
         if sum(map(len, order.ranges)) <= QUIET_RECORDS:

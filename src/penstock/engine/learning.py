@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from penstock.engine.registered import WrittenShelf
 from penstock.engine.schemas import SchemaShelf
 from penstock.journal.layout import Layout
+from penstock.model.keys import Keys
 from penstock.model.spec import FeedSpec
 from penstock.source.registry import Registry
 from penstock.store.protocol import Store
@@ -17,9 +18,15 @@ class Learning:
     """Both shelves of a feed. Driver only; whoever shreds asks it what is known."""
 
     def __init__(
-        self, store: Store, layout: Layout, feed: FeedSpec, registry: Registry | None
+        self,
+        store: Store,
+        layout: Layout,
+        feed: FeedSpec,
+        registry: Registry | None,
+        keys: Keys | None = None,
     ) -> None:
-        self.schemas = SchemaShelf(store, layout, feed)
+        self.keys = keys or Keys()
+        self.schemas = SchemaShelf(store, layout, feed, self.keys)
         self.written = WrittenShelf(store, layout, feed, registry)
 
     def learn(self, reports: Sequence[TaskReport]) -> bool:

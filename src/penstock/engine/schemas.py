@@ -9,33 +9,38 @@ from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.writers import writer_of
 from penstock.codec.written import Writer
 from penstock.engine.errors import SchemaRefused
-from penstock.errors import EntryDamaged
+from penstock.engine.kept import keep_schema, kept_schemas, newest
+from penstock.engine.outputs import Outputs
 from penstock.journal.layout import Layout
+from penstock.model.keys import Keys
 from penstock.model.merging import Incompatible, first_version, merged
 from penstock.model.names import encode_component
 from penstock.model.registered import RegisteredSchema
 from penstock.model.schema import DatasetSchema, Field
 from penstock.model.spec import DatasetSpec, FeedSpec
 from penstock.store.protocol import Store
-from penstock.store.surely import create_surely
 from penstock.writer.plan import Samples, Unlearned
-
-_decoder = msgspec.json.Decoder(DatasetSchema)
 
 
 class SchemaShelf:
     """What is known of every dataset, newest version. Driver only.
 
     A schema object is created once under its number and never changed; two owners that learn the
-    same type at once end up with the one that was first.
+    same type at once end up with the one that was first. `known` says how records are read. Where
+    they are converted that lies apart, and `outputs` knows what files have.
     """
 
-    def __init__(self, store: Store, layout: Layout, feed: FeedSpec) -> None:
+    def __init__(
+        self, store: Store, layout: Layout, feed: FeedSpec, keys: Keys | None = None
+    ) -> None:
         self._store = store
-        self._prefix = layout.schemas
+        self._layout = layout
         self._codec = JsonCodec()
-        self.known: dict[str, DatasetSchema] = {}
-        self._load()
+        in_files = newest(kept_schemas(store, layout.schemas))
+        read = newest(kept_schemas(store, layout.reading))
+        self.outputs = Outputs(store, layout, feed, keys or Keys(), in_files, frozenset(read))
+        self.known: dict[str, DatasetSchema] = in_files | read
+        self._begin_converting(frozenset(read))
         self._declare(feed)
 
     def learn(self, samples: list[Samples]) -> bool:
@@ -81,11 +86,13 @@ class SchemaShelf:
         self._keep(msgspec.structs.replace(known, version=known.version + 1, fields=grown))
         return True
 
-    def _load(self) -> None:
-        for schema in kept_schemas(self._store, self._prefix):
-            known = self.known.get(schema.dataset)
-            if known is None or known.version < schema.version:
-                self.known[schema.dataset] = schema
+    def _begin_converting(self, read: frozenset[str]) -> None:
+        """Until a dataset is converted, its records are read as its files say."""
+        for dataset, schema in sorted(self.known.items()):
+            if dataset in read:
+                self.outputs.pin(schema)
+            elif dataset in self.outputs:
+                self._keep(schema)
 
     def _declare(self, feed: FeedSpec) -> None:
         """Declared schemas come from the configuration; a change of the file is a new version."""
@@ -101,10 +108,11 @@ class SchemaShelf:
                 self._keep(msgspec.structs.replace(wanted, version=known.version + 1))
 
     def _keep(self, schema: DatasetSchema) -> None:
-        key = f"{self._prefix}/{schema.dataset}/{schema.version:06}.json"
-        mine = msgspec.json.encode(schema)
-        other = create_surely(self._store, key, mine)
-        self.known[schema.dataset] = schema if other is None else _decode(key, other)
+        is_apart = schema.dataset in self.outputs
+        prefix = self._layout.reading if is_apart else self._layout.schemas
+        self.known[schema.dataset] = keep_schema(self._store, prefix, schema)
+        if is_apart:
+            self.outputs.pin(self.known[schema.dataset])
 
 
 def declared_schema(feed: FeedSpec, declared: DatasetSpec) -> DatasetSchema:
@@ -115,20 +123,3 @@ def declared_schema(feed: FeedSpec, declared: DatasetSpec) -> DatasetSchema:
     except SchemaUnsupported as error:
         why = f"at {error.path}, {error.why}"
         raise SchemaRefused(feed.name, f"dataset {declared.route!r}", why) from error
-
-
-def kept_schemas(store: Store, prefix: str) -> list[DatasetSchema]:
-    """Every version of every schema below a directory of the lake."""
-    found = []
-    for key in store.list_after(prefix):
-        raw = store.read(key)
-        if raw is not None:
-            found.append(_decode(key, raw))
-    return found
-
-
-def _decode(key: str, raw: bytes) -> DatasetSchema:
-    try:
-        return _decoder.decode(raw)
-    except msgspec.MsgspecError as error:
-        raise EntryDamaged(key, f"it is no schema: {error}") from error

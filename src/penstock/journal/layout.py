@@ -46,8 +46,13 @@ class Layout(Value, frozen=True):
 
     @property
     def schemas(self) -> str:
-        """The directory of the datasets' schemas, numbered per dataset."""
+        """The directory of the datasets' schemas, numbered per dataset: what files have."""
         return self._home("schemas")
+
+    @property
+    def reading(self) -> str:
+        """The directory of schemas of records, for datasets whose records are converted."""
+        return self._home("reading")
 
     @property
     def registry(self) -> str:

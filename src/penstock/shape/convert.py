@@ -12,7 +12,7 @@ nothing.
     set       a field with one value for all rows, new or instead of an old one
     filter    rows that do not fulfil every condition are let go
     flatten   the fields inside a struct become fields beside it, `device.os` as `device_os`
-    mask      texts are replaced by a fixed one, or all but their last characters are
+    mask      texts are replaced by a fixed one, or all but the last characters of longer ones are
     hash      the value's text as HMAC-SHA-256, in hexadecimal digits: equal values stay equal
     encrypt   the value's text with AES-256-GCM, as bytes
     plugin    whatever a plug-in does
@@ -162,8 +162,9 @@ def _mask(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
 
         def change(each: Field, column: pa.Array, shown: int = int(word or 0)) -> Made:
             texts = _texts("mask", each, column)
-            rest = pc.utf8_slice_codeunits(texts, -shown, 2**31 - 1) if shown else ""
-            masked = pc.binary_join_element_wise(pa.scalar(_MASK), rest, "")
+            rest = pc.utf8_slice_codeunits(texts, -shown, 2**31 - 1) if shown else texts
+            is_longer = pc.greater(pc.utf8_length(texts), shown or 2**31 - 1)
+            masked = pc.if_else(is_longer, pc.binary_join_element_wise(_MASK, rest, ""), _MASK)
             hidden = pc.if_else(texts.is_null(), pa.scalar(None, pa.string()), masked)
             return [(each.name, STRING, each.nullable, hidden)]
 

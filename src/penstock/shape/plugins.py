@@ -30,6 +30,7 @@ class PluginMissing(ConvertImpossible):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         found = f"there are: {', '.join(known)}" if known else "there are none at all"
         super().__init__("plugin", name, f"no installed package offers it; {found}")
+        self.known = tuple(known)
 
 
 class _Broken(Exception):
@@ -69,6 +70,11 @@ def _with_columns(flow: Flow, schema: pa.Schema, columns: list[pa.Array]) -> Flo
         for each, kind, column in zip(schema, kinds, columns, strict=True)
     ]
     return flow.having("plugin", made)
+
+
+def look_for(spec: ConvertSpec) -> None:
+    """Make a plug-in with its options; raises `PluginMissing` or `ConvertImpossible`."""
+    _made(msgspec.json.encode(spec))
 
 
 def installed() -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import msgspec
 
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
+from penstock.model.keys import Keys
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.names import FileName, encode_component
 from penstock.model.ranges import OffsetRange
@@ -24,7 +25,8 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     is how many datasets that nobody knows yet each task may name; the records of all further ones
     go to the quarantine. `written` are the schemas that records name, by what they call them;
     None where there is none of that name. `again`: records come from the quarantine, and those that
-    fail once more, or are filtered now, stay there and get no second row.
+    fail once more, or are filtered now, stay there and get no second row. `outputs` are the schemas
+    that files have, of datasets whose records are converted; `keys` the secrets that takes.
     """
 
     order: StageOrder
@@ -35,6 +37,8 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     max_new: int = MAX_NEW
     written: dict[str, RegisteredSchema | None] = msgspec.field(default_factory=dict)
     again: bool = False
+    outputs: dict[str, DatasetSchema] = msgspec.field(default_factory=dict)
+    keys: Keys = msgspec.field(default_factory=Keys)
 
     @property
     def waiting_bytes(self) -> int:

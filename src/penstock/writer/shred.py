@@ -25,6 +25,7 @@ from penstock.model.spec import FeedSpec
 from penstock.shape.route import Router, header_values, members_by_name
 from penstock.shape.time import Times, event_times
 from penstock.writer.columns import constant, extra_columns
+from penstock.writer.convert import Converters
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan, TaskReport, file_name
 from penstock.writer.quarantine import QuarantineRows, StayingRows
@@ -53,6 +54,7 @@ class RangeShredder:
         name = file_name(plan.order, covered, suffix)
         self._splitter = Splitter(plan, covered, sink, name, self._declared)
         self._kept_paths = partition_paths(plan.feed)
+        self._converters = Converters(plan, covered)
         kind = StayingRows if plan.again else QuarantineRows
         self._quarantine = kind(plan, covered, sink, self._declared)
         self._read = Tally(covered.topic, covered.partition)
@@ -147,6 +149,7 @@ class RangeShredder:
         for dataset, mine in self._routed(batch, rows, {}, np.ones(len(rows), dtype=bool)):
             gone = rows[mine]
             schema = self._plan.schemas.get(dataset)
+            schema = self._plan.outputs.get(dataset, schema)
             if schema is None:
                 self._samples.add_new(dataset, batch["value"].slice(0, 0))
             elif any(not field.nullable for field in schema.fields):
@@ -163,7 +166,7 @@ class RangeShredder:
         nulls = [pa.nulls(len(rows), column.type) for column in columns]
         fields: dict[str, list[Any]] = {path: [None] * len(rows) for path in self._paths}
         empty = pa.RecordBatch.from_arrays(nulls, schema=columns)
-        self._put(self._piece(batch, rows, schema, empty, times.micros, fields), good)
+        self._wait(self._piece(batch, rows, schema, empty, times.micros, fields), good)
 
     def _usual(self) -> tuple[dict[str, DatasetSchema], str]:
         """The datasets that can be told apart while parsing, by text, and the field of the text."""
@@ -193,9 +196,8 @@ class RangeShredder:
             mine = rows[part.members]
             times = self._times(batch, mine, part.fields)
             good = self._refuse(batch, mine, times.bad, part.schema.dataset)
-            self._put(
-                self._piece(batch, mine, part.schema, part.batch, times.micros, part.fields), good
-            )
+            piece = self._piece(batch, mine, part.schema, part.batch, times.micros, part.fields)
+            self._put(batch, mine, piece, good)
         return rows[left]
 
     def _shred_singly(self, batch: Any, rows: Any) -> None:
@@ -266,7 +268,7 @@ class RangeShredder:
         good = decoded.good
         mine = {path: [column[g] for g in good] for path, column in fields.items()}
         piece = self._piece(batch, rows[good], schema, decoded.batch, times.micros[good], mine)
-        self._put(piece, fits[good])
+        self._put(batch, rows[good], piece, fits[good])
 
     def _times(self, batch: Any, rows: Any, fields: dict[str, list[Any]]) -> Times:
         spec = self._feed.time
@@ -287,7 +289,19 @@ class RangeShredder:
             extra_columns(self._feed, batch, rows),
         )
 
-    def _put(self, piece: Piece, good: Any) -> None:
+    def _put(self, batch: Any, rows: Any, piece: Piece, good: Any) -> None:
+        """Convert the good rows, and let what becomes of them wait for their files."""
+        dataset = piece.schema.dataset
+        if dataset in self._converters and not self.is_learning:
+            piece = piece.only(good)
+            converted = self._converters.convert(piece)
+            if len(converted.filtered):
+                self._filter(converted.filtered)
+            self._refuse(batch, rows[good], converted.bad, dataset)
+            piece, good = converted.piece, np.ones(len(converted.piece.offsets), dtype=bool)
+        self._wait(piece, good)
+
+    def _wait(self, piece: Piece, good: Any) -> None:
         """Let the good rows wait for their files; while learning nothing is written."""
         if self.is_learning:
             self._splitter.forget()

@@ -121,7 +121,8 @@ class WrittenShredder(RangeShredder):
         times = times_of(column, batch["timestamp"].to_numpy()[rows], spec, self._plan.now_s)
         good = self._refuse(batch, rows, times.bad, schema.dataset)
         projected = project(read.batch, writer.fields, schema, read.rest)
-        self._put(self._piece(batch, rows, schema, projected, times.micros, fields), good)
+        piece = self._piece(batch, rows, schema, projected, times.micros, fields)
+        self._put(batch, rows, piece, good)
 
     def _refuse_all(
         self, batch: Any, rows: Any, reason: str, detail: str, dataset: str = ""
