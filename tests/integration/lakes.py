@@ -22,6 +22,7 @@ from penstock.journal.journal import Fold, Journal
 from penstock.journal.lake import lake_identity
 from penstock.journal.layout import Layout
 from penstock.model.entries import AnyBody, Window
+from penstock.model.keys import Keys
 from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec
 from penstock.model.surroundings import Surroundings, side_by_side
@@ -83,11 +84,13 @@ def run_feeds(
     options: Mapping[str, str] | None = None,
     take_over: bool = False,
     registry: Registry | None = None,
+    keys: Keys | None = None,
 ) -> tuple[int, list[str]]:
     """The same with several feeds, a store of one's own and more options; waits for nothing."""
     told: list[str] = []
     servers = {"bootstrap.servers": kafka.bootstrap}
-    tools = FeedTools(lambda: spark, servers | dict(options or {}), store, HASTY, registry)
+    told_servers = servers | dict(options or {})
+    tools = FeedTools(lambda: spark, told_servers, store, HASTY, registry, keys or Keys())
     once = RunSpec(once=True, take_over=take_over)
     runner = Runner(feeds, tools, lambda event: told.append(event.sentence), lambda: False, once)
     return runner.run(), told

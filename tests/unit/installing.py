@@ -67,6 +67,13 @@ class Halves:
             return None
         return ConvertedBatch(taken, even, odd[:1], [(row, "odd") for row in odd[1:]])
 
+class Mend:
+    """Takes away a price that is none."""
+    def output_schema(self, schema):
+        return schema
+    def convert_record(self, record):
+        return record | {"price": None if record["price"] == "n/a" else record["price"]}
+
 def neither():
     return object()
 '''
@@ -74,6 +81,7 @@ ENTRIES = """[penstock.converters]
 shout = {module}:Shout
 odd = {module}:Odd
 halves = {module}:Halves
+mend = {module}:Mend
 neither = {module}:neither
 gone = {module}:Gone
 """

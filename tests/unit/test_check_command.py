@@ -75,6 +75,31 @@ def test_a_registry_and_schemas_that_cannot_be_used_are_told(
     assert capsys.readouterr().out == ""
 
 
+def test_converters_that_cannot_work_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = '[{"name": "n", "type": "long"}]'
+    (tmp_path / "r.avsc").write_text(f'{{"type": "record", "name": "R", "fields": {fields}}}')
+    (tmp_path / "penstock.yaml").write_text(
+        "version: 1\nlake: ./lake\nkafka: {bootstrap.servers: 'localhost:1'}\nfeeds:\n"
+        "  a: {topics: [a], convert: [{hash: {x: '${env:NO_SUCH_SECRET}'}}]}\n"
+        "  b: {topics: [b], convert: [{plugin: nobody-has-this}]}\n"
+        "  c: {topics: [c], datasets: {c: {schema: r.avsc}}, convert: [{flatten: [n]}]}\n"
+        "  d: {topics: [d], convert: [{drop: [n]}]}\n"
+    )
+    monkeypatch.delenv("NO_SUCH_SECRET", raising=False)
+    found: list[Finding] = []
+    for feed in load(tmp_path / "penstock.yaml", {}).feeds:
+        _check_schemas(feed, found.append)
+    assert [(each.what, each.exit_code) for each in found] == [
+        ("convert a", 2),
+        ("convert b", 2),
+        ("convert c", 2),
+    ]
+    codes = ("CONFIG_INVALID", "CONVERTER_MISSING", "CONVERT_REFUSED")
+    assert all(code in each.found[0] for code, each in zip(codes, found, strict=True))
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,9 +21,11 @@ from penstock.cli.common import (
 )
 from penstock.cli.kafka import asking_kafka
 from penstock.cli.run import PROBE, connector_jars, registry_of
+from penstock.config.convert import reveal_keys
 from penstock.config.places import java_home
 from penstock.engine.feed import first_offset, window_policy
 from penstock.engine.java import find_java
+from penstock.engine.outputs import check_plugins, output_fields
 from penstock.engine.prepared import fixed_for
 from penstock.engine.run import worst
 from penstock.engine.schemas import declared_schema
@@ -34,6 +37,7 @@ from penstock.journal.state import JournalState
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
+from penstock.shape.flow import Given
 from penstock.source.admin import KafkaAdmin, bound_topics
 from penstock.source.plan import check_source, new_starts, plan_ranges
 
@@ -147,13 +151,22 @@ def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
     """Schemas and patterns of the configuration; only what is wrong with them is told."""
     looks: list[Callable[[], object]] = [partial(fixed_for, feed)]
     looks += [partial(declared_schema, feed, each) for each in feed.datasets if each.schema_kind]
-    for look in looks:
-        try:
-            look()
-        except PenstockError as error:
-            finding = Finding(f"schema {feed.name}")
-            finding.fail(error)
+    told = [_try(f"schema {feed.name}", lambda look=look: str(look())) for look in looks]  # type: ignore[misc]
+    if feed.convert and all(finding.state == "ok" for finding in told):
+        told.append(_try(f"convert {feed.name}", partial(_converters, feed)))
+    for finding in told:
+        if finding.state != "ok":
             tell(finding)
+
+
+def _converters(feed: FeedSpec) -> str:
+    """Their secrets, their plug-ins, and what they make of the schemas that are declared."""
+    given = Given(reveal_keys([feed], os.environ))
+    check_plugins(feed)
+    for each in feed.datasets:
+        if each.schema_kind:
+            output_fields(feed, declared_schema(feed, each), given)
+    return f"{len(feed.convert)} steps"
 
 
 def _registry(spec: LakeSpec) -> str:
