@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,32 @@ def test_bad_and_filtered_rows_are_numbered_as_in_the_batch() -> None:
     assert flow.rows.tolist() == []
     assert [part.tolist() for part in flow.filtered] == [[0, 2]]
     assert [bad.index for bad in flow.bad] == [1]
+
+
+def test_whole_numbers_become_decimals_as_far_as_they_fit() -> None:
+    rows = [{"n": n} for n in (5, -7, 12345, None)]
+    flow = through(ConvertSpec("cast", ("n",), ("decimal(5, 2)",)), rows=rows)
+    assert table(flow)["n"] == [Decimal("5.00"), Decimal("-7.00"), None]
+    assert [bad.index for bad in flow.bad] == [2]
+
+
+def test_one_bad_value_among_many_is_found() -> None:
+    rows = [{"who": "x" if n in (3, 500, 999) else str(n)} for n in range(1000)]
+    flow = through(ConvertSpec("cast", ("who",), ("int64",)), rows=rows)
+    assert [bad.index for bad in flow.bad] == [3, 500, 999]
+    assert table(flow)["who"] == [n for n in range(1000) if n not in (3, 500, 999)]
+
+
+def test_times_and_days_are_read_from_texts() -> None:
+    rows = [{"who": "2026-11-16T12:00:00+01:00"}, {"who": "2026-11-16"}]
+    time = through(ConvertSpec("cast", ("who",), ("timestamp",)), rows=rows)
+    assert table(time)["who"][0].isoformat() == "2026-11-16T11:00:00+00:00"
+    assert [bad.index for bad in time.bad] == [1]
+    day = through(ConvertSpec("cast", ("who",), ("date",)), rows=rows)
+    assert table(day)["who"][0].isoformat() == "2026-11-16"
+    for path, word in (("n", "date"), ("x", "timestamp"), ("tags", "string")):
+        with pytest.raises(ConvertImpossible):
+            through(ConvertSpec("cast", (path,), (word,)))
 
 
 @pytest.mark.parametrize("word", ["decimal(10, 2)", "date", "timestamp", "boolean", "double"])

@@ -62,6 +62,12 @@ def test_a_record_that_is_not_as_declared_is_bad(how: str, why: str) -> None:
     assert whys(through(a_plugin("odd", how=how))) == dict.fromkeys(range(3), why)
 
 
+def test_words_of_an_exception_do_not_repeat_the_record() -> None:
+    found = whys(through(a_plugin("odd", how="leaks")))
+    assert found[0] == "odd: ValueError: invalid literal for int() with base 10: '***'"
+    assert found[2] == "odd: KeyError: '***'"
+
+
 def test_a_field_that_is_left_out_is_null() -> None:
     assert table(through(a_plugin("odd", how="nothing"))) == {"who": [None] * 3}
 

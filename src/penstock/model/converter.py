@@ -30,7 +30,7 @@ class RecordConverter(Protocol):
         """A record with the declared fields; None: it is filtered. An exception: it is bad.
 
         The record goes to the quarantine then, with the type and the words of the exception as the
-        reason, so these must not repeat what is secret.
+        reason, less what they quote; they should not repeat what is secret.
         """
         ...
 

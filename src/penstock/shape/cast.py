@@ -58,6 +58,8 @@ def _cast_one(flow: Flow, path: str, kind: FieldType) -> Flow:
     arrow = arrow_type(kind)
     if each.type.kind in _NESTED:
         raise ConvertImpossible("cast", path, f"it is a {each.type.kind}")
+    if pa.types.is_integer(column.type) and pa.types.is_decimal(arrow):
+        column = column.cast(pa.string())  # else Arrow asks for room for any whole number
     try:
         made, good = _cast_column(column, arrow)
     except pa.ArrowNotImplementedError as error:
@@ -72,8 +74,8 @@ def _cast_column(column: pa.Array, arrow: pa.DataType) -> tuple[pa.Array, Mask]:
     try:
         return column.cast(arrow), np.ones(len(column), dtype=bool)
     except pa.ArrowInvalid:
-        if len(column) == 1:
-            return pa.array([], arrow), np.zeros(1, dtype=bool)
+        if len(column) < 2:
+            return pa.array([], arrow), np.zeros(len(column), dtype=bool)
     half = len(column) // 2
     left, left_good = _cast_column(column.slice(0, half), arrow)
     right, right_good = _cast_column(column.slice(half), arrow)

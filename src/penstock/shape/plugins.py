@@ -4,7 +4,8 @@ Whatever a plug-in does, each record that went in comes out once: converted, fil
 that breaks its promise, or raises an error, makes the records bad that it was given.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -22,6 +23,8 @@ from penstock.shape.flow import ConvertImpossible, Flow, Given
 
 CONVERT_FAILED = "CONVERT_FAILED"
 _LONGEST_DETAIL = 200
+_RECOGNISED = 4
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 class PluginMissing(ConvertImpossible):
@@ -123,6 +126,27 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {words}"[:_LONGEST_DETAIL]
 
 
+def _tamed(error: Exception, names: Container[str], record: Any = None) -> str:
+    """An error in one line, without what it quotes from records; names of fields may stay."""
+
+    def keep(match: re.Match[str]) -> str:
+        return match[0] if match[0][1:-1] in names else "'***'"
+
+    words = _QUOTED.sub(keep, " ".join(str(error).split()))
+    for text in sorted(set(_texts_in(record)), key=len, reverse=True):
+        words = words.replace(text, "***")
+    return f"{type(error).__name__}: {words}"[:_LONGEST_DETAIL]
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """The texts of a record that would be recognised; short ones are parts of any sentence."""
+    if isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(each)
+    elif isinstance(value, str) and len(value) >= _RECOGNISED:
+        yield value
+
+
 # --- plug-ins on batches -------------------------------------------------------------------------
 
 
@@ -132,7 +156,8 @@ def _batch(made: BatchConverter, batch: pa.RecordBatch, wanted: pa.Schema) -> Co
         _check(found, batch.num_rows, wanted)
         return found
     except Exception as error:  # noqa: BLE001  a plug-in may raise anything
-        why = str(error) if isinstance(error, _Broken) else _said(error)
+        names = batch.schema.names
+        why = str(error) if isinstance(error, _Broken) else _tamed(error, names)
         empty = pa.RecordBatch.from_pylist([], schema=wanted)
         return ConvertedBatch(empty, (), (), [(row, why) for row in range(batch.num_rows)])
 
@@ -171,6 +196,7 @@ class _Records:
         filtered: list[int] = []
         bad: list[tuple[int, str]] = []
         records: list[dict[str, Any]] = []
+        originals = batch.to_struct_array()
         for row, record in enumerate(batch.to_pylist()):
             try:
                 made = self._made.convert_record(record)
@@ -181,7 +207,7 @@ class _Records:
             except _Broken as error:
                 bad.append((row, str(error)))
             except Exception as error:  # noqa: BLE001  a plug-in may raise anything
-                bad.append((row, _said(error)))
+                bad.append((row, _tamed(error, batch.schema.names, originals[row].as_py())))
             else:
                 rows.append(row)
                 records.append(made)

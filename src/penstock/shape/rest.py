@@ -13,6 +13,7 @@ must not stay there, and what a step hides must not be seen there:
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -28,14 +29,19 @@ class Rest:
     """The rests of a batch by row. Changes in place: it belongs to one chain and one batch."""
 
     def __init__(self, texts: pa.Array | None) -> None:
-        self._texts: dict[int, bytes] = {}
         self._changed = False
         self._column = texts
         self._renaming: list[ConvertSpec] = []
-        if texts is not None and texts.null_count < len(texts):
-            valid = texts.is_valid().to_numpy(zero_copy_only=False).nonzero()[0]
-            values = texts.take(pa.array(valid)).to_pylist()
-            self._texts = {int(row): text.encode() for row, text in zip(valid, values, strict=True)}
+
+    @cached_property
+    def _texts(self) -> dict[int, bytes]:
+        """The texts by row, for the first step that asks."""
+        column = self._column
+        if column is None or column.null_count == len(column):
+            return {}
+        rows = column.is_valid().to_numpy(zero_copy_only=False).nonzero()[0]
+        texts = column.take(pa.array(rows)).to_pylist()
+        return {int(row): text.encode() for row, text in zip(rows, texts, strict=True)}
 
     def column(self, rows: Any) -> pa.Array:
         """The column for some rows."""
@@ -49,8 +55,7 @@ class Rest:
 
     def follow(self, spec: ConvertSpec) -> None:
         """Remember a step that gives fields other names: the event's own are those in here."""
-        if self._texts:
-            self._renaming.append(spec)
+        self._renaming.append(spec)
 
     def values(self, path: str) -> dict[int, Any]:
         """The values at a path, by row. Where another value is in the way, that one."""
