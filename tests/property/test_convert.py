@@ -10,15 +10,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.engine.convert_errors import ConvertRefused
+from penstock.engine.learning import Learning
 from penstock.model.convert import Condition, ConvertSpec
 from penstock.model.keys import Keys
 from penstock.model.schema import BOOLEAN, INT64, STRING, struct_of
 from penstock.shape.convert import convert
 from penstock.shape.flow import ConvertImpossible, Given, Origin, arrow_type
+from penstock.testing.memory import MemoryStore
+from tests.unit.shredding import BY_TYPE, an_event, shred
 from tests.unit.test_merging import fields
+from tests.unit.test_writer_convert import LAYOUT, with_steps
 
 FIELDS = fields(
     a=(INT64, True),
@@ -88,6 +93,30 @@ def test_a_chain_does_to_columns_what_it_does_to_records(
         assert lean(found) == lean(by_hand(steps, records[row])), steps
     assert all(by_hand(steps, records[row]) == "filtered" for row in gone)
     assert all(by_hand(steps, records[row]) == "bad" for row in bad)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STEPS, max_size=4), st.lists(RECORDS, min_size=1, max_size=8))
+def test_no_record_is_lost_or_doubled_on_its_way_to_files(
+    steps: list[ConvertSpec], records: list[dict[str, Any]]
+) -> None:
+    """The same through the shredder, whose report has to pass the owner's proof."""
+    feed = with_steps(BY_TYPE, *steps)
+    learning = Learning(MemoryStore(), LAYOUT, feed, None, KEYS)
+    values = [an_event("t", **record) for record in records]
+    try:
+        learning.learn([shred(feed, values, {}).report])
+    except ConvertRefused:
+        return
+    outputs = dict(learning.schemas.outputs.known)
+    found = shred(feed, values, learning.schemas.known, outputs=outputs, keys=KEYS)
+    wanted = {row: by_hand(steps, lean(record)) for row, record in enumerate(records)}
+    assert {row["_offset"] for row in found.refused()} == {n for n in wanted if wanted[n] == "bad"}
+    gone = sum(each == "filtered" for each in wanted.values())
+    assert found.report.evidence.filtered.count == (gone if steps else 0)
+    for row in found.rows("t"):
+        event = {n: v for n, v in row.items() if not n.startswith("_") and n not in ("type", "at")}
+        assert lean(event) == lean(wanted[row["_offset"]])
 
 
 def by_hand(steps: list[ConvertSpec], record: dict[str, Any]) -> Any:

@@ -135,25 +135,30 @@ def _inside(raw: Raw) -> dict[str, msgspec.Raw] | None:
 
 
 def _at(raw: Raw, names: list[str]) -> Raw | None:
+    """What lies at a path, or in its way; None where that is nothing, or null."""
     for name in names:
         fields = _inside(raw)
         if fields is None:
-            return raw  # a text or a list where an object was meant: it may hold what is looked for
+            break  # a text or a list where an object was meant: it may hold what is looked for
         if name not in fields:
             return None
         raw = fields[name]
-    return raw
+    return None if _is_null(raw) else raw
 
 
 def _blocked(raw: Raw, names: list[str]) -> bool:
     for name in names:
         fields = _inside(raw)
         if fields is None:
-            return True
+            return not _is_null(raw)
         if name not in fields:
             return False
         raw = fields[name]
     return False
+
+
+def _is_null(raw: Raw) -> bool:
+    return bytes(raw).strip() == b"null"
 
 
 def _without(raw: Raw, names: list[str]) -> Raw | None:
