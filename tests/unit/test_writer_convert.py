@@ -150,10 +150,27 @@ def test_what_has_no_column_yet_is_kept_unless_it_must_be_hidden() -> None:
     assert [json.loads(row["_rest"]) for row in found.rows("a")] == [{"new": 2}]
     assert reasons(found) == [(1, "CONVERT_FAILED")]
     assert "secret" not in found.refused()[0]["detail"]
-    learning.learn([found.report])
+    assert learning.learn([found.report]), "so that it is read again"
     again = deliver(feed, values, store)
+    assert again.refused() == []
     assert [row["ssn"] for row in again.rows("a")] == [None, "***"]
     assert [row["new"] for row in again.rows("a")] == [2, None]
+
+
+def test_a_field_to_hide_that_comes_later_is_learned_before_its_window_is_written() -> None:
+    feed = with_steps(
+        BY_TYPE,
+        ConvertSpec("flatten", ("user",)),
+        ConvertSpec("rename", ("user_ssn",), ("s",)),
+        ConvertSpec("hash", ("s",), ("h",)),
+    )
+    store = MemoryStore()
+    deliver(feed, [an_event("a", user={"n": 1})], store)
+    found = deliver(feed, [an_event("a", user={"n": 1, "ssn": n}) for n in ("1", "2", "")], store)
+    assert found.refused() == []
+    assert len({row["s"] for row in found.rows("a")}) == 3
+    odd = deliver(feed, [an_event("a", user={"ssn": ["x"]}), an_event("a", user="x")], store)
+    assert reasons(odd) == [(0, "CONVERT_FAILED"), (1, "CONVERT_FAILED")]
 
 
 def test_text_and_messagepack_are_converted_too() -> None:

@@ -12,6 +12,8 @@ it, so all files stay one table, whatever becomes of the steps.
     its last step is taken away    nothing is converted, and the two series stay
 """
 
+from collections.abc import Sequence
+
 from penstock.engine.convert_errors import ConverterMissing, ConvertRefused
 from penstock.engine.kept import keep_schema
 from penstock.journal.layout import Layout
@@ -23,6 +25,7 @@ from penstock.model.spec import FeedSpec
 from penstock.shape.convert import converted_fields
 from penstock.shape.flow import ConvertImpossible, Given
 from penstock.shape.plugins import PluginMissing, look_for
+from penstock.shape.rest import hidden_paths
 from penstock.store.protocol import Store
 
 TRIES = 10  # each lost to another process that added columns at the same moment
@@ -52,6 +55,15 @@ class Outputs:
     def __contains__(self, dataset: str) -> bool:
         return dataset in self._read or bool(steps_for(self._feed.convert, dataset))
 
+    def shows_hidden(self, known: DatasetSchema, grown: DatasetSchema) -> bool:
+        """True when a field gets its first column that a step has to hide.
+
+        Records that have it could not be converted without one.
+        """
+        steps = steps_for(self._feed.convert, known.dataset)
+        paths = [path.split(".") for path in hidden_paths(steps)]
+        return any(_has(grown.fields, p) and not _has(known.fields, p) for p in paths)
+
     def pin(self, schema: DatasetSchema) -> None:
         """Let the files of a dataset have what becomes of records that are read so.
 
@@ -71,6 +83,11 @@ class Outputs:
             pinned = keep_schema(self._store, self._prefix, mine)
         if pinned is not None:
             self._in_files[schema.dataset] = self.known[schema.dataset] = pinned
+
+
+def _has(fields: Sequence[Field], names: list[str]) -> bool:
+    found = next((each for each in fields if each.name == names[0]), None)
+    return found is not None and (len(names) == 1 or _has(found.type.fields, names[1:]))
 
 
 def output_fields(feed: FeedSpec, schema: DatasetSchema, given: Given) -> tuple[Field, ...]:

@@ -44,7 +44,7 @@ class SchemaShelf:
         self._declare(feed)
 
     def learn(self, samples: list[Samples]) -> bool:
-        """Take up new datasets and new fields; True when a dataset was new."""
+        """Take up new datasets and new fields; True when their records have to be read again."""
         found_new = False
         for dataset in sorted({each.dataset for each in samples}):
             mine = [each for each in samples if each.dataset == dataset]
@@ -56,6 +56,7 @@ class SchemaShelf:
             elif not known.declared:
                 promoted = self._codec.promote(known, payloads)
                 if promoted != known:
+                    found_new |= self.outputs.shows_hidden(known, promoted)
                     self._keep(promoted)
         return found_new
 

@@ -7,12 +7,12 @@ must not stay there, and what a step hides must not be seen there:
     drop, keep, set        the fields are taken out of it, too; a record is bad if a text or a list
                            lies where an object was meant to hold such a field
     filter                 a value that lies there is judged like one that has a column
-    mask, hash, encrypt    a record whose value lies there is bad; once there is a column, it can be
-                           replayed
+    mask, hash, encrypt    a record whose value lies there is bad. The driver learns a column for it
+                           and lets the window be read again, unless the value fits in none
     the other steps        leave it as it is
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,8 @@ from penstock.model.convert import ConvertSpec
 
 _level = msgspec.json.Decoder(dict[str, msgspec.Raw])
 Raw = bytes | msgspec.Raw
+HIDING = frozenset({"mask", "hash", "encrypt"})
+_RENAMING = frozenset({"rename", "flatten"})
 
 
 class Rest:
@@ -102,11 +104,25 @@ class Rest:
         return found
 
     def _origins(self, path: str) -> set[str]:
-        """What the event may call the field at a path."""
-        paths = {path}
-        for spec in reversed(self._renaming):
-            paths = {before for each in paths for before in _before(spec, each)}
-        return paths
+        return _origins(self._renaming, path)
+
+
+def hidden_paths(steps: Sequence[ConvertSpec]) -> set[str]:
+    """What events may call the fields that some steps hide."""
+    found: set[str] = set()
+    for number, spec in enumerate(steps):
+        if spec.verb in HIDING:
+            before = [each for each in steps[:number] if each.verb in _RENAMING]
+            found |= {name for path in spec.paths for name in _origins(before, path)}
+    return found
+
+
+def _origins(renaming: Sequence[ConvertSpec], path: str) -> set[str]:
+    """What the event may call the field at a path."""
+    paths = {path}
+    for spec in reversed(renaming):
+        paths = {before for each in paths for before in _before(spec, each)}
+    return paths
 
 
 def _before(spec: ConvertSpec, path: str) -> Iterable[str]:
