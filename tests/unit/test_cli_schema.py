@@ -9,7 +9,9 @@ import pytest
 
 from penstock.cli.main import main
 from penstock.cli.schema import changes
+from penstock.engine.schemas import SchemaShelf
 from penstock.journal.layout import Layout
+from penstock.model.convert import ConvertSpec
 from penstock.model.ddl import DIALECTS, columns_of, ddl, type_name
 from penstock.model.merging import first_version, merged
 from penstock.model.schema import (
@@ -27,6 +29,8 @@ from penstock.model.schema import (
     map_of,
     struct_of,
 )
+from penstock.model.spec import FeedSpec
+from penstock.writer.plan import Samples
 from tests.simulator.programs import FEED
 from tests.unit.on_disk import DiskLake
 from tests.unit.test_merging import fields
@@ -146,3 +150,22 @@ def test_the_types_that_trino_shares_with_duckdb_are_understood_by_it() -> None:
 
 def test_no_change_is_no_line() -> None:
     assert changes(TWO, TWO) == []
+
+
+def test_what_is_shown_is_what_files_have_after_converting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = DiskLake(tmp_path)
+    lake.room([]).journal()
+    steps = (ConvertSpec("rename", ("who",), ("email",)), ConvertSpec("mask", ("email",), ("",)))
+    feed = FeedSpec(name=FEED, topics=("events",), convert=steps)
+    shelf = SchemaShelf(lake.store, Layout(FEED), feed)
+    shelf.learn([Samples("click", True, (b'{"who": 7, "n": 1}',))])
+    shelf.learn([Samples("click", False, (b'{"who": 7, "n": 1, "page": "/"}',))])
+    assert main(lake.words("schema", "show", f"{FEED}/click", "--ddl", "spark")) == 0
+    statement = capsys.readouterr().out
+    assert "`email` string" in statement
+    assert "`who`" not in statement
+    assert main(lake.words("schema", "history", f"{FEED}/click", "--output", "json")) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["version"], row["changes"]) for row in rows] == [(1, "all"), (2, "+page")]

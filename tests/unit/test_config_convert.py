@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from penstock.config.convert import reveal_keys
+from penstock.config.convert import TYPES, reveal_keys
 from penstock.config.errors import ConfigInvalid
 from penstock.model.convert import Condition, ConvertSpec
 from penstock.model.spec import FeedSpec
+from penstock.shape.cast import cast_type
 from tests.unit.test_config_feed import feed_of, mistake_of
 
 KEY = bytes(range(32))
@@ -92,6 +93,12 @@ def test_a_mistake_names_its_place_and_no_secret(
     assert (mistake.path, mistake.line) == (f"feeds.events.convert{path}", 7)
     assert words in str(mistake)
     assert "geheim" not in str(mistake)
+
+
+@pytest.mark.parametrize("word", [*TYPES, "decimal(38, 0)", "decimal( 5 ,2 )"])
+def test_every_type_that_passes_is_one(tmp_path: Path, word: str) -> None:
+    (step,) = feed_of(tmp_path, f"convert: [{{cast: {{a: '{word}'}}}}]").convert
+    assert cast_type(step.words[0]).kind == word.partition("(")[0].replace("stamp", "stamp_us")
 
 
 def test_the_list_has_to_be_one(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from penstock.model.keys import Keys
 from penstock.model.spec import FeedSpec
 
 KEY_BYTES = 32
-_TYPES = ("string", "int64", "double", "boolean", "date", "timestamp")
+TYPES = ("string", "int64", "double", "boolean", "date", "timestamp")
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", re.ASCII)
 _MOST_DIGITS = 38
 _SHOWN = re.compile(r"\d{1,4}", re.ASCII)
@@ -107,9 +107,9 @@ def _type(node: Node, _: Reading) -> str:
     word = text(node)
     digits = _DECIMAL.fullmatch(word)
     is_decimal = digits is not None and int(digits[2]) <= int(digits[1]) <= _MOST_DIGITS
-    if word not in _TYPES and not (is_decimal and digits is not None and int(digits[1])):
-        allowed = f"{' | '.join(_TYPES)} | decimal(precision, scale)"
-        raise Refused(f"found {shown(word)}", allowed, closest(word, _TYPES))
+    if word not in TYPES and not (is_decimal and digits is not None and int(digits[1])):
+        allowed = f"{' | '.join(TYPES)} | decimal(precision, scale)"
+        raise Refused(f"found {shown(word)}", allowed, closest(word, TYPES))
     return word
 
 

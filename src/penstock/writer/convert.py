@@ -92,7 +92,8 @@ class Converters:
         fields = converted_fields(steps, schema.fields, Given(self._plan.keys))
         try:
             if merged(output.fields, fields) != output.fields:
-                raise ValueError(f"version {output.version} of {schema.dataset} lacks a column")
+                # A plug-in of another version on this machine, for one.
+                raise ValueError(f"steps make other columns of {schema.dataset} than on the driver")
         except Incompatible as error:
             return f"after converting: {error}"
         return ""
