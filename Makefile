@@ -168,8 +168,9 @@ bench-memory: setup ## Measure the memory of tasks with very many files
 bench-audit: setup ## Measure the deep audit on a lake of ten million rows
 	$(PY) -m bench.audit $(ARGS)
 
-fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60, ONLY=avro)
-	$(PY) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only $(ONLY))
+fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60, ONLY=avro, SEED=)
+	$(PY) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(SEED),--seed $(SEED))
 
 certify: setup ## The long proof on real parts, as a table (SEED=2, ONLY=K7 or ONLY=C, FRESH=1)
 	$(if $(ONLY),,$(MAKE) simulate-all)
