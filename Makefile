@@ -150,8 +150,8 @@ mutations: setup ## Break the protocol on purpose; the simulator must notice eac
 bench: setup ## Measure whole windows against plain Spark and reading only; writes bench/results.*
 	$(PY) -m bench.compare --out bench $(ARGS)
 
-bench-formats: setup ## Measure windows of Avro against plain Spark; joins bench/results.json
-	$(PY) -m bench.formats --out bench $(ARGS)
+bench-formats: setup ## Measure JSON, Avro, Protobuf, broken records; joins bench/results.json (ONLY=avro-12)
+	$(PY) -m bench.formats --out bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 bench-growth: setup ## Measure how cost grows with types, records and windows; writes bench/growth.*
 	$(PY) -m bench.growth --out bench $(ARGS)
