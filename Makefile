@@ -150,7 +150,7 @@ mutations: setup ## Break the protocol on purpose; the simulator must notice eac
 bench: setup ## Measure whole windows against plain Spark and reading only; writes bench/results.*
 	$(PY) -m bench.compare --out bench $(ARGS)
 
-bench-formats: setup ## Measure JSON, Avro, Protobuf, broken records; joins bench/results.json (ONLY=avro-12)
+bench-formats: setup ## Measure formats and broken records; joins bench/results.json (ONLY=avro-12)
 	$(PY) -m bench.formats --out bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 bench-growth: setup ## Measure how cost grows with types, records and windows; writes bench/growth.*
