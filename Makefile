@@ -150,8 +150,8 @@ mutations: setup ## Break the protocol on purpose; the simulator must notice eac
 bench: setup ## Measure whole windows against plain Spark and reading only; writes bench/results.*
 	$(PY) -m bench.compare --out bench $(ARGS)
 
-bench-formats: setup ## Measure windows of Avro against plain Spark; joins bench/results.json
-	$(PY) -m bench.formats --out bench $(ARGS)
+bench-formats: setup ## Measure formats and broken records; joins bench/results.json (ONLY=avro-12)
+	$(PY) -m bench.formats --out bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 bench-growth: setup ## Measure how cost grows with types, records and windows; writes bench/growth.*
 	$(PY) -m bench.growth --out bench $(ARGS)
@@ -168,8 +168,9 @@ bench-memory: setup ## Measure the memory of tasks with very many files
 bench-audit: setup ## Measure the deep audit on a lake of ten million rows
 	$(PY) -m bench.audit $(ARGS)
 
-fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60, ONLY=avro)
-	$(PY) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only $(ONLY))
+fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60, ONLY=avro, SEED=)
+	$(PY) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(SEED),--seed $(SEED))
 
 certify: setup ## The long proof on real parts, as a table (SEED=2, ONLY=K7 or ONLY=C, FRESH=1)
 	$(if $(ONLY),,$(MAKE) simulate-all)

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.figures import Turn, Turns, medians, verdicts, workload_name, workload_result
 from bench.machine import machine
 from bench.mixed_topic import fill, open_world
-from bench.pictures import comparison, write_down
+from bench.pictures import comparison, earlier, write_down
 from bench.processes import PERIOD_S
 from bench.ways import FETCHES, take_turn, watch_without, ways_of
 
@@ -93,7 +93,8 @@ def main() -> None:
     results = {workload_name(t): {**workload_result(ways), **about} for t, ways in turns.items()}
     show(turns, results)
     if options.out is not None:
-        write_down(options.out, "results", results, comparison(results))
+        found = earlier(options.out, "results") | results
+        write_down(options.out, "results", found, comparison(results))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 PLAIN, OURS, READ_ONLY = "plain_spark", "penstock", "read_only"
+# What Penstock does with other records: the same events in JSON, the same events without a fault.
+ON_JSON, ON_WHOLE = "penstock_json", "penstock_whole"
 # How Spark writes many directories: sorted, one open file at a time; or up to so many open files.
 WRITERS = (0, 100)
 PLAIN_TARGET = 2.5
+AVRO_TARGET = 2.2
+PROTOBUF_TARGET = 1.0
+BROKEN_TARGET = 1.3
 READ_ONLY_TARGET = 0.30
 MANY_TYPES_TARGET = 1.6
 
@@ -118,6 +123,48 @@ def workload_result(turns: Mapping[str, Turns]) -> dict[str, object]:
         "records": ours[0].records,
         "rounds": len(ours),
     }
+
+
+def protobuf_result(turns: Mapping[str, Turns]) -> dict[str, object]:
+    """The figures of Protobuf beside those of the same events in JSON, and reading only."""
+    ours, others, reading = turns[OURS], turns[ON_JSON], turns[READ_ONLY]
+    return {
+        OURS: medians(ours),
+        ON_JSON: medians(others),
+        READ_ONLY: medians(reading),
+        "ratio_json": round(ratio(ours, others), 3),
+        "ratio_json_cpu": round(ratio(ours, others, by_cpu), 3),
+        "ratio_read_only": round(ratio(ours, reading), 3),
+        "ratio_read_only_cpu": round(ratio(ours, reading, by_cpu), 3),
+        "records": ours[0].records,
+        "rounds": len(ours),
+    }
+
+
+def broken_result(turns: Mapping[str, Turns]) -> dict[str, object]:
+    """The figures of a topic with faults beside those of the same one without; ratios of cost."""
+    ours, whole = turns[OURS], turns[ON_WHOLE]
+    return {
+        OURS: medians(ours),
+        ON_WHOLE: medians(whole),
+        "ratio_time_per_record": round(ratio(whole, ours), 3),
+        "ratio_cpu_time_per_record": round(ratio(whole, ours, by_cpu), 3),
+        "records": ours[0].records,
+        "rounds": len(ours),
+    }
+
+
+def format_verdict(form: str, types: int, turns: Mapping[str, Turns]) -> Verdict:
+    """The target of a workload of `make bench-formats`, by time."""
+    ours, head = turns[OURS], f"{form}, {types} types:"
+    if form == "broken":
+        slower = ratio(turns[ON_WHOLE], ours)
+        what = f"{head} times the time per record without faults, at most"
+        return Verdict(what, slower, BROKEN_TARGET, slower <= BROKEN_TARGET)
+    if form == "protobuf":
+        return _at_least(f"{head} times JSON", ratio(ours, turns[ON_JSON]), PROTOBUF_TARGET)
+    target = AVRO_TARGET if form == "avro" else PLAIN_TARGET
+    return _at_least(f"{head} times plain Spark", ratio(ours, turns[better_plain(turns)]), target)
 
 
 def workload_name(types: int) -> str:

@@ -21,13 +21,23 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from bench.avro_events import FIRST_ID, avro_event, avro_schema
-from bench.events import event
+from bench.broken_events import broken_event, declared_schema
+from bench.events import event, type_name
+from bench.proto_events import proto_event, proto_schema
 from penstock.config import places
 from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.engine.jars import BROKER, CONNECTOR, SPARK_AVRO, fetch, jar_paths
 from penstock.engine.java import find_java
 from penstock.engine.session import StartingSession, open_session
-from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec, TimeSpec, WindowSpec
+from penstock.model.spec import (
+    DatasetSpec,
+    DecodeSpec,
+    FeedSpec,
+    Format,
+    RouteSpec,
+    TimeSpec,
+    WindowSpec,
+)
 from penstock.model.surroundings import Surroundings, side_by_side
 from penstock.model.window import StageOrder
 from penstock.source.registry import Registry
@@ -37,7 +47,16 @@ from penstock.testing.kafka_client import KafkaClient
 
 AROUND = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
 PARTITIONS = 4
-EVENTS = {"json": event, "avro": avro_event}
+# What topics hold. Whole and broken events are of declared types, those of "json" are learned.
+EVENTS = {
+    "json": event,
+    "avro": avro_event,
+    "protobuf": proto_event,
+    "whole": event,
+    "broken": broken_event,
+}
+DECLARED = frozenset({"whole", "broken"})
+FORMATS: dict[str, Format] = {"avro": "avro", "protobuf": "protobuf"}
 FIRST_WINDOW = 20_000  # in it the types are learned; it is not measured
 # As quick as the client goes; a topic that is kept must not expire.
 PRODUCING: dict[str, str | int] = {
@@ -166,23 +185,31 @@ class TimedFeed(RunningFeed):
 
 def feed_of(topic: MixedTopic, max_records: int) -> FeedSpec:
     """A feed of the topic by type and day."""
-    is_json = topic.form == "json"
+    form = FORMATS.get(topic.form, "json")
+    declared = range(topic.types if topic.form in DECLARED else 0)
     return FeedSpec(
         name="events",
         topics=(topic.name,),
-        decode=DecodeSpec("json" if is_json else "avro"),
-        route=RouteSpec("field", "type") if is_json else RouteSpec("schema", "schema"),
+        decode=DecodeSpec(form),
+        route=RouteSpec("field", "type") if form == "json" else RouteSpec("schema", "schema"),
+        datasets=tuple(
+            DatasetSpec(type_name(kind), "jsonschema", declared_schema(kind)) for kind in declared
+        ),
         time=TimeSpec(field="event_time", unit="ms", not_before="2015-01-01"),
         window=WindowSpec(every_s=0.0, max_records=max_records, max_bytes=10**12),
     )
 
 
-def schemas_of_types() -> Registry:
+def schemas_of_types(form: str) -> Registry:
     """The schemas of all types, without a server: each is asked for once only."""
 
     def fetch(url: str) -> tuple[int, bytes]:
-        number = int(url.rpartition("/")[2]) - FIRST_ID
-        return 200, json.dumps({"schema": avro_schema(number)}).encode()
+        kind = int(url.rpartition("/")[2]) - FIRST_ID
+        if form == "protobuf":
+            found = {"schema": proto_schema(kind), "schemaType": "PROTOBUF"}
+        else:
+            found = {"schema": avro_schema(kind)}
+        return 200, json.dumps(found).encode()
 
     return Registry("http://bench", fetch)
 
@@ -192,7 +219,8 @@ def learned_feed(topic: MixedTopic, lake: Path, max_records: int | None = None) 
     or `max_records` of it."""
     world = topic.world
     kafka = {"bootstrap.servers": world.bootstrap}
-    tools = FeedTools(lambda: world.spark, kafka, LocalStore(lake), AROUND, schemas_of_types())
+    registry = schemas_of_types(topic.form)
+    tools = FeedTools(lambda: world.spark, kafka, LocalStore(lake), AROUND, registry)
     first = TimedFeed(feed_of(topic, FIRST_WINDOW), tools, once=False)
     first.try_start(force=True)
     first.run_window()

@@ -16,10 +16,24 @@ _FLEXIBLE = ' style="max-width:100%;height:auto"'
 
 def write_down(out: Path, name: str, found: Mapping[str, object], picture: str) -> None:
     """Leave the figures and their picture in a directory."""
-    figures, drawn = out / f"{name}.json", out / f"{name}.svg"
-    figures.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    write_figures(out, name, found)
+    drawn = out / f"{name}.svg"
     drawn.write_text(picture, encoding="utf-8")
-    print(f"written: {figures}, {drawn}")
+    print(f"written: {drawn}")
+
+
+def write_figures(out: Path, name: str, found: Mapping[str, object]) -> None:
+    """Leave the figures in a directory."""
+    figures = out / f"{name}.json"
+    figures.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    print(f"written: {figures}")
+
+
+def earlier(out: Path, name: str) -> dict[str, object]:
+    """The figures that are there already; programs that share a file leave those of each other."""
+    place = out / f"{name}.json"
+    found: dict[str, object] = json.loads(place.read_text("utf-8")) if place.exists() else {}
+    return found
 
 
 def comparison(results: Mapping[str, Mapping[str, Any]]) -> str:

@@ -1,7 +1,8 @@
 """How fast one task shreds, without Spark and Kafka: `python -m bench.shred`.
 
 The events are those of `bench.events`, in Arrow batches as Spark hands them over, of one Kafka
-partition. Prints records per CPU-second, and with `--profile` where the time goes.
+partition. Prints records per CPU-second, and with `--profile` where the time goes. In `broken`,
+every hundredth event is broken; `whole` is the same without, both of declared types.
 """
 
 import argparse
@@ -16,9 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from bench.avro_events import FIRST_ID, avro_event, avro_schema
+from bench.broken_events import broken_event, declared_schema
 from bench.events import NOON_MS, event, type_name
+from bench.proto_events import proto_event, proto_schema
 from penstock.codec.avro_codec import avro_writer
 from penstock.codec.json_codec import JsonCodec
+from penstock.codec.json_schema import from_json_schema
+from penstock.codec.proto_codec import proto_writer
+from penstock.codec.written import Writer
+from penstock.engine.proto_compile import prepared
 from penstock.model.merging import first_version
 from penstock.model.ranges import OffsetRange
 from penstock.model.registered import RegisteredSchema
@@ -30,11 +37,18 @@ from penstock.writer.plan import ShredPlan
 from penstock.writer.task import shred_batches, suit_worker
 
 BATCH = 131_072
+EVENTS = {
+    "json": event,
+    "avro": avro_event,
+    "protobuf": proto_event,
+    "whole": event,
+    "broken": broken_event,
+}
 
 
 def batches_of(records: int, types: int, form: str = "json") -> list[Any]:
     """Batches as the reader's select makes them."""
-    make = avro_event if form == "avro" else event
+    make = EVENTS[form]
     found = []
     for start in range(0, records, BATCH):
         count = min(BATCH, records - start)
@@ -61,8 +75,8 @@ def order_for(batches: list[Any]) -> StageOrder:
     return StageOrder("events", "1-1", "_penstock/events/staging", (covered,))
 
 
-def plan_for(batches: list[Any], types: int) -> ShredPlan:
-    """A plan that knows every type from a sample."""
+def plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
+    """A plan that knows every type: declared, or from a sample."""
     feed = FeedSpec(
         name="events",
         topics=("events",),
@@ -71,34 +85,46 @@ def plan_for(batches: list[Any], types: int) -> ShredPlan:
     )
     samples = batches[0]["value"].to_pylist()
     codec = JsonCodec()
-    names = [type_name(number) for number in range(types)]
-    schemas = {
-        name: codec.infer([s for s in samples if f'"type":"{name}"'.encode() in s], name)
-        for name in names
-    }
+    schemas = {}
+    for kind in range(types):
+        name = type_name(kind)
+        if form == "json":
+            mine = [each for each in samples if f'"type":"{name}"'.encode() in each]
+            schemas[name] = codec.infer(mine, name)
+        else:
+            fields = first_version(from_json_schema(declared_schema(kind)))
+            schemas[name] = DatasetSchema(name, 1, declared=True, fields=fields)
     order = order_for(batches)
     return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time())
 
 
-def avro_plan_for(batches: list[Any], types: int) -> ShredPlan:
-    """A plan for records in Avro, whose datasets are named by their schemas."""
-    written = {
-        str(FIRST_ID + kind): RegisteredSchema("avro", avro_schema(kind)) for kind in range(types)
-    }
+def written_plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
+    """A plan for records in Avro or Protobuf, whose datasets are named by their schemas."""
+    written: dict[str, RegisteredSchema | None] = {}
     schemas = {}
-    for kind, schema in enumerate(written.values()):
+    for kind in range(types):
         name = type_name(kind)
-        fields = first_version(avro_writer(schema).fields)
+        schema, writer = _written(kind, form)
+        written[str(FIRST_ID + kind)] = schema
+        fields = first_version(writer.fields)
         schemas[name] = DatasetSchema(name, 1, declared=True, fields=fields)
     feed = FeedSpec(
         name="events",
         topics=("events",),
-        decode=DecodeSpec("avro"),
+        decode=DecodeSpec("avro" if form == "avro" else "protobuf"),
         route=RouteSpec("schema", "schema"),
-        time=TimeSpec(field="event_time"),
+        time=TimeSpec(field="event_time", unit="ms"),
     )
     order = order_for(batches)
     return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time(), written=written)
+
+
+def _written(kind: int, form: str) -> tuple[RegisteredSchema, Writer]:
+    if form == "avro":
+        schema = RegisteredSchema("avro", avro_schema(kind))
+        return schema, avro_writer(schema)
+    schema = prepared(RegisteredSchema("protobuf", proto_schema(kind)))
+    return schema, proto_writer(schema, (0,))
 
 
 def run(plan: ShredPlan, batches: list[Any]) -> float:
@@ -117,12 +143,12 @@ def main() -> None:
     arguments.add_argument("--records", type=int, default=200_000)
     arguments.add_argument("--types", type=int, default=12)
     arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--format", choices=("json", "avro"), default="json")
+    arguments.add_argument("--format", choices=EVENTS, default="json")
     arguments.add_argument("--profile", action="store_true")
     options = arguments.parse_args()
     batches = batches_of(options.records, options.types, options.format)
-    planning = avro_plan_for if options.format == "avro" else plan_for
-    plan = planning(batches, options.types)
+    planning = written_plan_for if options.format in {"avro", "protobuf"} else plan_for
+    plan = planning(batches, options.types, options.format)
     best = min(run(plan, batches) for _ in range(options.rounds))
     print(f"{options.records / best:,.0f} records per CPU-second")
     if options.profile:

@@ -2,6 +2,9 @@
 
     make fuzz                       ten minutes per decoder
     make fuzz ONLY=avro SECONDS=60
+    make fuzz ONLY=avro SEED=123    the same again, from the round that found something
+
+Every round says its seed before it begins. What is found is shown with the smallest example of it.
 
 A worker must not crash, hang, or take memory without bounds, whatever the bytes. So the address
 space is bounded here, and whatever takes longer than a minute ends with a trace of where it was.
@@ -9,17 +12,23 @@ space is bounded here, and whatever takes longer than a minute ends with a trace
 
 import argparse
 import faulthandler
+import random
 import resource
 import sys
 import time
 from collections.abc import Callable
 
+from hypothesis import seed
+
 from tests.property import (
     test_codec_avro,
+    test_codec_framing,
     test_codec_inference,
     test_codec_json,
+    test_codec_json_ids,
     test_codec_likes,
     test_codec_one_pass,
+    test_codec_proto,
 )
 from tests.unit import test_codec_msgpack, test_codec_text
 
@@ -27,10 +36,16 @@ MOST_BYTES = 6 * 1024**3
 LONGEST_S = 60
 MODULES = {
     "avro": (test_codec_avro,),
+    "framing": (test_codec_framing,),
     "json": (test_codec_json, test_codec_likes, test_codec_one_pass, test_codec_inference),
+    "json_ids": (test_codec_json_ids,),
     "msgpack": (test_codec_msgpack,),
+    "protobuf": (test_codec_proto,),
+    "raw": (test_codec_text,),
     "text": (test_codec_text,),
 }
+# Where one file tests two decoders, the words by which their tests are told apart.
+WORDS = {"raw": "_raw_", "text": "_texts_"}
 
 
 def searches(decoder: str) -> list[Callable[[], None]]:
@@ -39,23 +54,25 @@ def searches(decoder: str) -> list[Callable[[], None]]:
         getattr(module, name)
         for module in MODULES[decoder]
         for name in sorted(vars(module))
-        if name.startswith("test_")
+        if name.startswith("test_") and WORDS.get(decoder, "") in name
     ]
     return [test for test in found if getattr(test, "is_hypothesis_test", False)]
 
 
-def fuzz(decoder: str, seconds: float) -> int:
+def fuzz(decoder: str, seconds: float, start: int) -> int:
     """Search until the time is over; how often each test was run."""
     tests, rounds = searches(decoder), 0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
+        left = end - time.monotonic()
+        print(
+            f"{decoder}: {len(tests)} tests, seed {start + rounds}, {left:.0f} s left", flush=True
+        )
         for test in tests:
             faulthandler.dump_traceback_later(LONGEST_S, exit=True)
-            test()
+            seed(start + rounds)(test)()
             faulthandler.cancel_dump_traceback_later()
         rounds += 1
-        left = max(end - time.monotonic(), 0)
-        print(f"{decoder}: {rounds} rounds of {len(tests)} tests, {left:.0f} s left", flush=True)
     return rounds
 
 
@@ -64,10 +81,12 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     words.add_argument("--seconds", type=float, default=600.0, help="per decoder")
     words.add_argument("--only", choices=sorted(MODULES), action="append")
+    words.add_argument("--seed", type=int, help="of the first round; the next has the next one")
     chosen = words.parse_args()
+    start = random.SystemRandom().getrandbits(32) if chosen.seed is None else chosen.seed
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     for decoder in chosen.only or sorted(MODULES):
-        rounds = fuzz(decoder, chosen.seconds)
+        rounds = fuzz(decoder, chosen.seconds, start)
         print(f"{decoder}: nothing found in {rounds} rounds")
     return 0
 

@@ -103,6 +103,7 @@ def run_through(
     feeds: tuple[FeedSpec, ...],
     acts: Iterable[Callable[[], object]],
     registry: Registry | None = None,
+    tick: Callable[[], float] = time.monotonic,
 ) -> tuple[int, list[str]]:
     """`penstock run`: whenever there is nothing left to read, the next act happens; then the end.
 
@@ -123,7 +124,7 @@ def run_through(
         lambda: spark,
         {"bootstrap.servers": kafka.bootstrap},
         store,
-        Surroundings(time.time, rest, SystemRandom()),
+        Surroundings(time.time, rest, SystemRandom(), tick),
         registry,
     )
     eager = tuple(

@@ -11,8 +11,9 @@ import pytest
 from confluent_kafka import KafkaException
 
 from penstock.engine.java import Java
-from penstock.testing.broker import BrokerFailed, EmbeddedKafka
+from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
+from penstock.testing.servers import ServerFailed
 
 pytestmark = pytest.mark.xdist_group("processes")
 
@@ -150,7 +151,7 @@ def test_a_broker_that_cannot_start_shows_the_end_of_its_log(
     wrong = {"num.io.threads": "none"}
     cluster = EmbeddedKafka(tmp_path, broker_jars, java.path, properties=wrong)
     with pytest.raises(
-        BrokerFailed, match=r"Invalid value none for configuration num\.io\.threads"
+        ServerFailed, match=r"Invalid value none for configuration num\.io\.threads"
     ):
         cluster.start()
     assert cluster.pids == []

@@ -248,6 +248,7 @@ def test_known_ids_go_on_without_the_registry_and_new_ones_are_held_until_it_is_
     ours = asking(registry.url)
     click = producer.record(CLICK, 0, page="/")
     late = producer.record(VIEW, 1, seconds=0.5, tags=["late"])
+    passed_s: list[float] = []
 
     def clicks(*numbers: int) -> list[Record]:
         return [producer.record(CLICK, n, page="/") for n in numbers]
@@ -259,9 +260,11 @@ def test_known_ids_go_on_without_the_registry_and_new_ones_are_held_until_it_is_
             lambda: client.produce(topic, 0, clicks(2, 3, 4)),
             lambda: client.produce(topic, 1, [*clicks(5), late]),
             lambda: client.produce(topic, 0, clicks(6, 7)),
-            lambda: time.sleep(1.1),  # a feed in trouble rests for a second
+            lambda: passed_s.append(1.1),  # a feed in trouble rests for a second
         )
-        _code, told = run_through(spark, kafka, store, (feed,), acts, ours)
+        _code, told = run_through(
+            spark, kafka, store, (feed,), acts, ours, lambda: time.monotonic() + sum(passed_s)
+        )
         assert any("REGISTRY_UNAVAILABLE" in line for line in told), told
         found = watermarks(tmp_path)
         assert (found[topic, 0], found.get((topic, 1), 0)) == (6, 0)

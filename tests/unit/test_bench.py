@@ -7,16 +7,24 @@ import time
 from collections.abc import Callable
 from os import getpid
 
+import pyarrow as pa
 import pytest
 
+from bench.avro_events import avro_event, avro_schema
+from bench.broken_events import broken_event, declared_schema, is_broken
 from bench.events import OWN_FIELDS, event, superset
 from bench.figures import (
+    ON_JSON,
+    ON_WHOLE,
     OURS,
     PLAIN,
     READ_ONLY,
     Turn,
     better_plain,
+    broken_result,
     by_cpu,
+    format_verdict,
+    protobuf_result,
     ratio,
     variant,
     verdicts,
@@ -24,6 +32,15 @@ from bench.figures import (
 )
 from bench.pictures import comparison, growth
 from bench.processes import Process, Watch, look, lost_ticks
+from bench.proto_events import proto_event, proto_schema
+from penstock.codec.avro_codec import avro_writer
+from penstock.codec.json_codec import JsonCodec
+from penstock.codec.json_schema import from_json_schema
+from penstock.codec.proto_codec import proto_writer
+from penstock.codec.written import Writer
+from penstock.engine.proto_compile import prepared
+from penstock.model.registered import RegisteredSchema
+from penstock.model.schema import DatasetSchema
 
 SORTED, MANY = variant(0), variant(100)
 
@@ -161,3 +178,50 @@ def await_that(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def in_columns(writer: Writer, value: bytes, skipped: int) -> dict[str, object]:
+    """A record behind its id, as our own reader gives it; times as milliseconds."""
+    read = writer.read(pa.array([value], pa.binary()), skipped)
+    assert read.bad == []
+    [row] = read.batch.to_pylist()
+    at = row["event_time"]
+    return {**row, "event_time": at if isinstance(at, int) else round(at.timestamp() * 1000)}
+
+
+def test_events_say_the_same_in_every_format() -> None:
+    """Method: one schema of each kind of field; the first events that have them."""
+    avro = {k: avro_writer(RegisteredSchema("avro", avro_schema(k))) for k in range(3)}
+    compiled = {k: prepared(RegisteredSchema("protobuf", proto_schema(k))) for k in range(3)}
+    proto = {kind: proto_writer(schema, (0,)) for kind, schema in compiled.items()}
+    for number in range(60):
+        said = json.loads(event(number, 12))
+        kind = int(said.pop("type").removeprefix("kind_"))
+        if kind in avro:
+            assert in_columns(avro[kind], avro_event(number, 12), 5) == said
+            assert in_columns(proto[kind], proto_event(number, 12), 6) == said
+
+
+def test_one_event_in_a_hundred_is_broken_in_every_partition_and_way() -> None:
+    numbers = [number for number in range(16_000) if is_broken(number)]
+    assert len(numbers) == 160
+    assert {number % 4 for number in numbers} == {0, 1, 2, 3}
+    fields = from_json_schema(declared_schema(0))
+    broken = pa.array([broken_event(number, 1) for number in numbers], pa.binary())
+    found = JsonCodec().decode(broken, DatasetSchema("kind_000", 1, declared=True, fields=fields))
+    assert {bad.reason for bad in found.bad} == {"NOT_JSON", "WRONG_TYPE"}
+    assert {row["event_time"] for row in found.batch.to_pylist()} == {None}
+    assert found.batch.num_rows == 40, "these have no time"
+    assert broken_event(1, 12) == event(1, 12)
+
+
+def test_formats_are_judged_by_what_each_is_compared_with() -> None:
+    slow, quick = turns(100, 100, 100), turns(120, 120, 120)
+    beside = protobuf_result({OURS: quick, ON_JSON: slow, READ_ONLY: quick})
+    assert (beside["ratio_json"], beside["ratio_read_only"]) == (1.2, 1.0)
+    faults = broken_result({OURS: slow, ON_WHOLE: quick})
+    assert faults["ratio_time_per_record"] == 1.2
+    assert format_verdict("broken", 12, {OURS: slow, ON_WHOLE: quick}).is_reached
+    assert not format_verdict("protobuf", 12, {OURS: slow, ON_JSON: quick}).is_reached
+    assert not format_verdict("avro", 12, {OURS: quick, SORTED: slow}).is_reached
+    assert format_verdict("json", 12, {OURS: turns(250), SORTED: turns(100)}).is_reached

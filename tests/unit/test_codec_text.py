@@ -76,6 +76,19 @@ def test_texts_are_split_as_the_reference_splits_them(texts: list[str]) -> None:
     assert len(found.bad) == len(texts) - len(kept)
 
 
+@given(st.lists(st.binary(max_size=60), max_size=20))
+def test_no_bytes_do_harm_to_texts_around_them(payloads: list[bytes]) -> None:
+    """Method: bytes that may be anything, each between two good records."""
+    for layout, good in ((TextLayout(LOG), b"INFO /a"), (TextLayout("", ",", ("a", "b")), b"1,2")):
+        values = [good, *(each for payload in payloads for each in (payload, good))]
+        found = read(layout, *values)
+        assert set(range(0, len(values), 2)) <= set(found.good.tolist())
+        together = [*found.good.tolist(), *(bad.index for bad in found.bad)]
+        assert sorted(together) == list(range(len(values)))
+        assert found.batch.num_rows == len(found.good)
+        found.batch.validate(full=True)
+
+
 def test_what_is_too_long_is_refused() -> None:
     found = read(TextLayout(LOG), b"INFO /a", b"INFO /" + b"a" * 20, limits=Limits(max_bytes=10))
     assert [(bad.index, bad.reason) for bad in found.bad] == [(1, "TOO_LONG")]
@@ -92,7 +105,10 @@ def test_no_records_are_no_rows() -> None:
     assert read(TextLayout(delimiter=",", columns=("a",))).batch.num_rows == 0
 
 
-def test_raw_values_are_bytes_whatever_they_hold() -> None:
-    found = raw_writer().read(pa.array([b"", b"\xff\0", b"x"], pa.binary()), 0)
-    assert found.batch.to_pylist() == [{"value": b""}, {"value": b"\xff\0"}, {"value": b"x"}]
+@given(st.lists(st.binary(max_size=60), max_size=20), st.integers(0, 20))
+def test_raw_values_are_bytes_whatever_they_hold(payloads: list[bytes], start: int) -> None:
+    values = pa.array(payloads, pa.binary()).slice(start)
+    found = raw_writer().read(values, 0)
+    assert [row["value"] for row in found.batch.to_pylist()] == payloads[start:]
+    assert found.good.tolist() == list(range(len(values)))
     assert found.bad == []

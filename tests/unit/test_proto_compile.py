@@ -8,7 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from google.protobuf import timestamp_pb2
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pb2 import (
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
+)
 
 from penstock.codec.projection import project
 from penstock.codec.proto_codec import proto_writer
@@ -17,7 +21,7 @@ from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.writers import writer_of
 from penstock.codec.written import Writer
 from penstock.engine import proto_compile
-from penstock.engine.proto_compile import prepared
+from penstock.engine.proto_compile import prepared, prepared_file
 from penstock.engine.proto_errors import CompilerFailed
 from penstock.model.merging import merged
 from penstock.model.registered import RegisteredSchema
@@ -140,6 +144,17 @@ def test_a_descriptor_that_brings_a_well_known_file_along_is_read() -> None:
     text = f'{HEAD} import "{known.name}"; message E {{ google.protobuf.Timestamp t = 1; }}'
     made = writer(text, (known.name, base64_of(known)))
     assert [field.type for field in made.fields] == [TIMESTAMP_US]
+
+
+def test_a_file_of_a_configuration_holds_words_or_a_set_whose_last_file_is_the_schema() -> None:
+    assert proto_writer(prepared_file(USER), (0,)).name == "shop.User"
+    first, last = described("a.proto"), described("b.proto", "a.proto")
+    last.message_type[0].name = "Later"
+    packed = FileDescriptorSet(file=[first, last]).SerializeToString()
+    made = proto_writer(prepared_file(base64.b64encode(packed).decode()), (0,))
+    assert made.name == "shop.Later"
+    with pytest.raises(SchemaUnsupported, match="set of descriptors is empty"):
+        prepared_file("")
 
 
 def test_files_that_confluents_tools_know_are_known() -> None:
@@ -291,7 +306,7 @@ def test_a_compiler_that_gives_no_verdict_is_not_taken_for_one_that_refuses(
     program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Goal: a machine in trouble makes no record bad. Method: other programs in its place."""
-    monkeypatch.setattr(proto_compile, "_COMPILE", program)
+    monkeypatch.setattr(proto_compile, "_PROGRAM", program)
     monkeypatch.setattr(proto_compile, "_TIMEOUT_S", 1)
     with pytest.raises(CompilerFailed):
         proto(USER)

@@ -9,6 +9,24 @@ import pytest
 from penstock.store.together import Together
 
 
+class CountingLock:
+    """A lock that says when it has been left so many times."""
+
+    def __init__(self, times: int) -> None:
+        self._lock = threading.Lock()
+        self._left = times
+        self.is_reached = threading.Event()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self.is_reached.set()
+        self._lock.release()
+
+
 def test_calls_one_after_the_other_are_all_made() -> None:
     made: list[str] = []
     act = Together(made.append)
@@ -28,18 +46,18 @@ def test_calls_during_an_act_share_the_next_one() -> None:
         assert go_on.wait(30)
 
     act = Together(slow)
+    all_wait = CountingLock(2 + 8)  # the first asks and begins; each other one asks
+    act._guard = all_wait  # type: ignore[assignment]
     with ThreadPoolExecutor(9) as threads:
         first = threads.submit(act, "a")
         assert begun.wait(30)
         asked = time.monotonic()
         others = [threads.submit(act, "a") for _ in range(8)]
-        while len(act._waiting) == 0:
-            time.sleep(0.001)
-        time.sleep(0.05)  # until all of them wait; were one late, there would be a third act
+        assert all_wait.is_reached.wait(30)
         go_on.set()
         for each in [first, *others]:
             each.result(30)
-    assert len(made) in (2, 3)
+    assert len(made) == 2
     assert made[1] > asked
 
 

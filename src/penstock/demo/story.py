@@ -34,8 +34,8 @@ from penstock.model.surroundings import Surroundings
 from penstock.status.blocks import text_bars, text_grid
 from penstock.status.charts import Bar
 from penstock.store.local import LocalStore
-from penstock.testing.broker import BrokerFailed
 from penstock.testing.kafka_client import KafkaClient
+from penstock.testing.servers import ServerFailed
 
 DEFAULT_RECORDS = 200_000
 LEAST, MOST = 1_000, 5_000_000
@@ -78,7 +78,7 @@ def tell(spec: DemoSpec, place: Place, screen: Screen, around: Surroundings) -> 
             second = _second_run(scene, first, around)
             facts = _proof(scene, client, (first, second), sight)
             screen.progress("stopping the broker")
-    except (BrokerFailed, KafkaException, TimeoutError) as error:
+    except (ServerFailed, KafkaException, TimeoutError) as error:
         log = place.kafka / "node-1" / "server.log"
         raise DemoFailed(f"The broker failed: {error}.", log) from error
     screen.close()

@@ -1,12 +1,9 @@
 """Schemas on their way to executors: what a compiler has to make of them first. Driver only."""
 
-import base64
-import binascii
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import msgspec
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from google.protobuf.message import DecodeError
 
 from penstock.codec.proto_types import ProtoFile
 from penstock.codec.raw_codec import RAW
@@ -14,7 +11,7 @@ from penstock.codec.text_codec import TextLayout, text_schema
 from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.writers import writer_of
 from penstock.engine.errors import SchemaRefused
-from penstock.engine.proto_compile import prepared
+from penstock.engine.proto_compile import prepared, prepared_file
 from penstock.model.registered import RegisteredSchema
 from penstock.model.spec import DecodeSpec, FeedSpec
 from penstock.writer.written import ONLY
@@ -23,12 +20,7 @@ from penstock.writer.written import ONLY
 @lru_cache(maxsize=4096)
 def usable(schema: RegisteredSchema) -> RegisteredSchema:
     """A schema as executors take it; one that cannot be used says why."""
-    if schema.type != "protobuf":
-        return schema
-    try:
-        return prepared(schema)
-    except SchemaUnsupported as error:
-        return RegisteredSchema("unusable", f"at {error.path}, {error.why}")
+    return _or_why(partial(prepared, schema)) if schema.type == "protobuf" else schema
 
 
 def fixed_schema(decode: DecodeSpec) -> RegisteredSchema | None:
@@ -41,7 +33,7 @@ def fixed_schema(decode: DecodeSpec) -> RegisteredSchema | None:
         return None
     if decode.format == "avro":
         return RegisteredSchema("avro", decode.schema_text)
-    found = usable(_from_file(decode.schema_text))
+    found = _from_file(decode.schema_text)
     return found if found.type == "unusable" or not decode.message else _only(found, decode.message)
 
 
@@ -54,18 +46,16 @@ def fixed_for(feed: FeedSpec) -> RegisteredSchema | None:
     return found
 
 
+@lru_cache(maxsize=64)
 def _from_file(text: str) -> RegisteredSchema:
-    """A .proto file as it is; of a set of descriptors the last is the one, and all others help."""
+    return _or_why(partial(prepared_file, text))
+
+
+def _or_why(compiled: Callable[[], RegisteredSchema]) -> RegisteredSchema:
     try:
-        files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
-    except (binascii.Error, ValueError, DecodeError):
-        return RegisteredSchema("protobuf", text)
-    encoded = [base64.b64encode(file.SerializeToString()).decode() for file in files]
-    if not encoded:
-        return RegisteredSchema("unusable", "the set of descriptors is empty")
-    names = [file.name for file in files]
-    others = tuple(zip(names[:-1], encoded[:-1], strict=True))
-    return RegisteredSchema("protobuf", encoded[-1], others)
+        return compiled()
+    except SchemaUnsupported as error:
+        return RegisteredSchema("unusable", f"at {error.path}, {error.why}")
 
 
 def _only(schema: RegisteredSchema, message: str) -> RegisteredSchema:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from penstock.testing.metadata_request import ClusterMetadata, ask_metadata
-from penstock.testing.servers import LOOPBACK, GuardedProcess, free_ports
+from penstock.testing.servers import LOOPBACK, GuardedProcess, ServerFailed, free_ports
 
 CLUSTER_ID = "UGVuc3RvY2tUZXN0cy0wMQ"
 READY_TIMEOUT_S = 60.0
@@ -31,21 +31,8 @@ _JVM = (
     "-Dlog4j2.level=INFO",
 )
 _PORT_ATTEMPTS = 3
-_PORT_TAKEN = "Address already in use"
 _POLL_S = 0.1
 _FORMAT_TIMEOUT_S = 60
-_TAIL_LINES = 25
-
-
-class BrokerFailed(RuntimeError):
-    """A node ended, or did not answer in time. The end of its log is part of the sentence."""
-
-    def __init__(self, why: str, log: Path) -> None:
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-        tail = "\n".join(lines[-_TAIL_LINES:])
-        super().__init__(f"Kafka {why}. Its log is {str(log)!r} and ends with:\n{tail}")
-        self.log = log
-        self.port_was_taken = any(_PORT_TAKEN in line for line in lines)
 
 
 class EmbeddedKafka:
@@ -106,7 +93,7 @@ class EmbeddedKafka:
             try:
                 self._start_all()
                 return
-            except BrokerFailed as failure:
+            except ServerFailed as failure:
                 self._kill_all()
                 if not failure.port_was_taken or attempt + 1 == _PORT_ATTEMPTS:
                     raise
@@ -201,7 +188,9 @@ class EmbeddedKafka:
                 raise
             if failed:
                 _kill(started)
-                raise BrokerFailed(f"could not format the data of node {node}", self.log(node))
+                raise ServerFailed(
+                    f"Kafka could not format the data of node {node}", self.log(node)
+                )
 
     def _launch(self, node: int) -> None:
         command = self._command("kafka.Kafka", "server.properties")
@@ -214,10 +203,12 @@ class EmbeddedKafka:
         for node, process in self._running.items():
             while not self._is_ready(node, wanted):
                 if process.exit_code is not None:
-                    raise BrokerFailed(f"node {node} ended ({process.exit_code})", self.log(node))
+                    raise ServerFailed(
+                        f"Kafka node {node} ended ({process.exit_code})", self.log(node)
+                    )
                 if time.monotonic() > deadline:
-                    why = f"node {node} was not ready after {READY_TIMEOUT_S:.0f} s"
-                    raise BrokerFailed(why, self.log(node))
+                    why = f"Kafka node {node} was not ready after {READY_TIMEOUT_S:.0f} s"
+                    raise ServerFailed(why, self.log(node))
                 time.sleep(_POLL_S)
 
     def _is_ready(self, node: int, wanted: frozenset[int]) -> bool:

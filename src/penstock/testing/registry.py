@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Self
 
-from penstock.testing.servers import LOOPBACK, GuardedProcess, free_ports
+from penstock.testing.servers import LOOPBACK, GuardedProcess, ServerFailed, free_ports
 
 READY_TIMEOUT_S = 120.0
 
@@ -32,21 +32,8 @@ _JVM = (
 )
 _PATH = "/apis/ccompat/v7"
 _PORT_ATTEMPTS = 3
-_PORT_TAKEN = "already bound"
 _POLL_S = 0.1
 _ANSWER_TIMEOUT_S = 5.0
-_TAIL_LINES = 25
-
-
-class RegistryFailed(RuntimeError):
-    """It ended, or did not answer in time. The end of its log is part of the sentence."""
-
-    def __init__(self, why: str, log: Path) -> None:
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-        tail = "\n".join(lines[-_TAIL_LINES:])
-        super().__init__(f"The registry {why}. Its log is {str(log)!r} and ends with:\n{tail}")
-        self.log = log
-        self.port_was_taken = any(_PORT_TAKEN in line for line in lines)
 
 
 class EmbeddedRegistry:
@@ -95,7 +82,7 @@ class EmbeddedRegistry:
                 self._launch()
                 self._await_ready()
                 return
-            except RegistryFailed as failure:
+            except ServerFailed as failure:
                 self.kill()
                 self._port = before
                 if not failure.port_was_taken or attempt + 1 == attempts:
@@ -145,9 +132,11 @@ class EmbeddedRegistry:
         while not self._answers():
             code = None if self._running is None else self._running.exit_code
             if code is not None:
-                raise RegistryFailed(f"ended ({code})", self.log)
+                raise ServerFailed(f"The registry ended ({code})", self.log)
             if time.monotonic() > deadline:
-                raise RegistryFailed(f"was not ready after {READY_TIMEOUT_S:.0f} s", self.log)
+                raise ServerFailed(
+                    f"The registry was not ready after {READY_TIMEOUT_S:.0f} s", self.log
+                )
             time.sleep(_POLL_S)
 
     def _answers(self) -> bool:

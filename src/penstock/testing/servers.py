@@ -17,6 +17,20 @@ _LOWEST_PORT, _HIGHEST_PORT = 15000, 30000
 _PORT_TRIES = 1000
 
 _STOP_TIMEOUT_S = 20.0
+_TAIL_LINES = 25
+# How Kafka and the registry say it.
+_PORT_TAKEN = ("Address already in use", "already bound")
+
+
+class ServerFailed(RuntimeError):
+    """A server ended, or did not answer in time. The end of its log is part of the sentence."""
+
+    def __init__(self, why: str, log: Path) -> None:
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        tail = "\n".join(lines[-_TAIL_LINES:])
+        super().__init__(f"{why}. Its log is {str(log)!r} and ends with:\n{tail}")
+        self.log = log
+        self.port_was_taken = any(words in line for line in lines for words in _PORT_TAKEN)
 
 
 def free_ports(count: int, chance: random.Random) -> list[int]:

@@ -128,23 +128,32 @@ class QuarantineRows:
 
     def _rows(self, taken: Any, bad: list[BadRecord], dataset: str) -> Any:
         count = len(bad)
-        owner = self._owner(dataset)
+        kinds = {(record.reason, record.detail) for record in bad}
+        prints = {kind: fingerprint(*kind, self._format) for kind in kinds}
         columns = {
-            "_topic": pa.array([self._covered.topic] * count, pa.string()),
+            "_topic": _all(self._covered.topic, count),
             "_partition": taken["partition"],
             "_offset": taken["offset"],
-            "_timestamp": taken["timestamp"].cast(TIMESTAMP),
+            "_timestamp": taken["timestamp"],
             "key": taken["key"],
             "value": taken["value"],
             "headers": taken["headers"],
-            "reason": pa.array([record.reason for record in bad]),
-            "detail": pa.array([record.detail for record in bad]),
-            "fingerprint": pa.array([fingerprint(b.reason, b.detail, self._format) for b in bad]),
-            "dataset": pa.array([dataset or None] * count, pa.string()),
-            "owner": pa.array([owner or None] * count, pa.string()),
+            "reason": pa.array([record.reason for record in bad], pa.string()),
+            "detail": pa.array([record.detail for record in bad], pa.string()),
+            "fingerprint": pa.array([prints[b.reason, b.detail] for b in bad], pa.string()),
+            "dataset": _all(dataset or None, count),
+            "owner": _all(self._owner(dataset) or None, count),
         }
-        arrays = [columns[field.name].cast(field.type) for field in SCHEMA]
+        arrays = [_cast(columns[field.name], field.type) for field in SCHEMA]
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _all(text: str | None, count: int) -> Any:
+    return pa.repeat(pa.scalar(text, pa.string()), count)
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    return column if column.type == kind else column.cast(kind)
 
 
 class StayingRows(QuarantineRows):

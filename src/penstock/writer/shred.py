@@ -261,11 +261,13 @@ class RangeShredder:
         times = self._times(batch, rows, fields)
         decoded = self._codec.decode(values, schema)
         late = {bad.index for bad in decoded.bad}
-        self._refuse(batch, rows, decoded.bad, dataset)
-        fits = self._refuse(batch, rows, [b for b in times.bad if b.index not in late], dataset)
+        untimely = [bad for bad in times.bad if bad.index not in late]
+        fits = self._refuse(batch, rows, [*decoded.bad, *untimely], dataset)
         if decoded.unknown:
             self._samples.add_unknown(dataset, values, decoded)
         good = decoded.good
+        if not fits[good].any():
+            return  # what is looked at singly is often broken, all of it
         mine = {path: [column[g] for g in good] for path, column in fields.items()}
         piece = self._piece(batch, rows[good], schema, decoded.batch, times.micros[good], mine)
         self._put(batch, rows[good], piece, fits[good])
