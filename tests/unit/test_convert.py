@@ -111,6 +111,12 @@ def test_equal_values_have_equal_hashes_and_no_other_has() -> None:
         (Condition("device.build", least=8), [2]),
         (Condition("x", most=1.5), [0]),
         (Condition("n", least=1, most=2), [0]),
+        (Condition("n", multiple_of=3), [2]),
+        (Condition("x", multiple_of=1), []),
+        (Condition("who", least=1), []),
+        (Condition("device", one_of=("x",)), []),
+        (Condition("device", null=False), [0, 2]),
+        (Condition("x", one_of=(2, None)), [1, 2]),
     ],
 )
 def test_rows_that_do_not_fulfil_a_condition_are_filtered(

@@ -39,7 +39,7 @@ def topic(node: Node, _: Reading) -> str:
     return name
 
 
-def _path(name: str) -> str:
+def path_of(name: str) -> str:
     """A dotted path into the record, none of whose parts is empty."""
     if not all(part.strip() for part in name.split(".")):
         raise Refused(f"found {shown(name)}", "a path such as user.country")
@@ -48,7 +48,7 @@ def _path(name: str) -> str:
 
 def field_path(node: Node, _: Reading) -> str:
     """The dotted path of a field."""
-    return _path(text(node))
+    return path_of(text(node))
 
 
 def start(node: Node, reading: Reading) -> StartSpec:
@@ -100,7 +100,7 @@ def route(node: Node, _: Reading) -> RouteSpec:
     if kind == "header" and name.strip():
         return RouteSpec("header", name)
     if kind == "field" and colon:
-        return RouteSpec("field", _path(name))
+        return RouteSpec("field", path_of(name))
     if word == "schema":
         return RouteSpec("schema", "schema")
     allowed = "topic | header:NAME | field:PATH | schema"
@@ -112,7 +112,7 @@ def _partition_key(node: Node, _: Reading) -> PartitionKey:
     if word in _PIECES:
         return PartitionKey(_PIECES[word])
     if word.startswith("field:"):
-        return PartitionKey("field", _path(word.removeprefix("field:")))
+        return PartitionKey("field", path_of(word.removeprefix("field:")))
     raise Refused(
         f"found {shown(word)}", "day | hour | minute | field:PATH", closest(word, _PIECES)
     )

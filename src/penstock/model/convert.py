@@ -15,9 +15,10 @@ Constant = str | int | float | bool | None
 
 
 class Condition(Value, frozen=True):
-    """When a row passes: exactly one of these is asked of the value at a path.
+    """When a row passes: the value at a path has to fulfil everything that is asked here.
 
     `null` True asks for no value, False for any. `fits` is an expression of RE2 for a whole text.
+    `least`, `most` and `multiple_of` are fulfilled by numbers, the last one by whole ones only.
     """
 
     path: str
@@ -26,6 +27,7 @@ class Condition(Value, frozen=True):
     null: bool | None = None
     least: int | float | None = None
     most: int | float | None = None
+    multiple_of: int | None = None
 
 
 class ConvertSpec(Value, frozen=True):

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from penstock.model.convert import Condition, ConvertSpec
+from penstock.model.convert import ConvertSpec
 from penstock.model.rows import BadRecord
 from penstock.model.schema import (
     BOOLEAN,
@@ -41,6 +41,7 @@ from penstock.model.schema import (
     struct_of,
     with_columns,
 )
+from penstock.shape.conditions import fulfils
 
 CAST_FAILED = "CAST_FAILED"
 
@@ -305,48 +306,13 @@ def _filter(spec: ConvertSpec, _: Secrets) -> Step:
     def step(flow: Flow) -> Flow:
         good = np.ones(len(flow.rows), dtype=bool)
         for condition in spec.conditions:
-            good &= fulfils(flow, condition)
+            found = _at(flow, condition.path)
+            good &= fulfils(pa.nulls(len(flow.rows)) if found is None else found[1], condition)
         gone = flow.rows[~good]
         kept = flow.only(good)
         return replace(kept, filtered=[*flow.filtered, gone]) if len(gone) else kept
 
     return step
-
-
-def fulfils(flow: Flow, condition: Condition) -> NDArray[np.bool_]:
-    """Which rows fulfil a condition; a value that is not there fulfils only `null: true`."""
-    found = _at(flow, condition.path)
-    if found is None:
-        return np.full(len(flow.rows), condition.null is True)
-    each, column = found
-    if condition.null is not None:
-        nulls: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
-        return nulls if condition.null else ~nulls
-    if condition.fits:
-        fits = pc.match_substring_regex(
-            _as_texts("filter", each, column), f"^(?:{condition.fits})$"
-        )
-        return _truth(fits)
-    if condition.one_of:
-        wanted = pa.array([_text_of(value) for value in condition.one_of], pa.string())
-        return _truth(pc.is_in(_as_texts("filter", each, column), value_set=wanted))
-    good = np.ones(len(column), dtype=bool)
-    if condition.least is not None:
-        good &= _truth(pc.greater_equal(column.cast(pa.float64()), float(condition.least)))
-    if condition.most is not None:
-        good &= _truth(pc.less_equal(column.cast(pa.float64()), float(condition.most)))
-    return good
-
-
-def _text_of(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return None if value is None else str(value)
-
-
-def _truth(found: pa.Array) -> NDArray[np.bool_]:
-    mask: NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
-    return mask
 
 
 def _cast(spec: ConvertSpec, _: Secrets) -> Step:

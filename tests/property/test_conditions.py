@@ -1,0 +1,97 @@
+"""A condition means the same for columns as for single values, and as plain Python says."""
+
+import re
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.model.convert import Condition
+from penstock.shape.conditions import fulfils, fulfils_values
+
+INTS = st.integers(-(2**63), 2**63 - 1)
+FLOATS = st.floats(allow_nan=True, allow_infinity=True)
+NUMBERS = st.one_of(st.integers(-5, 5), INTS, st.sampled_from([0.0, 1.5, -2.0, 1e300]))
+CONSTANTS = st.one_of(st.none(), st.booleans(), NUMBERS, st.sampled_from(["", "a", "1", "true"]))
+COLUMNS = st.one_of(
+    st.tuples(st.just(pa.int64()), st.lists(st.none() | st.integers(-5, 5) | INTS)),
+    st.tuples(st.just(pa.float64()), st.lists(st.none() | st.sampled_from([0.0, 1.5]) | FLOATS)),
+    st.tuples(st.just(pa.bool_()), st.lists(st.none() | st.booleans())),
+    st.tuples(
+        st.just(pa.string()),
+        st.lists(st.none() | st.sampled_from(["a", "1", "true"]) | st.text(max_size=3)),
+    ),
+)
+CONDITIONS = st.builds(
+    Condition,
+    path=st.just("p"),
+    one_of=st.lists(CONSTANTS, max_size=3).map(tuple),
+    fits=st.sampled_from(["", "a*", "-?[0-9]+", "true|false"]),
+    null=st.sampled_from([None, None, True, False]),
+    least=st.none() | NUMBERS,
+    most=st.none() | NUMBERS,
+    multiple_of=st.none() | st.integers(1, 4),
+)
+
+
+@given(COLUMNS, CONDITIONS)
+def test_columns_and_values_agree(column: tuple[Any, list[Any]], condition: Condition) -> None:
+    kind, values = column
+    found = fulfils(pa.array(values, kind), condition).tolist()
+    assert fulfils_values(values, condition).tolist() == found
+    assert found == [by_hand(value, condition) for value in values]
+
+
+@given(st.lists(st.none() | st.booleans() | INTS | FLOATS | st.text(max_size=2)), CONDITIONS)
+def test_a_value_is_judged_alone(values: list[Any], condition: Condition) -> None:
+    alone = [bool(fulfils_values([value], condition)[0]) for value in values]
+    assert fulfils_values(values, condition).tolist() == alone
+
+
+def test_what_has_no_text_is_there_and_fulfils_nothing_else() -> None:
+    values = [{"a": 1}, [1], None]
+    assert fulfils_values(values, Condition("p", null=False)).tolist() == [True, True, False]
+    for asked in (Condition("p", fits=".*"), Condition("p", least=0), Condition("p", one_of=("",))):
+        assert not fulfils_values(values[:2], asked).any()
+
+
+def test_whole_numbers_beyond_64_bits_are_numbers() -> None:
+    assert fulfils_values([2**70, -(2**70)], Condition("p", least=2**69)).tolist() == [True, False]
+    assert fulfils_values([2**63 - 1], Condition("p", most=2**70)).tolist() == [True]
+    assert fulfils_values([2**63 - 1], Condition("p", least=2**70)).tolist() == [False]
+
+
+def by_hand(value: Any, condition: Condition) -> bool:
+    """The same, as one would say it for one value."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    good = condition.null is None or (value is None) == condition.null
+    if condition.one_of:
+        good &= any(_is_equal(value, wanted) for wanted in condition.one_of)
+    if condition.fits:
+        good &= value is not None and bool(re.fullmatch(condition.fits, _text(value)))
+    if condition.least is not None:
+        good &= is_number and value >= condition.least
+    if condition.most is not None:
+        good &= is_number and value <= condition.most
+    if condition.multiple_of is not None:
+        good &= is_number and isinstance(value, int) and value % condition.multiple_of == 0
+    return good
+
+
+def _is_equal(value: Any, wanted: Any) -> bool:
+    if value is None or wanted is None:
+        return value is wanted
+    if isinstance(value, str):
+        return value == (wanted if isinstance(wanted, str) else _said(wanted))
+    same_kind = isinstance(value, bool) == isinstance(wanted, bool) and not isinstance(wanted, str)
+    return same_kind and bool(value == wanted)
+
+
+def _said(wanted: Any) -> str:
+    return str(wanted).lower() if isinstance(wanted, bool) else str(wanted)
+
+
+def _text(value: Any) -> str:
+    found: str = pa.array([value]).cast(pa.string())[0].as_py()
+    return found
