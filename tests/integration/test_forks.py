@@ -21,7 +21,7 @@ from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec
 from penstock.model.staged import StagingSpot
 from penstock.store.local import LocalStore
-from penstock.store.protocol import StagedWriter
+from penstock.store.local_staged import LocalStagedWriter
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import NOON_MS, audit_deep, mixed_feed, run_feeds
@@ -45,7 +45,7 @@ class DyingTasks(LocalStore):
     def __reduce__(self) -> tuple[type[LocalStore], tuple[str]]:
         return DyingTasks, (self.root,)
 
-    def open_staged(self, final: str, spot: StagingSpot) -> StagedWriter:
+    def open_staged(self, final: str, spot: StagingSpot) -> LocalStagedWriter:
         """As a local store does, as long as the task lives."""
         if spot.attempt.endswith("-3"):
             for death in range(self.DEATHS):
@@ -60,9 +60,9 @@ class DyingTasks(LocalStore):
 @pytest.fixture
 def tasks_that_die() -> Iterator[None]:
     """Lets the store above travel to workers that do not know this module."""
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
     yield
-    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
 def an_integer(n: int, kind: str = "number") -> bytes:

@@ -95,7 +95,7 @@ def test_an_entry_that_hides_its_extra_rows_does_not_pass(
 
     def hide(entry: Entry) -> Entry:
         body: Any = entry.body
-        assert isinstance(body, Window)
+        assert isinstance(entry.body, Window)
         seen = tuple(
             msgspec.structs.replace(each, extra=Evidence(), rows=())
             for each in body.content.evidence

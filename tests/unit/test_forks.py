@@ -1,8 +1,10 @@
 """Records in several datasets, and arrays of records: every row has one fate and one number."""
 
+import io
 import json
 from typing import Any
 
+import fastavro
 import msgspec
 import pytest
 
@@ -10,8 +12,10 @@ from penstock.model.convert import Condition
 from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.position_columns import records_evidence
+from penstock.model.registered import RegisteredSchema
 from penstock.model.schema import INT64, STRING, DatasetSchema, with_columns
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, RouteSpec, TimeSpec
+from penstock.writer.written import FIXED
 from tests.unit.shredding import NOON_MS, TOPIC, Shredded, shred
 
 EVEN = ForkSpec("even", (Condition("n", multiple_of=2),))
@@ -182,3 +186,46 @@ def test_feeds_without_forks_have_no_row_numbers() -> None:
     assert "_row" not in done.rows("number")[0]
     assert "_row" not in done.refused()[0]
     assert done.report.evidence.extra == Evidence()
+
+
+AVRO = json.dumps(
+    {
+        "type": "record",
+        "name": "Number",
+        "fields": [{"name": "type", "type": "string"}, {"name": "n", "type": ["null", "long"]}],
+    }
+)
+
+
+def in_avro(n: int | None, kind: str = "number") -> bytes:
+    out = io.BytesIO()
+    parsed = fastavro.parse_schema(json.loads(AVRO))
+    fastavro.schemaless_writer(out, parsed, {"type": kind, "n": n})
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("unknown", ["create", "filter"])
+def test_records_of_avro_have_forks(unknown: Any) -> None:
+    feed = msgspec.structs.replace(
+        FEED, decode=DecodeSpec("avro", AVRO), time=TimeSpec(), unknown=unknown
+    )
+    fields = with_columns([("type", STRING, False), ("n", INT64, True)], top=True)
+    schemas = {name: DatasetSchema(name, 1, True, fields) for name in SCHEMAS}
+    values = [in_avro(n) for n in range(1, 7)]
+    written = {FIXED: RegisteredSchema("avro", AVRO)}
+    done = shred(feed, [*values, in_avro(None), b"\x02"], schemas, written=written)
+    firsts = [*((n - 1, 0, n) for n in range(1, 7)), (6, 0, None)]
+    assert found(done, "number") == (firsts if unknown == "create" else [])
+    assert found(done, "even") == [(n - 1, FORK_ROWS, n) for n in (2, 4, 6)]
+    assert found(done, "odd") == [(n - 1, 2 * FORK_ROWS, n) for n in (1, 3, 5)]
+    assert [row["_offset"] for row in done.refused()] == [7]
+    assert done.report.evidence.filtered.count == (0 if unknown == "create" else 7)
+
+
+def test_records_of_messagepack_have_forks() -> None:
+    feed = msgspec.structs.replace(FEED, decode=DecodeSpec("msgpack"))
+    values = [msgspec.msgpack.encode(json.loads(number(n))) for n in range(1, 7)]
+    done = shred(feed, [*values[:2], b"\xc1", None, *values[2:]], SCHEMAS)
+    assert [n for _, _, n in found(done, "number")] == [1, 2, 3, 4, 5, 6]
+    assert found(done, "third") == [(4, 3 * FORK_ROWS, 3), (7, 3 * FORK_ROWS, 6)]
+    assert [row["value"] for row in done.refused()] == [b"\xc1"]

@@ -19,7 +19,7 @@ class ForkSpec(Value, frozen=True):
     With `datasets`, only those that were routed to one of them.
     """
 
-    to: str
+    to: str = ""
     when: tuple[Condition, ...] = ()
     datasets: tuple[str, ...] = ()
 
