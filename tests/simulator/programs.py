@@ -7,7 +7,7 @@ from random import Random
 
 from penstock.care.clean import clean
 from penstock.care.compact import RewriteOrder, compact, retire
-from penstock.care.replay import DecodeOrder, replay
+from penstock.care.replay import DecodedAgain, DecodeOrder, replay
 from penstock.care.seek import seek
 from penstock.engine.owner import Owner, OwnerSpec
 from penstock.errors import EntryRefused
@@ -122,8 +122,9 @@ def replayer(dataset: str) -> Program:
     """`errors replay` of the whole quarantine into one dataset."""
 
     def run(room: Room) -> str:
-        def decode(order: DecodeOrder) -> tuple[tuple[ManifestFile, ...], tuple[RecordSet, ...]]:
-            return tuple(_decode(room, order, dataset, r) for r in order.records), order.records
+        def decode(order: DecodeOrder) -> DecodedAgain:
+            files = tuple(_decode(room, order, dataset, r) for r in order.records)
+            return DecodedAgain(files, order.records)
 
         return _refusable(lambda: replay(room.journal(), room.around, "me", decode))
 

@@ -99,9 +99,11 @@ class KafkaOf:
 class DoctoredLake(DiskLake):
     """A lake with a few windows of the real writer, audited by the real command."""
 
-    def __init__(self, directory: Path, payloads: list[Payload], max_records: int) -> None:
+    def __init__(
+        self, directory: Path, payloads: list[Payload], max_records: int, spec: FeedSpec = SPEC
+    ) -> None:
         super().__init__(directory)
-        self.source = ShreddedSource(self.store, SPEC, payloads)
+        self.source = ShreddedSource(self.store, spec, payloads)
         self.kafka = KafkaOf(self.source)
         self.run(max_records)
 

@@ -8,6 +8,8 @@ import pytest
 from penstock.config.errors import ConfigInvalid
 from penstock.config.load import load
 from penstock.config.mistakes import Mistake
+from penstock.model.convert import Condition
+from penstock.model.fork import ForkSpec
 from penstock.model.spec import (
     DecodeSpec,
     FeedSpec,
@@ -422,3 +424,34 @@ def test_own_topics_displace_an_inherited_pattern_and_the_other_way_round(tmp_pa
 def test_feeds_keep_the_order_of_the_file(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, HEAD + "feeds: {z: {topics: [z]}, a: {topics: [a]}}\n")
     assert [feed.name for feed in spec.feeds] == ["z", "a"]
+
+
+def test_forks_name_a_dataset_conditions_and_where_they_apply(tmp_path: Path) -> None:
+    (feed,) = spec_of(
+        tmp_path,
+        HEAD + "feeds: {a: {topics: [a], decode: {spread: true}, forks: [\n"
+        "  {to: big, from: [order], when: {amount: {least: 10}}}, {to: eu, when: {at: [DE]}}]}}\n",
+    ).feeds
+    assert feed.forks == (
+        ForkSpec("big", (Condition("amount", least=10),), ("order",)),
+        ForkSpec("eu", (Condition("at", one_of=("DE",)),)),
+    )
+    assert feed.decode.spread
+    assert feed.has_rows
+
+
+@pytest.mark.parametrize(
+    ("keys", "path"),
+    [
+        ("forks: [{to: a}]", "forks[0].when"),
+        ("forks: [{when: {n: 1}}]", "forks[0].to"),
+        ("forks: [{to: a, when: {}}]", "forks[0].when"),
+        ("forks: [{to: a, when: {n: {least: b}}}]", "forks[0].when.n.least"),
+        ("forks: [{to: a, when: {n: 1}}, {to: a, when: {n: 1}}]", "forks[1]"),
+        ("forks: {to: a}", "forks"),
+        ("decode: {format: text, pattern: '(?P<a>.*)', spread: true}", "decode.spread"),
+        ("decode: {ids: true, spread: true}", "decode"),
+    ],
+)
+def test_forks_that_say_too_little_are_mistakes(tmp_path: Path, keys: str, path: str) -> None:
+    assert mistake_of(tmp_path, keys).path == f"feeds.events.{path}"

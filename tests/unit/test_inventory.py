@@ -73,7 +73,7 @@ INPUTS = (ONE.handle.final, TWO.handle.final)
 def test_a_window_brings_files_and_quarantined_records() -> None:
     inventory = an_inventory()
     assert inventory.files[ONE.handle.final] == LiveFile(3, "a", ONE.evidence)
-    assert inventory.records == {(TOPIC, TOPIC_ID, 0, ""): OffsetSet.of([2])}
+    assert inventory.records == {(TOPIC, TOPIC_ID, 0, "", 0): OffsetSet.of([2])}
 
 
 def test_a_compaction_takes_its_inputs_out_and_its_output_in() -> None:
@@ -127,7 +127,7 @@ def test_retention_takes_files_and_gives_none() -> None:
 def test_a_replay_turns_bad_records_into_rows() -> None:
     content = Content(files=(a_file("a", covered(2, 3), [2], "again"),), records=(records(2),))
     inventory = after(a_replay(content), content)
-    assert inventory.records == {(TOPIC, TOPIC_ID, 0, ""): OffsetSet()}
+    assert inventory.records == {(TOPIC, TOPIC_ID, 0, "", 0): OffsetSet()}
     assert "feed/a/again" in inventory.files
 
 
@@ -147,7 +147,7 @@ def test_a_replay_must_deliver_exactly_the_records_it_takes() -> None:
 def test_a_drop_gives_records_up_once() -> None:
     content = Content(records=(records(2),))
     inventory = after(a_drop(content), content)
-    assert inventory.records == {(TOPIC, TOPIC_ID, 0, ""): OffsetSet()}
+    assert inventory.records == {(TOPIC, TOPIC_ID, 0, "", 0): OffsetSet()}
     why = inventory.objection(next_entry(STATE, a_drop(content)), content, frozenset())
     assert "are not live any more" in str(why)
 

@@ -26,7 +26,8 @@ WRITTEN, BAD, FILTERED = [0, 1, 2, 3, 4], [5], [6]
 def seen(part: OffsetRange, offsets: list[int], **fates: Evidence) -> RangeEvidence:
     """The reader's evidence of a range."""
     read = Evidence.of_positions(part.topic, part.partition, offsets)
-    return RangeEvidence(part, OffsetSet.of(offsets), read, 0, **fates)
+    plain = RangeEvidence(part, OffsetSet.of(offsets), read, 0)
+    return msgspec.structs.replace(plain, **fates)
 
 
 def staged() -> StagedWindow:

@@ -36,7 +36,7 @@ def areas_of(
         done |= set(members)
         ranges = {part for member in members.values() for part in member.ranges}
         read = tuple(_recorded(ranges, recorded))
-        if sum(len(each.offsets) for each in read) <= MOST_OFFSETS:
+        if sum(len(each.offsets) * (1 + len(each.rows)) for each in read) <= MOST_OFFSETS:
             suspects = tuple(sorted(wrong & set(members)))
             areas.append(AreaOrder(read, tuple(members.values()), suspects))
     return areas
@@ -74,4 +74,4 @@ def _recorded(
     for place in sorted({part.place for part in ranges}):
         for seen in recorded.get(place, ()):
             if any(seen.range.overlaps(part) for part in ranges):
-                yield RecordedRange(seen.range, seen.offsets)
+                yield RecordedRange(seen.range, seen.offsets, seen.rows)

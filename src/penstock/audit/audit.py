@@ -90,7 +90,7 @@ def live_records(ledger: Ledger, place: TopicPartition) -> int:
     """How many quarantined records of a partition nothing has consumed."""
     return sum(
         len(offsets)
-        for (_topic, topic_id, partition, _dataset), offsets in ledger.records.items()
+        for (_topic, topic_id, partition, *_), offsets in ledger.records.items()
         if (topic_id, partition) == (place.topic_id, place.partition)
     )
 

@@ -1,5 +1,7 @@
 """Whether a window's own sums add up: read = written + quarantined + filtered, by evidence. Pure.
 
+Where a record becomes several rows, each of them counts.
+
 The owner proved this before it decided. An audit does it again, from the entry alone.
 """
 
@@ -46,9 +48,9 @@ def _range_differences(
     elif set_evidence(seen.range.topic, seen.range.partition, seen.offsets) != seen.read:
         words = f"{seen.range}: the offsets that were read are not those of the evidence"
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
-    if refused != seen.quarantined or written + refused + seen.filtered != seen.read:
+    if refused != seen.quarantined or written + refused + seen.filtered != seen.all_rows:
         words = (
-            f"{seen.range}: read {seen.read.count}, written {written.count}, quarantined "
+            f"{seen.range}: read {seen.all_rows.count}, written {written.count}, quarantined "
             f"{refused.count}, filtered {seen.filtered.count}, or not the same ones"
         )
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
@@ -59,14 +61,16 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
     read = sum(seen.read.count for seen in content.evidence)
     quarantined = sum(seen.quarantined.count for seen in content.evidence)
     filtered = sum(seen.filtered.count for seen in content.evidence)
-    counted = (read, read - quarantined - filtered, quarantined, filtered)
+    extra = sum(seen.extra.count for seen in content.evidence)
+    all_rows = read + extra
+    counted = (read, all_rows - quarantined - filtered, quarantined, filtered, extra)
     if counted != fates_of(window.counts):
-        said = f"window {window.window} says (read, written, quarantined, filtered)"
+        said = f"window {window.window} says (read, written, quarantined, filtered, extra)"
         words = f"{said} are {fates_of(window.counts)}, and its evidence says {counted}"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
     rows = sum(file.evidence.count for file in content.files)
-    if rows != read - filtered:
-        words = f"window {window.window} has {rows} rows for {read - filtered} records"
+    if rows != all_rows - filtered:
+        words = f"window {window.window} has {rows} rows for {all_rows - filtered} records"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
     named = sum(len(records.offsets) for records in content.quarantined)
     if named != quarantined:
@@ -79,6 +83,6 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
         yield Difference("counts", words, ranges=window.ranges, entry=number)
 
 
-def fates_of(counts: Counts) -> tuple[int, int, int, int]:
+def fates_of(counts: Counts) -> tuple[int, int, int, int, int]:
     """The counts that evidence can prove; how many bytes were read is not among them."""
-    return counts.read, counts.written, counts.quarantined, counts.filtered
+    return counts.read, counts.written, counts.quarantined, counts.filtered, counts.extra

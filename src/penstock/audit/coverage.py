@@ -30,6 +30,7 @@ class Coverage:
     filtered: int = 0
     empty: int = 0
     dropped: int = 0
+    extra: int = 0  # rows beyond one per record
     skipped: list[GivenUp] = field(default_factory=list)
     datasets: dict[str, int] = field(default_factory=dict)
 
@@ -51,6 +52,7 @@ class Coverage:
         self.quarantined += seen.quarantined.count
         self.filtered += seen.filtered.count
         self.empty += len(seen.range) - seen.read.count
+        self.extra += seen.extra.count
 
     def deliver(self, dataset: str, rows: int) -> None:
         """Rows of this partition were written to a dataset."""
@@ -91,16 +93,20 @@ class Coverage:
             empty=self.empty,
             given_up=self.dropped + sum(each.offsets for each in self.skipped),
             datasets=dict(sorted(self.datasets.items())),
+            extra=self.extra,
         )
 
     def imbalance(self) -> list[Difference]:
-        """Every offset has exactly one fate, so the fates add up to the offsets."""
+        """Every row of every offset has exactly one fate, so the fates add up to them."""
         sums = self.receipt()
         fates = sums.written + sums.quarantined + sums.filtered + sums.empty + sums.given_up
-        whole = self.end - self.start
+        whole = self.end - self.start + self.extra
         if fates == whole:
             return []
-        found = f"{whole} offsets have {fates} fates"
+        what = f"{self.end - self.start} offsets" + (
+            f" with {self.extra} more rows" * (self.extra > 0)
+        )
+        found = f"{what} have {fates} fates"
         return [Difference("counts", found, ranges=(self.whole(),))]
 
     def whole(self) -> OffsetRange:

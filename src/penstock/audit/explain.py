@@ -25,10 +25,14 @@ MOST_CASES = 50  # files of one area that are worked out one by one; each costs 
 
 
 class RecordedRange(Value, frozen=True):
-    """The offsets that were read from one range."""
+    """The offsets that were read from one range, and the numbers of further rows of its records.
+
+    Which records have such rows is not recorded, only their sum: any of them may.
+    """
 
     range: OffsetRange
     offsets: OffsetSet
+    rows: tuple[int, ...] = ()
 
 
 class AreaOrder(Value, frozen=True):
@@ -91,7 +95,7 @@ class _Area:
     def __init__(self, store: Store, order: AreaOrder) -> None:
         self._places: dict[PlaceName, int] = {}
         self._read = Positions.joined(
-            self._recorded(each.range, each.offsets) for each in order.recorded
+            self._recorded(each, row) for each in order.recorded for row in (0, *each.rows)
         )
         self._kept: dict[str, Positions] = {}
         self._own: dict[str, Positions] = {}  # what belongs to a file, where that is known
@@ -187,8 +191,10 @@ class _Area:
             if len(here):
                 yield Offsets.of(fate, topic, partition, runs_of(here), among=among)
 
-    def _recorded(self, covered: OffsetRange, offsets: OffsetSet) -> Positions:
-        return self._positions(covered.topic, covered.partition, offsets_in(offsets), None)
+    def _recorded(self, each: RecordedRange, row: int) -> Positions:
+        offsets = offsets_in(each.offsets)
+        place = each.range
+        return self._positions(place.topic, place.partition, offsets, np.full(len(offsets), row))
 
     def _found(self, store: Store, order: FileOrder) -> Positions:
         """The positions in a file; none where it cannot be read."""

@@ -96,7 +96,7 @@ class Ledger(Inventory):
                 self.differences += self._at(seek.place).seek(entry.number, seek)
             case Replay():
                 self._write(content)
-                self._leave_quarantine(content.records)
+                self._leave_quarantine(content)
             case Drop() as drop:
                 self._drop(entry.number, drop)
             case Retire() | Generation():
@@ -138,12 +138,16 @@ class Ledger(Inventory):
             if taken.dataset != QUARANTINE
         )
 
-    def _leave_quarantine(self, records: tuple[RecordSet, ...]) -> None:
-        """Records that were delivered after all."""
-        for part in records:
+    def _leave_quarantine(self, content: Content) -> None:
+        """Records that were delivered after all; only now it shows which become several rows."""
+        for part in content.records:
             coverage = self._at(TopicPartition(part.topic_id, part.partition))
             coverage.quarantined -= len(part.offsets)
             coverage.written += len(part.offsets)
+        for seen in content.evidence:
+            if seen.range.place in self.coverage:  # else the rows will not add up
+                self._at(seen.range.place).extra += seen.extra.count
+                self._at(seen.range.place).written += seen.extra.count
 
     def _drop(self, number: int, drop: Drop) -> None:
         for part in drop.content.records:

@@ -10,12 +10,15 @@ import pyarrow.parquet as pq
 from penstock.audit.errors import QuarantineUnreadable
 from penstock.audit.files import is_pending
 from penstock.audit.ledger import Ledger
+from penstock.audit.positions import ROW
 from penstock.journal.inventory import LiveFile
 from penstock.journal.state import JournalState
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetSet
 from penstock.model.value import Value
 from penstock.store.protocol import Store
+
+Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the row in its record
 
 BATCH_ROWS = 10_000
 COLUMNS = {
@@ -46,7 +49,10 @@ class Position(Value, frozen=True, order=True):
 
 
 class QuarantinedRecord(Value, frozen=True, kw_only=True):
-    """One broken record, whole. `time` is Kafka's; `dataset` is empty when none was found."""
+    """One broken record, whole. `time` is Kafka's; `dataset` is empty when none was found.
+
+    `row` is above 0 for a further row of a record that became several.
+    """
 
     position: Position
     time: str
@@ -58,6 +64,7 @@ class QuarantinedRecord(Value, frozen=True, kw_only=True):
     key: bytes | None
     value: bytes | None
     headers: str | None
+    row: int = 0
 
 
 class QuarantineGroup(Value, frozen=True):
@@ -109,7 +116,7 @@ def records(store: Store, state: JournalState, ledger: Ledger) -> Iterator[Quara
             continue
         live = _live_offsets(ledger, final)
         for row in _rows(store, final, file):
-            place = (row["_topic"], row["_partition"], row["dataset"] or "")
+            place = (row["_topic"], row["_partition"], row["dataset"] or "", row.get(ROW, 0))
             if any(_holds(offsets, row["_offset"]) for offsets in live.get(place, ())):
                 yield _record(row)
 
@@ -123,17 +130,17 @@ def waiting_records(state: JournalState, ledger: Ledger) -> int:
     )
 
 
-def _live_offsets(ledger: Ledger, final: str) -> dict[tuple[str, int, str], list[OffsetSet]]:
+def _live_offsets(ledger: Ledger, final: str) -> dict[Place, list[OffsetSet]]:
     """What is live of a file's records, by what its rows say of themselves.
 
     A row carries its topic's name and not its id. The ranges of the file tell the id, so that the
     offsets of a topic's earlier life are not taken for those of the present one.
     """
     ids = {part.topic_id for part in ledger.recorded[final].ranges}
-    live: dict[tuple[str, int, str], list[OffsetSet]] = {}
-    for (topic, topic_id, partition, dataset), offsets in ledger.records.items():
+    live: dict[Place, list[OffsetSet]] = {}
+    for (topic, topic_id, partition, dataset, row), offsets in ledger.records.items():
         if offsets.runs and (not ids or topic_id in ids):
-            live.setdefault((topic, partition, dataset), []).append(offsets)
+            live.setdefault((topic, partition, dataset, row), []).append(offsets)
     return live
 
 
@@ -151,7 +158,8 @@ def _rows(store: Store, final: str, file: LiveFile) -> Iterator[dict[str, Any]]:
         absent = COLUMNS - set(parquet.schema_arrow.names)
         if absent:
             raise QuarantineUnreadable(final, f"it has no column {', '.join(sorted(absent))}")
-        for batch in parquet.iter_batches(BATCH_ROWS, columns=sorted(COLUMNS)):
+        wanted = sorted(COLUMNS | ({ROW} & set(parquet.schema_arrow.names)))
+        for batch in parquet.iter_batches(BATCH_ROWS, columns=wanted):
             yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise QuarantineUnreadable(final, str(error).splitlines()[0]) from error
@@ -170,4 +178,5 @@ def _record(row: dict[str, Any]) -> QuarantinedRecord:
         key=row["key"],
         value=row["value"],
         headers=row["headers"],
+        row=row.get(ROW, 0),
     )

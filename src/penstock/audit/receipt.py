@@ -82,7 +82,8 @@ class PartitionReceipt(Value, frozen=True):
 
     `read` is what Kafka gave; `written`, `quarantined` and `filtered` are where those records are
     now. `empty` offsets held no record; `given_up` were skipped, lost or dropped by a person.
-    `datasets` are the rows that were delivered to each.
+    `datasets` are the rows that were delivered to each. `extra` rows are those of records that
+    became several, beyond one each: the fates add up to the offsets and these.
     """
 
     topic: str
@@ -97,6 +98,7 @@ class PartitionReceipt(Value, frozen=True):
     empty: int
     given_up: int
     datasets: dict[str, int] = msgspec.field(default_factory=dict)
+    extra: int = 0
 
 
 class Pending(Value, frozen=True):

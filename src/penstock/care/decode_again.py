@@ -5,10 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from penstock.care.replay import DecodeOrder
+import msgspec
+
+from penstock.care.replay import DecodedAgain, DecodeOrder
 from penstock.engine.learning import ROUNDS, Learning
 from penstock.engine.spread import SparkSpread
-from penstock.model.manifest import ManifestFile, RecordSet
+from penstock.model.evidence import RangeEvidence
+from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import StageOrder
@@ -22,7 +25,7 @@ from penstock.writer.task import new_attempt
 
 @dataclass(slots=True)
 class DecodeAgain:
-    """What `replay` calls. Afterwards `tried` and `stays` say what became of the records."""
+    """What `replay` calls. Afterwards it knows how many were `delivered`, and why others stay."""
 
     feed: FeedSpec
     store: Store
@@ -32,12 +35,11 @@ class DecodeAgain:
     fingerprint: str = ""
     dataset: str | None = None
     tried: int = 0
+    delivered: int = 0
     stays: Counter[str] = field(default_factory=Counter)
 
-    def __call__(
-        self, order: DecodeOrder
-    ) -> tuple[tuple[ManifestFile, ...], tuple[RecordSet, ...]]:
-        """The staged files, and which records are in them."""
+    def __call__(self, order: DecodeOrder) -> DecodedAgain:
+        """Stage what can be delivered."""
         parts = self._parts(order)
         now_s = self.now()
         for _ in range(ROUNDS):
@@ -79,13 +81,20 @@ class DecodeAgain:
         work = partial(_work, plan, self.store)
         return self.spread("quarantined records", work, parts, _weight)
 
-    def _told(
-        self, found: list[AgainReport]
-    ) -> tuple[tuple[ManifestFile, ...], tuple[RecordSet, ...]]:
+    def _told(self, found: list[AgainReport]) -> DecodedAgain:
         self.tried = sum(each.tried for each in found)
         self.stays = sum((Counter(each.report.reasons) for each in found), Counter())
         files = tuple(file for each in found for file in each.report.files)
-        return files, tuple(part for each in found for part in each.delivered)
+        records = tuple(part for each in found for part in each.delivered)
+        self.delivered = sum(len(part.offsets) for part in records)
+        more = (each.report.evidence for each in found if each.report.evidence.extra.count)
+        evidence = tuple(
+            msgspec.structs.replace(
+                RangeEvidence.empty(seen.range), extra=seen.extra, rows=seen.rows
+            )
+            for seen in more
+        )
+        return DecodedAgain(files, records, evidence)
 
 
 def _work(plan: ShredPlan, store: Store, part: AgainPart) -> AgainReport:

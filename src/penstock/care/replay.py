@@ -6,6 +6,7 @@ from penstock.care.beside import decide_beside
 from penstock.errors import EntryRefused
 from penstock.journal.journal import Fold, Journal
 from penstock.model.entries import AnyBody, Drop, Replay, SealedEntry
+from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet, groups_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.surroundings import Surroundings
@@ -24,11 +25,22 @@ class DecodeOrder(Value, frozen=True):
     files: tuple[tuple[str, tuple[OffsetRange, ...]], ...] = ()
 
 
-Decode = Callable[[DecodeOrder], tuple[tuple[ManifestFile, ...], tuple[RecordSet, ...]]]
+class DecodedAgain(Value, frozen=True):
+    """The staged files, and which records are in them.
+
+    `evidence` tells of rows beyond one for each record, which only showed now.
+    """
+
+    files: tuple[ManifestFile, ...]
+    records: tuple[RecordSet, ...]
+    evidence: tuple[RangeEvidence, ...] = ()
+
+
+Decode = Callable[[DecodeOrder], DecodedAgain]
 
 
 def replay(journal: Journal, around: Surroundings, author: str, decode: Decode) -> SealedEntry:
-    """Deliver quarantined records once. `decode` returns the files and which records are in them.
+    """Deliver quarantined records once.
 
     Records that fail again are not named, stay where they are, and get no second row.
     """
@@ -37,10 +49,10 @@ def replay(journal: Journal, around: Surroundings, author: str, decode: Decode) 
         order = DecodeOrder(window, journal.layout.staging, live_records(fold), live_files(fold))
         if not order.records:
             raise EntryRefused("replay", "the quarantine is empty")
-        files, records = decode(order)
-        if not records:
+        found = decode(order)
+        if not found.records:
             raise EntryRefused("replay", "none of the records can be delivered as things are")
-        content = Content(files=files, records=records)
+        content = Content(files=found.files, evidence=found.evidence, records=found.records)
         groups = groups_of(content, ("publish_files",))
         body = Replay(window=window, groups=groups, content=content, author=author)
         return journal.with_content(body, content)
@@ -80,7 +92,9 @@ def live_records(fold: Fold) -> tuple[RecordSet, ...]:
     if fold.inventory is None:
         raise ValueError("replay needs a deep fold")
     return tuple(
-        RecordSet(topic, topic_id, partition, dataset, offsets)
-        for (topic, topic_id, partition, dataset), offsets in sorted(fold.inventory.records.items())
+        RecordSet(topic, topic_id, partition, dataset, offsets, row)
+        for (topic, topic_id, partition, dataset, row), offsets in sorted(
+            fold.inventory.records.items()
+        )
         if offsets.runs
     )

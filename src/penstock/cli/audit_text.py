@@ -17,8 +17,9 @@ from penstock.audit.receipt import (
 )
 from penstock.cli.printable import printable
 
-TOTALS = ("read", "written", "quarantined", "filtered", "empty", "given_up")
+TOTALS = ("read", "written", "quarantined", "filtered", "empty", "given_up", "extra")
 FATES = TOTALS[1:]
+UNUSUAL = {"extra": "rows beyond one per record"}  # told only where there are any
 COLUMNS = 80
 MARGIN = 11
 MOST_DATASETS = 20
@@ -95,7 +96,8 @@ def facts(receipt: Receipt) -> Iterator[tuple[str, str]]:
 
 def fates(counts: Mapping[str, int], names: Iterable[str]) -> str:
     """`written 3, quarantined 1, ...`."""
-    return ", ".join(f"{name.replace('_', ' ')} {counts[name]:,}" for name in names)
+    told = [name for name in names if name not in UNUSUAL or counts[name]]
+    return ", ".join(f"{UNUSUAL.get(n, n.replace('_', ' '))} {counts[n]:,}" for n in told)
 
 
 def counted(datasets: Mapping[str, int]) -> str:

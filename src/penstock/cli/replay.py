@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.audit.ledger import open_ledger
-from penstock.audit.quarantine import records
+from penstock.audit.quarantine import Place, records
 from penstock.care.decode_again import DecodeAgain
 from penstock.care.replay import drop, replay
 from penstock.cli.audit_progress import Ticker
@@ -89,13 +89,12 @@ def run_replay(chosen: argparse.Namespace) -> int:
         )
         try:
             sealed = replay(journal, around, author, decode)
-            delivered = decode.tried - sum(decode.stays.values())
             entry: int | None = sealed.number
         except EntryRefused:
-            if not decode.tried or sum(decode.stays.values()) < decode.tried:
+            if not decode.tried or decode.delivered:
                 raise
-            delivered, entry = 0, None
-    _tell_replayed(chosen, delivered, dict(decode.stays.most_common()), entry)
+            entry = None
+    _tell_replayed(chosen, decode.delivered, dict(decode.stays.most_common()), entry)
     return 0
 
 
@@ -119,20 +118,21 @@ def records_meant(journal: Journal, word: str) -> tuple[RecordSet, ...]:
     """The live records that a fingerprint or a position means, as the journal names them."""
     fits = wanted(word)
     state, ledger = open_ledger(journal)
-    offsets: dict[tuple[str, int, str], list[int]] = {}
+    offsets: dict[Place, list[int]] = {}
     for record in records(journal.store, state, ledger):
         if fits(record):
             at = record.position
-            offsets.setdefault((at.topic, at.partition, record.dataset), []).append(at.offset)
+            place = (at.topic, at.partition, record.dataset, record.row)
+            offsets.setdefault(place, []).append(at.offset)
     return tuple(_named(ledger, place, OffsetSet.of(each)) for place, each in offsets.items())
 
 
-def _named(inventory: Inventory, place: tuple[str, int, str], offsets: OffsetSet) -> RecordSet:
+def _named(inventory: Inventory, place: Place, offsets: OffsetSet) -> RecordSet:
     """Records with the id of their topic, which is that of those that are live."""
-    topic, partition, dataset = place
-    for (name, topic_id, number, meant), live in inventory.records.items():
-        if (name, number, meant) == place and offsets.issubset(live):
-            return RecordSet(topic, topic_id, partition, dataset, offsets)
+    topic, partition, dataset, row = place
+    for (name, topic_id, *rest), live in inventory.records.items():
+        if (name, *rest) == place and offsets.issubset(live):
+            return RecordSet(topic, topic_id, partition, dataset, offsets, row)
     raise EntryRefused("drop", f"records {offsets} of {topic}/{partition} are of several topics")
 
 

@@ -48,6 +48,7 @@ feeds:
       format: json             # json | avro | protobuf | msgpack | text | raw
       # Avro: with schema: FILE.avsc where one schema is for all records, else the registry's
       # Json: with ids: true where records begin with the id of a JSON Schema
+      # Json: with spread: true where a value may be an array of events
       # Protobuf: likewise, with schema: FILE.proto or FILE.desc and message: shop.Click
       # Text: pattern: '(?P<level>\\w+) (?P<text>.*)', or delimiter: ';' with columns: [a, b]
       incompatible: quarantine # records whose schema cannot be merged: quarantine | stop
@@ -59,6 +60,10 @@ feeds:
     #     owner: web                       # who looks after its quarantine
     #     partition: [day, hour]           # instead of the feed's own
     unknown: create            # create | quarantine | filter
+    # forks:                   # records that go to a further dataset as well
+    #   - to: big_orders
+    #     from: [order]                    # left out: of every dataset
+    #     when: {amount: {least: 1000}}    # is | fits | null | least | most | multiple_of
     time:
       field: event_time        # left out: Kafka's timestamp
       unit: auto               # auto | s | ms | us | ns | iso8601 | a pattern such as '%d.%m.%Y'

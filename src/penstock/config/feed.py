@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from penstock.config import units
+from penstock.config.conditions import conditions
 from penstock.config.convert import converters
 from penstock.config.feed_values import (
     SchemaFile,
@@ -31,6 +32,7 @@ from penstock.config.shapes import (
     text,
 )
 from penstock.config.tree import Node, Scalar, Table
+from penstock.model.fork import MOST_FORKS, ForkSpec
 from penstock.model.spec import (
     DatasetSpec,
     DecodeSpec,
@@ -47,6 +49,7 @@ _BELONGS = {
     "schema": ("avro", "protobuf"),
     "message": ("protobuf",),
     "ids": ("json",),
+    "spread": ("json",),
     "pattern": ("text",),
     "delimiter": ("text",),
     "columns": ("text",),
@@ -91,7 +94,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         )
     spec = FEED(node, reading, name=name)
     table = as_table(node)
-    for check in (_one_choice_of_topics, _starts_in_its_topics, _fits_its_format):
+    for check in (_one_choice_of_topics, _starts_in_its_topics, _fits_its_format, _has_few_forks):
         check(spec, table, reading)
     return spec
 
@@ -138,9 +141,17 @@ def _fits_its_format(spec: FeedSpec, table: Table, reading: Reading) -> None:
     if kind == "text" and sum(ways) != 1 and decode is not None:
         found = f"{'both' if all(ways) else 'neither'} `pattern` and `delimiter`"
         reading.mistakes.add(decode.place, found, "one of the two")
+    if spec.decode.spread and spec.decode.ids and decode is not None:
+        reading.mistakes.add(decode.place, "both `spread` and `ids`", "one of the two")
     if bool(spec.decode.delimiter) != bool(spec.decode.columns) and decode is not None:
         found = "`delimiter` or `columns` alone"
         reading.mistakes.add(decode.place, found, "both, or a `pattern` with named groups")
+
+
+def _has_few_forks(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    if len(spec.forks) > MOST_FORKS:
+        found = f"{len(spec.forks)} forks"
+        reading.mistakes.add(table.entries["forks"].place, found, f"at most {MOST_FORKS}")
 
 
 def _schema_kind(given: Mapping[str, Node]) -> str:
@@ -163,6 +174,7 @@ DECODE = Section(
         "schema": Key(record_schema),
         "message": Key(text),
         "ids": Key(parsed(units.truth, "true or false")),
+        "spread": Key(parsed(units.truth, "true or false")),
         "pattern": Key(text_pattern),
         "delimiter": Key(parsed(_delimiter, "one character, such as ',' or a tab")),
         "columns": Key(listed(text, at_least=1)),
@@ -204,6 +216,14 @@ DATASET = Section(
         "quarantine": Key(QUARANTINE),
     },
 )
+FORK = Section(
+    ForkSpec,
+    {
+        "to": Key(text, required=True),
+        "when": Key(conditions, required=True),
+        "from": Key(listed(text, at_least=1), "datasets"),
+    },
+)
 ROUTE = Section(_make_route, {"by": Key(route, required=True)})
 FEED = Section(
     FeedSpec,
@@ -216,6 +236,7 @@ FEED = Section(
         "route": Key(ROUTE),
         "datasets": Key(Named(_dataset, DATASET)),
         "unknown": Key(choice("create", "quarantine", "filter")),
+        "forks": Key(listed(FORK)),
         "time": Key(TIME),
         "partition": Key(partition),
         "include": Key(listed(choice("key", "headers", "window"))),

@@ -26,9 +26,10 @@ def counts_of(content: Content, read_bytes: int = 0, largest_bytes: int = 0) -> 
     read = Evidence.total(seen.read for seen in content.evidence)
     quarantined = Evidence.total(seen.quarantined for seen in content.evidence)
     filtered = Evidence.total(seen.filtered for seen in content.evidence)
-    written = read.count - quarantined.count - filtered.count
+    extra = Evidence.total(seen.extra for seen in content.evidence)
+    written = read.count + extra.count - quarantined.count - filtered.count
     fates = (written, quarantined.count, filtered.count)
-    return Counts(read.count, *fates, read_bytes, largest_bytes)
+    return Counts(read.count, *fates, read_bytes, largest_bytes, extra.count)
 
 
 def counts_by_dataset(content: Content) -> dict[str, Counts]:
@@ -84,10 +85,10 @@ def _check_range(order: StageOrder, seen: RangeEvidence, files: tuple[ManifestFi
             f"{covered} has {seen.quarantined.count} bad records and {refused.count} other "
             "quarantine rows",
         )
-    if written + seen.quarantined + seen.filtered != seen.read:
+    if written + seen.quarantined + seen.filtered != seen.all_rows:
         raise StagedSetWrong(
             order.window,
-            f"{covered} read {seen.read.count}, wrote {written.count}, quarantined "
+            f"{covered} read {seen.all_rows.count}, wrote {written.count}, quarantined "
             f"{seen.quarantined.count}, filtered {seen.filtered.count}, or not the same ones",
         )
 

@@ -10,7 +10,7 @@ from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
 
-RecordsKey = tuple[str, str, int, str]
+RecordsKey = tuple[str, str, int, str, int]
 
 
 class LiveFile(Value, frozen=True):
@@ -22,7 +22,7 @@ class LiveFile(Value, frozen=True):
 
 
 class Inventory:
-    """Live files by final name, and live quarantined records by partition and dataset."""
+    """Live files by final name, and live quarantined records by partition, dataset and row."""
 
     def __init__(self) -> None:
         self.files: dict[str, LiveFile] = {}
@@ -105,6 +105,7 @@ class Inventory:
             return self._compaction_objection(content)
         if isinstance(body, Replay):
             into = _records_evidence(content.records)
+            into += Evidence.total(seen.extra for seen in content.evidence)
         elif isinstance(body, Retire | Drop):
             into = Evidence()
         else:
@@ -128,10 +129,11 @@ class Inventory:
 
 
 def _records_key(records: RecordSet) -> RecordsKey:
-    return (records.topic, records.topic_id, records.partition, records.dataset)
+    return (records.topic, records.topic_id, records.partition, records.dataset, records.row)
 
 
 def _records_evidence(records: tuple[RecordSet, ...]) -> Evidence:
     return Evidence.total(
-        Evidence.of_positions(part.topic, part.partition, part.offsets) for part in records
+        Evidence.of_positions(part.topic, part.partition, part.offsets, part.row)
+        for part in records
     )

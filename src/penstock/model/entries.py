@@ -80,6 +80,7 @@ class LastRecord(Value, frozen=True):
 class Counts(Value, frozen=True):
     """How many records were read, with how many bytes of keys and values, and their fates.
 
+    `extra` are the rows of records that became several, beyond one each; they have fates, too.
     No record was larger than `largest_bytes`, with its headers.
     """
 
@@ -89,6 +90,7 @@ class Counts(Value, frozen=True):
     filtered: int = 0
     read_bytes: int = 0
     largest_bytes: int = 0
+    extra: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(
@@ -98,6 +100,7 @@ class Counts(Value, frozen=True):
             self.filtered + other.filtered,
             self.read_bytes + other.read_bytes,
             max(self.largest_bytes, other.largest_bytes),
+            self.extra + other.extra,
         )
 
 

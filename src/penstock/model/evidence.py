@@ -42,6 +42,14 @@ def position_hash(topic: str, partition: int, offset: int, row: int = 0) -> int:
     return mix64(mix64(value) + (row + 1) * _GOLDEN)
 
 
+MOST_ROW_NUMBERS = 64
+
+
+def lowest_rows(numbers: Iterable[int]) -> tuple[int, ...]:
+    """Numbers of rows, each once, as many as evidence names; they help to explain differences."""
+    return tuple(sorted(set(numbers))[:MOST_ROW_NUMBERS])
+
+
 class Evidence(Value, frozen=True):
     """How many rows, and the sum modulo 2^64 of their hashes. Adds up; order does not matter."""
 
@@ -62,9 +70,11 @@ class Evidence(Value, frozen=True):
         return cls(count, total & _MASK)
 
     @classmethod
-    def of_positions(cls, topic: str, partition: int, offsets: Iterable[int]) -> "Evidence":
+    def of_positions(
+        cls, topic: str, partition: int, offsets: Iterable[int], row: int = 0
+    ) -> "Evidence":
         """Evidence of one row per offset of one partition."""
-        return cls.of_hashes(position_hash(topic, partition, offset) for offset in offsets)
+        return cls.of_hashes(position_hash(topic, partition, offset, row) for offset in offsets)
 
     @classmethod
     def total(cls, parts: Iterable["Evidence"]) -> "Evidence":
@@ -83,8 +93,10 @@ class RangeEvidence(Value, frozen=True):
     """What was read from one range, recorded by the reader and not by the writer.
 
     `read` are the positions of all records, `content_sum` the sum of the source's own hash over
-    (offset, key, value). `filtered` and `quarantined` are parts of `read`; the rest must be found
-    in the data files of the range.
+    (offset, key, value). A record that becomes several rows counts in `read` as its row 0; all its
+    other rows are `extra`, and `rows` are the numbers that they have, the lowest of them.
+    `filtered` and `quarantined` are parts of both together; the rest must be found in the data
+    files of the range.
     """
 
     range: OffsetRange
@@ -93,11 +105,18 @@ class RangeEvidence(Value, frozen=True):
     content_sum: int
     filtered: Evidence = Evidence()
     quarantined: Evidence = Evidence()
+    extra: Evidence = Evidence()
+    rows: tuple[int, ...] = ()
+
+    @property
+    def all_rows(self) -> Evidence:
+        """Every row that must have a fate."""
+        return self.read + self.extra
 
     @property
     def written(self) -> int:
-        """How many records must lie in data files."""
-        return self.read.count - self.filtered.count - self.quarantined.count
+        """How many rows must lie in data files."""
+        return self.all_rows.count - self.filtered.count - self.quarantined.count
 
     def join(self, later: "RangeEvidence") -> "RangeEvidence":
         """The evidence of two ranges of which the second follows the first."""
@@ -108,6 +127,8 @@ class RangeEvidence(Value, frozen=True):
             content_sum=(self.content_sum + later.content_sum) & _MASK,
             filtered=self.filtered + later.filtered,
             quarantined=self.quarantined + later.quarantined,
+            extra=self.extra + later.extra,
+            rows=lowest_rows((*self.rows, *later.rows)),
         )
 
     @classmethod

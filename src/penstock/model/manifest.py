@@ -35,13 +35,17 @@ class Group(Value, frozen=True):
 
 
 class RecordSet(Value, frozen=True):
-    """Quarantined records of one partition that were meant for one dataset."""
+    """Quarantined records of one partition that were meant for one dataset.
+
+    Where records become several rows, those rows of them that have one number.
+    """
 
     topic: str
     topic_id: str
     partition: int
     dataset: str
     offsets: OffsetSet
+    row: int = 0
 
 
 class Input(Value, frozen=True):

@@ -74,17 +74,18 @@ def offsets_in(runs: OffsetSet) -> Offsets:
     return numbers + np.repeat(bounds[:, 0] - before, lengths)
 
 
-def set_evidence(topic: str, partition: int, offsets: OffsetSet) -> Evidence:
+def set_evidence(topic: str, partition: int, offsets: OffsetSet, row: int = 0) -> Evidence:
     """The evidence of a row per offset of a set, in pieces that never take much memory."""
+    pieces = (offsets_in(piece) for piece in _pieces(offsets))
     return Evidence.total(
-        positions(topic, partition, offsets_in(piece)) for piece in _pieces(offsets)
+        positions(topic, partition, piece, np.full(len(piece), row)) for piece in pieces
     )
 
 
 def records_evidence(records: Iterable[RecordSet]) -> Evidence:
     """The evidence of records that are named by offset."""
     return Evidence.total(
-        set_evidence(part.topic, part.partition, part.offsets) for part in records
+        set_evidence(part.topic, part.partition, part.offsets, part.row) for part in records
     )
 
 

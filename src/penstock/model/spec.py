@@ -7,6 +7,7 @@ closure, so they stay small and plain.
 from typing import Literal
 
 from penstock.model.convert import ConvertSpec
+from penstock.model.fork import ForkSpec
 from penstock.model.value import Value
 
 RouteKind = Literal["topic", "header", "field", "schema"]
@@ -22,7 +23,8 @@ class DecodeSpec(Value, frozen=True):
     `schema_text` is the content of the schema file with which all records were written, and
     `message` which message of it; without one every record names its own, which a registry knows.
     `incompatible` says what happens to records whose schema cannot be merged with their dataset's.
-    JSON with `ids` begins with the id of its schema. Texts are cut by `pattern`, or by `delimiter`
+    JSON with `ids` begins with the id of its schema; with `spread`, each element of an array is a
+    record. Texts are cut by `pattern`, or by `delimiter`
     into `columns`.
     """
 
@@ -30,6 +32,7 @@ class DecodeSpec(Value, frozen=True):
     schema_text: str = ""
     message: str = ""
     ids: bool = False
+    spread: bool = False
     pattern: str = ""
     delimiter: str = ""
     columns: tuple[str, ...] = ()
@@ -130,6 +133,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     route: RouteSpec = RouteSpec()
     datasets: tuple[DatasetSpec, ...] = ()
     unknown: Literal["create", "quarantine", "filter"] = "create"
+    forks: tuple[ForkSpec, ...] = ()
     time: TimeSpec = TimeSpec()
     partition: tuple[PartitionKey, ...] = (PartitionKey(),)
     include: tuple[Literal["key", "headers", "window"], ...] = ()
@@ -142,6 +146,11 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     on_gap: Literal["stop", "accept"] = "stop"
     export_offsets: Literal["group", "none"] = "group"
     generation: int = 0
+
+    @property
+    def has_rows(self) -> bool:
+        """True when a record may become several rows; then every row carries its number."""
+        return self.decode.spread or bool(self.forks)
 
 
 class RegistrySpec(Value, frozen=True):

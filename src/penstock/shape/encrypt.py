@@ -22,7 +22,6 @@ from penstock.shape.flow import ConvertImpossible, Flow, Given, Made, Origin
 KEY_BYTES = 32
 NONCE_BYTES = 12
 TAG_BYTES = 16
-_ROW = 0  # a record gives one row
 # By its name and not at the top: only a task that encrypts has to wait for the library.
 _CIPHER = "penstock.shape.cipher"
 
@@ -30,11 +29,11 @@ _CIPHER = "penstock.shape.cipher"
 def encrypt(flow: Flow, spec: ConvertSpec, given: Given) -> Flow:
     """Encrypt fields; null stays null."""
     for path, reference in zip(spec.paths, spec.words, strict=True):
-        offsets = given.origin.offsets[flow.rows] if len(flow.rows) else flow.rows
+        places = given.origin.positions(flow.rows)
         key = given.keys.reveal("encrypt", reference)
 
         def change(
-            each: Field, column: pa.Array, p: str = path, k: bytes = key, o: Any = offsets
+            each: Field, column: pa.Array, p: str = path, k: bytes = key, o: Any = places
         ) -> Made:
             texts = _bytes_of(each, column)
             return [(each.name, BINARY, each.nullable, _encrypted(texts, k, given.origin, p, o))]
@@ -52,17 +51,16 @@ def _bytes_of(each: Field, column: pa.Array) -> pa.Array:
     return texts.cast(pa.binary())
 
 
-def _encrypted(texts: pa.Array, key: bytes, origin: Origin, path: str, offsets: Any) -> pa.Array:
+def _encrypted(texts: pa.Array, key: bytes, origin: Origin, path: str, places: Any) -> pa.Array:
     if texts.null_count == len(texts):
         return pa.nulls(len(texts), pa.binary())
     is_there = texts.is_valid().to_pylist()
     plain = texts.drop_null().to_pylist()
-    places = [int(offset) for offset in compress(offsets, is_there)]
     secret = hmac.new(key, b"penstock nonce", hashlib.sha256).digest()
     begin = _parts(origin.dataset.encode(), path.encode(), origin.topic_id.encode())
     nonces = [
-        _nonce(secret, begin + b"%d|%d|%d|" % (origin.partition, offset, _ROW), text)
-        for offset, text in zip(places, plain, strict=True)
+        _nonce(secret, begin + b"%d|%d|%d|" % (origin.partition, *place), text)
+        for place, text in zip(compress(places, is_there), plain, strict=True)
     ]
     sealed = iter(import_module(_CIPHER).sealed(key, nonces, plain))
     return pa.array([next(sealed) if there else None for there in is_there], pa.binary())

@@ -35,12 +35,22 @@ class ConvertImpossible(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the rows of a batch come from: the offsets of one Kafka partition, in their order."""
+    """Where the rows of a batch come from: the offsets of one Kafka partition, in their order.
+
+    `numbers` are those of rows within their records; without, each is the first of its own.
+    """
 
     dataset: str = ""
     topic_id: str = ""
     partition: int = 0
     offsets: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    numbers: Rows | None = None
+
+    def positions(self, rows: Rows) -> list[tuple[int, int]]:
+        """The offset and the number of some rows."""
+        chosen = self.offsets[rows].tolist() if len(rows) else []
+        numbers = [0] * len(rows) if self.numbers is None else self.numbers[rows].tolist()
+        return list(zip(chosen, numbers, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,17 @@
 """Quarantined records on their second way: read from the quarantine's files, shredded once more."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.errors import StoreUnavailable
+from penstock.model.fork import FORK_ROWS
 from penstock.model.manifest import RecordSet
 from penstock.model.position_columns import Offsets
 from penstock.model.ranges import OffsetRange, OffsetSet
@@ -17,12 +20,18 @@ from penstock.shape.route import Router
 from penstock.store.protocol import Store
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan, TaskReport
+from penstock.writer.quarantine import by_number
+from penstock.writer.rows import numbers_of, with_numbers
+from penstock.writer.shred import RangeShredder
 from penstock.writer.task import shredder_kind, suit_worker
 
 BATCH_ROWS = 65_536
 COLUMNS = [
     "_partition", "_offset", "_timestamp", "key", "value", "headers", "fingerprint", "dataset",
 ]  # fmt: skip
+
+
+Met = dict[str, list[tuple[Offsets, Offsets]]]  # by dataset: offsets, and numbers of rows
 
 
 class AgainPart(Value, frozen=True):
@@ -48,63 +57,112 @@ class AgainReport(Value, frozen=True):
 def shred_again(plan: ShredPlan, store: Store, attempt: str, part: AgainPart) -> AgainReport:
     """Shred one part; on an executor, once per attempt. Files are staged, nothing is visible."""
     suit_worker()
+    tried = sum(batch.num_rows for _, batch in wanted_batches(store, part))
+    before: Counter[str] = Counter()
+    if plan.feed.has_rows:
+        before, part = _without_broken(plan, store, f"{attempt}-0", part)
     sink = Sink(store, plan, attempt)
-    router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
-    shredder = shredder_kind(plan)(plan, part.covered, sink, router)
-    tried: dict[str, list[Offsets]] = {}
     try:
-        for dataset, batch in wanted_batches(store, part):
-            tried.setdefault(dataset, []).append(batch["offset"].to_numpy())
-            shredder.take(batch)
+        shredder, met = _shredded(plan, store, sink, part)
         report = shredder.report()
     except BaseException:
         sink.abandon()
         raise
-    met = {dataset: OffsetSet.of(np.concatenate(each).tolist()) for dataset, each in tried.items()}
-    stays = shredder.refused
-    return AgainReport(report, _delivered(part, met, stays), sum(map(len, met.values())))
+    delivered = tuple(_delivered(part, met, shredder.refused))
+    reasons = before + Counter(report.reasons)
+    return AgainReport(msgspec.structs.replace(report, reasons=dict(reasons)), delivered, tried)
 
 
-def _delivered(
-    part: AgainPart, met: dict[str, OffsetSet], stays: OffsetSet
-) -> tuple[RecordSet, ...]:
-    place = part.covered
-    found = ((dataset, offsets - stays) for dataset, offsets in sorted(met.items()))
-    return tuple(
-        RecordSet(place.topic, place.topic_id, place.partition, dataset, offsets)
-        for dataset, offsets in found
-        if offsets.runs
+def _shredded(
+    plan: ShredPlan, store: Store, sink: Sink, part: AgainPart
+) -> tuple[RangeShredder, Met]:
+    router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
+    shredder = shredder_kind(plan)(plan, part.covered, sink, router)
+    met: Met = {}
+    for dataset, batch in wanted_batches(store, part):
+        offsets = batch["offset"].to_numpy()
+        numbers = numbers_of(batch, slice(None))
+        rows = np.zeros(len(offsets), np.int64) if numbers is None else numbers
+        met.setdefault(dataset, []).append((offsets, rows))
+        shredder.take_again(batch, dataset)
+    return shredder, met
+
+
+def _without_broken(
+    plan: ShredPlan, store: Store, attempt: str, part: AgainPart
+) -> tuple[Counter[str], AgainPart]:
+    """A part without the records of no dataset that become several rows of which one is broken.
+
+    Such a record stays whole, or it would be delivered in part now and once more later. So they are
+    shredded for a look first, and nothing of that is kept.
+    """
+    unknown = tuple(each for each in part.wanted if not each.dataset)
+    if not unknown:
+        return Counter(), part
+    look = msgspec.structs.replace(part, wanted=unknown)
+    sink = Sink(store, plan, attempt)
+    try:
+        shredder, _ = _shredded(plan, store, sink, look)
+    finally:
+        sink.abandon()
+    if shredder.is_learning:
+        return Counter(), part
+    live = {each.row: each.offsets for each in unknown}
+    broken: dict[int, OffsetSet] = {}
+    for number, offsets in shredder.refused.items():
+        element = number % FORK_ROWS
+        own = offsets & live.get(element, OffsetSet())
+        broken[element] = broken.get(element, OffsetSet()) | own
+        broken[0] = broken.get(0, OffsetSet()) | (offsets - own)
+    kept = tuple(
+        msgspec.structs.replace(each, offsets=each.offsets - broken.get(each.row, OffsetSet()))
+        if not each.dataset
+        else each
+        for each in part.wanted
     )
+    return shredder.reasons, msgspec.structs.replace(part, wanted=kept)
+
+
+def _delivered(part: AgainPart, met: Met, stays: dict[int, OffsetSet]) -> Iterator[RecordSet]:
+    place = part.covered
+    for dataset, parts in sorted(met.items()):
+        for row, offsets in sorted(by_number(parts).items()):
+            gone = offsets - stays.get(row, OffsetSet())
+            if gone.runs:
+                yield RecordSet(place.topic, place.topic_id, place.partition, dataset, gone, row)
 
 
 def wanted_batches(store: Store, part: AgainPart) -> Iterator[tuple[str, Any]]:
     """The wanted rows as the reader would hand them over, with the dataset they were meant for."""
-    wanted = {each.dataset: each.offsets for each in part.wanted}
+    wanted = {(each.dataset, each.row): each.offsets for each in part.wanted}
     for final in part.files:
         source = store.open_read(final)
         if source is None:
             raise StoreUnavailable("read", final, "this file of the quarantine is gone")
         with source:
             file = pq.ParquetFile(source)
-            for batch in file.iter_batches(BATCH_ROWS, columns=COLUMNS):
+            columns = [*COLUMNS, *({"_row"} & set(file.schema_arrow.names))]
+            for batch in file.iter_batches(BATCH_ROWS, columns=columns):
                 yield from _wanted_rows(batch, wanted, part.fingerprint)
 
 
 def _wanted_rows(
-    batch: Any, wanted: dict[str, OffsetSet], fingerprint: str
+    batch: Any, wanted: dict[tuple[str, int], OffsetSet], fingerprint: str
 ) -> Iterator[tuple[str, Any]]:
     offsets = batch["_offset"].to_numpy()
     names = batch["dataset"].fill_null("")
     prints = batch["fingerprint"]
-    for dataset in names.unique().to_pylist():
-        chosen = within(offsets, wanted.get(dataset, OffsetSet()))
-        chosen &= _equal(names, dataset)
+    has_rows = "_row" in batch.schema.names
+    numbers = batch["_row"].to_numpy() if has_rows else np.zeros(len(offsets), np.int64)
+    for (dataset, row), live in sorted(wanted.items()):
+        chosen = within(offsets, live) & (numbers == row) & _equal(names, dataset)
         if fingerprint:
             chosen &= _equal(prints, fingerprint)
         if chosen.any():
             rows = np.flatnonzero(chosen)
             rows = rows[np.argsort(offsets[rows], kind="stable")]
-            yield dataset, _as_read(batch.take(pa.array(rows)))
+            read = _as_read(batch.take(pa.array(rows)))
+            yield dataset, with_numbers(read, np.full(len(rows), row)) if row else read
 
 
 def _equal(texts: Any, text: str) -> Any:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.codec.gather import Numbers
 from penstock.codec.json_codec import arrow_schema
 from penstock.codec.projection import project
 from penstock.model.convert import ConvertSpec, steps_for
 from penstock.model.merging import Incompatible, merged
-from penstock.model.position_columns import Offsets
 from penstock.model.ranges import OffsetRange
 from penstock.model.rows import BadRecord
 from penstock.model.schema import REST, DatasetSchema
@@ -28,10 +28,10 @@ INCOMPATIBLE = "SCHEMA_INCOMPATIBLE"
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What became of a piece: rows with other columns, offsets of filtered ones, and bad ones."""
+    """What became of a piece: rows with other columns, which were filtered, and bad ones."""
 
     piece: Piece
-    filtered: Offsets
+    filtered: Numbers
     bad: list[BadRecord]
 
 
@@ -54,15 +54,15 @@ class Converters:
         if why:
             nobody = np.zeros(len(piece.offsets), dtype=bool)
             bad = [BadRecord(row, INCOMPATIBLE, why) for row in range(len(piece.offsets))]
-            return Converted(piece.only(nobody), piece.offsets[:0], bad)
+            return Converted(piece.only(nobody), np.empty(0, np.int64), bad)
         place = self._covered
-        origin = Origin(schema.dataset, place.topic_id, place.partition, piece.offsets)
+        whence = (place.topic_id, place.partition, piece.offsets, piece.rows)
+        origin = Origin(schema.dataset, *whence)
         columns = [piece.columns[each.column] for each in schema.fields]
         given = Given(self._plan.keys, origin)
         flow = convert(steps, schema.fields, columns, given, piece.columns[REST])
         gone = np.concatenate(flow.filtered) if flow.filtered else np.empty(0, np.int64)
-        made = self._fitted(piece, flow)
-        return Converted(made, piece.offsets[gone], flow.bad)
+        return Converted(self._fitted(piece, flow), gone, flow.bad)
 
     def _fitted(self, piece: Piece, flow: Flow) -> Piece:
         """The rows that are left, with the columns of the files."""

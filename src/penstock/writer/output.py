@@ -59,7 +59,7 @@ class Output:
         self._stream: Any = None
         self._parquet: Any = None
 
-    def add(self, batch: Any, offsets: Offsets) -> int:
+    def add(self, batch: Any, offsets: Offsets, rows: Offsets | None) -> int:
         """Buffer rows; returns how many bytes they hold."""
         size = int(batch.nbytes)
         self._pieces.append(batch)
@@ -68,7 +68,7 @@ class Output:
             self._newest = max(self._newest, int(offsets[-1]))
         if len(self._pieces) == PIECES:
             self._join()
-        self._tally.add(offsets)
+        self._tally.add(offsets, rows)
         self.buffered_bytes += size
         return size
 
@@ -147,9 +147,11 @@ class Sink:
             self._outputs[key] = found
         return found
 
-    def add(self, output: Output, batch: Any, offsets: Offsets) -> None:
+    def add(
+        self, output: Output, batch: Any, offsets: Offsets, rows: Offsets | None = None
+    ) -> None:
         """Buffer rows, and write the largest buffers when all together are too large."""
-        self._buffered_bytes += output.add(batch, offsets)
+        self._buffered_bytes += output.add(batch, offsets, rows)
         if self._buffered_bytes > self._limit_bytes:
             self._make_room()
 

@@ -9,6 +9,8 @@ from penstock.codec.msgpack_codec import as_json
 from penstock.codec.payload import Limits
 from penstock.writer.shred import RangeShredder, take
 
+TEXT = "text"  # a column beside those of the reader: the value as JSON
+
 
 class PackedShredder(RangeShredder):
     """Reads values as JSON, and lays the raw bytes of those that are bad into the quarantine."""
@@ -16,10 +18,10 @@ class PackedShredder(RangeShredder):
     def _shred_values(self, batch: Any, rows: Any) -> None:
         said = as_json(take(batch["value"], rows), Limits())
         good = self._refuse(batch, rows, said.bad, "")
-        self._places = np.full(batch.num_rows, -1, np.int64)
-        self._places[rows] = np.arange(len(rows))
-        self._said = said.texts
-        super()._shred_values(batch, rows[good])
+        places = np.full(batch.num_rows, -1, np.int64)
+        places[rows] = np.arange(len(rows))
+        texts = said.texts.take(pa.array(places, mask=places < 0))
+        super()._shred_values(batch.append_column(TEXT, texts), rows[good])
 
-    def _texts(self, _batch: Any, rows: Any) -> Any:
-        return self._said.take(pa.array(self._places[rows]))
+    def _texts(self, batch: Any, rows: Any) -> Any:
+        return take(batch[TEXT], rows)

@@ -18,6 +18,7 @@ from penstock.model.spec import DatasetSpec
 from penstock.writer.columns import TIMESTAMP
 from penstock.writer.output import Output, Sink
 from penstock.writer.plan import ShredPlan, file_name
+from penstock.writer.rows import numbers_of
 
 NOBODY = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
 _VALUES = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
@@ -60,7 +61,8 @@ class QuarantineRows:
         self._covered = covered
         self._sink = sink
         self._declared = declared
-        self._offsets: dict[str, list[Any]] = {}
+        self._has_rows = plan.feed.has_rows
+        self._met: dict[str, list[tuple[Offsets, Offsets]]] = {}  # offsets, and numbers of rows
         self.reasons: Counter[str] = Counter()
 
     def add(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> None:
@@ -71,46 +73,51 @@ class QuarantineRows:
         order = np.argsort(chosen, kind="stable")
         taken = batch.take(pa.array(chosen[order]))
         reasons = [bad[int(i)] for i in order]
-        offsets = taken["offset"].to_numpy()
         self.reasons.update(record.reason for record in bad)
-        self._offsets.setdefault(dataset, []).append(offsets)
-        self._put(taken, reasons, dataset, offsets)
+        self._meet(dataset, taken)
+        self._put(taken, reasons, dataset)
 
-    def keep(self, reason: str, offsets: Offsets) -> None:
-        """Take records without a look at them."""
-        self.reasons[reason] += len(offsets)
-        self._offsets.setdefault("", []).append(offsets)
+    def keep(self, reason: str, batch: Any, rows: Any) -> None:
+        """Take records without writing them down."""
+        self.reasons[reason] += len(rows)
+        self._meet("", batch.take(pa.array(rows)))
 
-    def offsets(self) -> OffsetSet:
-        """All of them, whatever dataset they were meant for."""
-        parts = [part for each in self._offsets.values() for part in each]
-        return OffsetSet.of(np.concatenate(parts).tolist()) if parts else OffsetSet()
+    def offsets(self) -> dict[int, OffsetSet]:
+        """All of them by their number in the record, whatever dataset they were meant for."""
+        met = [part for parts in self._met.values() for part in parts]
+        return by_number(met) if met else {}
 
-    def _put(self, taken: Any, bad: list[BadRecord], dataset: str, offsets: Offsets) -> None:
+    def _meet(self, dataset: str, taken: Any) -> None:
+        offsets = taken["offset"].to_numpy()
+        numbers = numbers_of(taken, slice(None))
+        firsts = np.zeros(len(offsets), np.int64)
+        known = self._met.setdefault(dataset, [])
+        known.append((offsets, firsts if numbers is None else numbers))
+
+    def _put(self, taken: Any, bad: list[BadRecord], dataset: str) -> None:
         """Write them down."""
-        self._sink.add(self._output(dataset), self._rows(taken, bad, dataset), offsets)
+        offsets, numbers = self._met[dataset][-1]
+        rows = self._rows(taken, bad, dataset)
+        if self._has_rows:
+            rows = rows.append_column("_row", pa.array(numbers).cast(pa.int32()))
+        self._sink.add(self._output(dataset), rows, offsets, numbers)
 
     def evidence(self) -> Evidence:
         """The positions of all of them."""
         place = self._covered
         return Evidence.total(
-            positions(place.topic, place.partition, part)
-            for parts in self._offsets.values()
+            positions(place.topic, place.partition, *part)
+            for parts in self._met.values()
             for part in parts
         )
 
     def record_sets(self) -> tuple[RecordSet, ...]:
         """The records by name, as the journal holds them."""
-        place = self._covered
+        place = (self._covered.topic, self._covered.topic_id, self._covered.partition)
         return tuple(
-            RecordSet(
-                place.topic,
-                place.topic_id,
-                place.partition,
-                dataset,
-                OffsetSet.of(np.concatenate(parts).tolist()),
-            )
-            for dataset, parts in sorted(self._offsets.items())
+            RecordSet(*place, dataset, offsets, row)
+            for dataset, parts in sorted(self._met.items())
+            for row, offsets in sorted(by_number(parts).items())
         )
 
     def _output(self, dataset: str) -> Output:
@@ -159,5 +166,14 @@ def _cast(column: Any, kind: Any) -> Any:
 class StayingRows(QuarantineRows):
     """Records that were in the quarantine already, and stay there as they are."""
 
-    def _put(self, taken: Any, bad: list[BadRecord], dataset: str, offsets: Offsets) -> None:
+    def _put(self, taken: Any, bad: list[BadRecord], dataset: str) -> None:
         """They have a row."""
+
+
+def by_number(parts: list[tuple[Offsets, Offsets]]) -> dict[int, OffsetSet]:
+    """Offsets by the number that a row has in its record."""
+    offsets, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return {
+        int(number): OffsetSet.of(offsets[numbers == number].tolist())
+        for number in np.unique(numbers)
+    }

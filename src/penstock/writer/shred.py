@@ -6,7 +6,9 @@ fails on the way goes to the quarantine with its raw bytes, alone. A dataset tha
 not know is sampled and not written: the driver learns it and asks again.
 """
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,10 @@ import pyarrow.compute as pc
 
 from penstock.codec.json_codec import JsonCodec, arrow_schema
 from penstock.model.entries import LastRecord
-from penstock.model.evidence import RangeEvidence
+from penstock.model.evidence import RangeEvidence, lowest_rows
+from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.names import encode_component
-from penstock.model.position_columns import Offsets, runs_of, split_by_place, sum_mod64
+from penstock.model.position_columns import runs_of, split_by_place, sum_mod64
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.rows import BadRecord
 from penstock.model.schema import DatasetSchema
@@ -29,6 +32,7 @@ from penstock.writer.convert import Converters
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan, TaskReport, file_name
 from penstock.writer.quarantine import QuarantineRows, StayingRows
+from penstock.writer.rows import ROW, as_fork, fork_members, numbers_of, spread_arrays
 from penstock.writer.samples import Sampling
 from penstock.writer.split import Piece, Splitter
 from penstock.writer.tally import Tally
@@ -57,6 +61,10 @@ class RangeShredder:
         self._converters = Converters(plan, covered)
         kind = StayingRows if plan.again else QuarantineRows
         self._quarantine = kind(plan, covered, sink, self._declared)
+        self._forks = plan.feed.forks
+        self._only_to = ""
+        self._extra = Tally(covered.topic, covered.partition)
+        self._numbers: set[int] = set()
         self._read = Tally(covered.topic, covered.partition)
         self._filtered = Tally(covered.topic, covered.partition)
         self._offsets: list[Any] = []
@@ -84,7 +92,19 @@ class RangeShredder:
         )
         self._read_bytes += int(batch["key"].nbytes) + int(batch["value"].nbytes)
         self._largest = max(self._largest, largest_of(batch))
-        self._shred_values(batch, self._with_value(batch))
+        for part in self._spread(batch) if self._feed.decode.spread else [batch]:
+            self._shred_values(part, self._with_value(part))
+
+    def take_again(self, batch: Any, dataset: str) -> None:
+        """Take quarantined records that were meant for a dataset, or for none that is known.
+
+        What has a dataset was asked by all forks when it came first. A row of a fork stays one.
+        """
+        self._forks = () if dataset else self._feed.forks
+        numbers = numbers_of(batch, slice(None))
+        is_fork = numbers is not None and bool((numbers >= FORK_ROWS).any())
+        self._only_to = dataset if is_fork else ""
+        self.take(batch)
 
     def settle(self) -> None:
         """Hand everything to the files: there may be other ranges to come."""
@@ -102,6 +122,8 @@ class RangeShredder:
             content_sum=self._content_sum,
             filtered=self._filtered.total(),
             quarantined=self._quarantine.evidence(),
+            extra=self._extra.total(),
+            rows=lowest_rows(self._numbers),
         )
         if self.is_learning:
             self._sink.abandon()
@@ -136,7 +158,7 @@ class RangeShredder:
         if nulls.any():
             gone = rows[nulls]
             if self._feed.tombstones == "filter":
-                self._filter(batch["offset"].to_numpy()[gone])
+                self._filter(batch, gone)
             elif self._feed.tombstones == "keep" and self._feed.route.kind != "field":
                 self._keep_tombstones(batch, gone)
             else:
@@ -147,6 +169,8 @@ class RangeShredder:
     def _keep_tombstones(self, batch: Any, rows: Any) -> None:
         """Records without a value as rows without event columns, at Kafka's time."""
         for dataset, mine in self._routed(batch, rows, {}, np.ones(len(rows), dtype=bool)):
+            if not dataset:
+                continue
             gone = rows[mine]
             schema = self._plan.schemas.get(dataset)
             schema = self._plan.outputs.get(dataset, schema)
@@ -189,7 +213,7 @@ class RangeShredder:
 
     def _shred_together(self, batch: Any, rows: Any) -> Any:
         """Shred what the parser can read in one pass; returns the rows that are left."""
-        if len(rows) == 0:
+        if len(rows) == 0 or self._only_to:
             return rows
         parts, left = self._one_pass.read(self._texts(batch, rows))
         for part in parts:
@@ -198,6 +222,7 @@ class RangeShredder:
             good = self._refuse(batch, mine, times.bad, part.schema.dataset)
             piece = self._piece(batch, mine, part.schema, part.batch, times.micros, part.fields)
             self._put(batch, mine, piece, good)
+            self._fork(batch, mine, part.schema.dataset, part.fields)
         return rows[left]
 
     def _shred_singly(self, batch: Any, rows: Any) -> None:
@@ -209,30 +234,76 @@ class RangeShredder:
         fields = dict(zip(self._paths, peeked.fields, strict=True))
         for dataset, members in self._routed(batch, rows, fields, good):
             mine = {path: [column[m] for m in members] for path, column in fields.items()}
-            self._shred_dataset(batch, rows[members], dataset, mine)
+            if dataset:
+                self._shred_dataset(batch, rows[members], dataset, mine)
+            self._fork(batch, rows[members], dataset, mine)
+
+    def _fork(self, batch: Any, rows: Any, dataset: str, fields: dict[str, Any]) -> None:
+        """Shred records for further datasets, too, if they fulfil what a fork asks."""
+        for fork, members, again in self._forked(batch, rows, dataset, fields):
+            mine = {path: _chosen(values, members) for path, values in fields.items()}
+            self._shred_dataset(again, np.arange(len(members)), fork.dataset, mine)
+
+    def _forked(
+        self, batch: Any, rows: Any, dataset: str, fields: dict[str, Any]
+    ) -> Iterator[tuple[ForkSpec, Any, Any]]:
+        """Each fork that records of a dataset take: which of them, and a batch of their rows."""
+        for place, fork in enumerate(self._forks, start=1):
+            members = fork_members(fork, dataset, fields, len(rows))
+            if len(members):
+                again = as_fork(batch, rows[members], place)
+                self._count_extra(again, slice(None))
+                yield fork, members, again
+
+    def _spread(self, batch: Any) -> Iterator[Any]:
+        """A batch in which the elements of arrays are rows; empty arrays meet their fate."""
+        for spread in spread_arrays(batch):
+            part = spread.batch
+            if len(spread.fresh):
+                self._count_extra(part, spread.fresh)
+            if len(spread.empty):
+                self._filter(part, spread.empty)
+                part = part.take(pa.array(np.delete(np.arange(part.num_rows), spread.empty)))
+            yield part
+
+    def _count_extra(self, batch: Any, rows: Any) -> None:
+        numbers = batch[ROW].to_numpy()[rows]
+        self._extra.add(batch["offset"].to_numpy()[rows], numbers)
+        self._numbers = {*lowest_rows((*self._numbers, *np.unique(numbers).tolist()))}
 
     def _routed(
         self, batch: Any, rows: Any, fields: dict[str, list[Any]], good: Any
     ) -> Iterator[tuple[str, Any]]:
-        """The members of each dataset among the good rows; those of no dataset meet their fate."""
+        """The members of each dataset among the good rows; those of no dataset meet their fate.
+
+        Those that are filtered come under no name: there may be forks for them.
+        """
+        if self._only_to:
+            return iter([(self._only_to, np.flatnonzero(good))])
         routed = self._router.assign(self._route_values(batch, rows, fields))
         self._refuse(batch, rows, [b for b in routed.bad if good[b.index]], "")
         dropped = np.asarray(routed.filtered, dtype=np.int64)
         dropped = dropped[good[dropped]]
-        self._filter(batch["offset"].to_numpy()[rows[dropped]])
-        return members_by_name(np.where(good, routed.codes, -1), routed.datasets)
+        self._filter(batch, rows[dropped])
+        members = members_by_name(np.where(good, routed.codes, -1), routed.datasets)
+        return chain(members, [("", dropped)] if len(dropped) else [])
 
-    def _filter(self, offsets: Offsets) -> None:
+    def _filter(self, batch: Any, rows: Any) -> None:
         """Let records go; those of the quarantine are not forgotten so easily."""
         if self._plan.again:
-            self._quarantine.keep("FILTERED", offsets)
+            self._quarantine.keep("FILTERED", batch, rows)
         else:
-            self._filtered.add(offsets)
+            self._filtered.add(batch["offset"].to_numpy()[rows], numbers_of(batch, rows))
 
     @property
-    def refused(self) -> OffsetSet:
-        """The offsets of the records that were refused so far."""
+    def refused(self) -> dict[int, OffsetSet]:
+        """The offsets of the rows that were refused so far, by their number in the record."""
         return self._quarantine.offsets()
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """How many were refused so far, by reason."""
+        return Counter(self._quarantine.reasons)
 
     def _refuse(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> Any:
         """Quarantine the bad ones; a mask of those that are left."""
@@ -289,6 +360,7 @@ class RangeShredder:
             micros,
             {path: fields[path] for path in self._kept_paths},
             extra_columns(self._feed, batch, rows),
+            numbers_of(batch, rows),
         )
 
     def _put(self, batch: Any, rows: Any, piece: Piece, good: Any) -> None:
@@ -298,7 +370,7 @@ class RangeShredder:
             piece = piece.only(good)
             converted = self._converters.convert(piece)
             if len(converted.filtered):
-                self._filter(converted.filtered)
+                self._filter(batch, rows[good][converted.filtered])
             self._refuse(batch, rows[good], converted.bad, dataset)
             piece, good = converted.piece, np.ones(len(converted.piece.offsets), dtype=bool)
         self._wait(piece, good)
@@ -326,10 +398,18 @@ def take(column: Any, rows: Any) -> Any:
     return column if len(rows) == len(column) else column.take(pa.array(rows))
 
 
+def _chosen(values: Any, members: Any) -> Any:
+    """Some of the values of a field."""
+    if isinstance(values, pa.Array):
+        return values.take(pa.array(members))
+    return [values[member] for member in members]
+
+
 def peek_paths(feed: FeedSpec) -> tuple[str, ...]:
     """The fields that decide where a record goes, each once."""
     paths = [feed.route.name] if feed.route.kind == "field" else []
     paths += [feed.time.field] if feed.time.field else []
+    paths += [condition.path for fork in feed.forks for condition in fork.when]
     return tuple(dict.fromkeys([*paths, *partition_paths(feed)]))
 
 

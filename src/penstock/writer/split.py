@@ -17,7 +17,7 @@ from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
 from penstock.shape.partition import partition_directories
 from penstock.shape.route import members_by_name
-from penstock.writer.columns import with_meta_columns
+from penstock.writer.columns import row_column, with_meta_columns
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan
 
@@ -29,6 +29,7 @@ class Piece:
     """Rows of one dataset: where they come from, their columns, event times, fields by path.
 
     The values of a field are a list, or a column. `extras` are columns that a feed asked for.
+    `rows` are the numbers of rows within their records; without, each is the first.
     """
 
     schema: DatasetSchema
@@ -38,6 +39,7 @@ class Piece:
     micros: Any
     fields: dict[str, Any]
     extras: dict[str, Any] = field(default_factory=dict)
+    rows: Offsets | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -58,6 +60,7 @@ class Piece:
             micros=self.micros[good],
             fields={path: _filtered(values, good) for path, values in self.fields.items()},
             extras={name: column.filter(mask) for name, column in self.extras.items()},
+            rows=None if self.rows is None else self.rows[good],
         )
 
 
@@ -118,8 +121,12 @@ class Splitter:
         whole = _joined(pieces, [key.path for key in keys if key.kind == "field"])
         zone = self._plan.feed.time.zone
         found = partition_directories(whole.micros, keys, zone, whole.fields)
+        numbers = whole.rows
+        if numbers is None and self._plan.feed.has_rows:
+            numbers = np.zeros(len(whole.offsets), np.int64)
+        extras = whole.extras if numbers is None else {**whole.extras, **row_column(numbers)}
         rows = with_meta_columns(
-            self._plan, self._covered, whole.columns, whole.offsets, whole.kafka_ms, whole.extras
+            self._plan, self._covered, whole.columns, whole.offsets, whole.kafka_ms, extras
         )
         self._sink.look_at(dataset, rows)
         base = f"{self._plan.order.feed}/{dataset}"
@@ -127,7 +134,7 @@ class Splitter:
             directory = f"{base}/{path}" if path else base
             version = whole.schema.version
             output = self._sink.output(dataset, version, directory, self._covered, self._name)
-            self._sink.add(output, *_in_order(rows, whole.offsets, members))
+            self._sink.add(output, *_in_order(rows, whole.offsets, numbers, members))
 
 
 def _joined(pieces: list[Piece], paths: list[str]) -> Piece:
@@ -143,7 +150,17 @@ def _joined(pieces: list[Piece], paths: list[str]) -> Piece:
         np.concatenate([piece.micros for piece in pieces]),
         {path: list(chain.from_iterable(_values(p, path) for p in pieces)) for path in paths},
         {n: pa.concat_arrays([piece.extras[n] for piece in pieces]) for n in first.extras},
+        _numbers(pieces),
     )
+
+
+def _numbers(pieces: list[Piece]) -> Offsets | None:
+    """The numbers of all rows, if any piece has them."""
+    if all(piece.rows is None for piece in pieces):
+        return None
+    firsts = (np.zeros(len(piece.offsets), np.int64) for piece in pieces)
+    parts = zip(pieces, firsts, strict=True)
+    return np.concatenate([zeros if p.rows is None else p.rows for p, zeros in parts])
 
 
 def _values(piece: Piece, path: str) -> list[Any]:
@@ -152,16 +169,18 @@ def _values(piece: Piece, path: str) -> list[Any]:
     return found
 
 
-def _in_order(rows: Any, offsets: Offsets, members: Any) -> tuple[Any, Offsets]:
+def _in_order(
+    rows: Any, offsets: Offsets, numbers: Offsets | None, members: Any
+) -> tuple[Any, Offsets, Offsets | None]:
     """Some rows by offset: records that had to be looked at singly came after their batch."""
     mine = offsets[members]
     if bool((mine[1:] < mine[:-1]).any()):
         members = members[np.argsort(mine, kind="stable")]
         mine = offsets[members]
     elif len(members) == len(offsets):
-        return rows, mine
+        return rows, mine, numbers
     # Copied and not sliced: a slice would keep the rows of all directories in memory.
-    return rows.take(pa.array(members)), mine
+    return rows.take(pa.array(members)), mine, None if numbers is None else numbers[members]
 
 
 def partition_keys(feed: FeedSpec, declared: DatasetSpec | None) -> tuple[PartitionKey, ...]:

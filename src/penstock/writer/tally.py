@@ -12,9 +12,9 @@ class Tally:
         self._partition = partition
         self._parts: list[Evidence] = []
 
-    def add(self, offsets: Offsets) -> None:
+    def add(self, offsets: Offsets, rows: Offsets | None = None) -> None:
         """Take in some rows."""
-        self._parts.append(positions(self._topic, self._partition, offsets))
+        self._parts.append(positions(self._topic, self._partition, offsets, rows))
 
     def total(self) -> Evidence:
         """All rows so far."""

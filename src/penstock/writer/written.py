@@ -74,34 +74,53 @@ class WrittenShredder(RangeShredder):
         """Route records that were read, and put them where they belong."""
         route = self._feed.route
         wanted = [route.name] if route.kind == "field" else []
-        fields = {
-            path: values_of(column_at(read.batch, writer.fields, path))
-            for path in {*wanted, *self._kept_paths}
-        }
+        fields = {path: values_of(column_at(read.batch, writer.fields, path)) for path in wanted}
         for dataset, members in self._placed(batch, rows, fields, writer):
-            schema = self._plan.schemas.get(dataset)
-            verdict = covers(schema, writer.fields)
-            if isinstance(verdict, Incompatible):
-                detail = f"{frame.key}: {verdict}"
-                self._refuse_all(batch, rows[members], SCHEMA_INCOMPATIBLE, detail, dataset)
-            elif schema is None or verdict is not None:
-                self._samples.add_unlearned(Unlearned(dataset, frame.key, frame.message))
-            else:
-                mine = {path: [fields[path][m] for m in members] for path in self._kept_paths}
-                some = read.taken(members)
-                self._put_rows(batch, rows[members], schema, writer, some, mine)
+            some = read.taken(members)
+            if dataset:
+                self._put_dataset(batch, rows[members], dataset, frame, writer, some)
+            self._fork_read(batch, rows[members], dataset, frame, writer, some)
+
+    def _fork_read(
+        self, batch: Any, rows: Any, dataset: str, frame: Frame, writer: Writer, read: Read
+    ) -> None:
+        """Put records to further datasets, too, if they fulfil what a fork asks."""
+        paths = {condition.path for fork in self._forks for condition in fork.when}
+        columns = {path: column_at(read.batch, writer.fields, path) for path in paths}
+        for fork, members, again in self._forked(batch, rows, dataset, columns):
+            mine = np.arange(len(members))
+            self._put_dataset(again, mine, fork.dataset, frame, writer, read.taken(members))
+
+    def _put_dataset(
+        self, batch: Any, rows: Any, dataset: str, frame: Frame, writer: Writer, read: Read
+    ) -> None:
+        """Put records to a dataset whose columns hold theirs; tell the driver if they do not."""
+        schema = self._plan.schemas.get(dataset)
+        verdict = covers(schema, writer.fields)
+        if isinstance(verdict, Incompatible):
+            detail = f"{frame.key}: {verdict}"
+            self._refuse_all(batch, rows, SCHEMA_INCOMPATIBLE, detail, dataset)
+        elif schema is None or verdict is not None:
+            self._samples.add_unlearned(Unlearned(dataset, frame.key, frame.message))
+        else:
+            fields = {
+                path: values_of(column_at(read.batch, writer.fields, path))
+                for path in self._kept_paths
+            }
+            self._put_rows(batch, rows, schema, writer, read, fields)
 
     def _placed(
         self, batch: Any, rows: Any, fields: dict[str, list[Any]], writer: Writer
     ) -> Iterator[tuple[str, Any]]:
         """The members of each dataset. Where the schema names it, all of them are of one."""
-        if self._feed.route.kind != "schema":
+        if self._feed.route.kind != "schema" or self._only_to:
             return self._routed(batch, rows, fields, np.ones(len(rows), dtype=bool))
         routed = self._router.assign([writer.name])
         if routed.datasets:
             return iter([(routed.datasets[0], np.arange(len(rows)))])
         if len(routed.filtered):
-            self._filter(batch["offset"].to_numpy()[rows])
+            self._filter(batch, rows)
+            return iter([("", np.arange(len(rows)))])
         for bad in routed.bad:
             self._refuse_all(batch, rows, bad.reason, bad.detail)
         return iter(())
