@@ -47,7 +47,7 @@ def test_no_fence_escapes_the_runner() -> None:
         for page in PAGES
         for kind in re.findall(r"^```(\S*)\n", page.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert kinds - {""} <= {"sh", "text", "python", "yaml", "json"}
+    assert kinds - {""} <= {"sh", "text", "python", "yaml", "json", "toml"}
 
 
 PAGE = """
