@@ -92,11 +92,14 @@ def test_columns_are_written_in_the_way_that_suits_their_values_also_inside_othe
     leaves = ["id", "kind", "who.os", "who.ip", "tags.list.element", "at.list.element"]
     assert ways.use_dictionary == ["kind", "who.os", "tags.list.element", "at.list.element"]
     assert ways.compression == dict(
-        zip(leaves, ["zstd", "none", "none", "zstd", "none", "zstd"], strict=True)
+        zip(leaves, ["none", "none", "none", "zstd", "none", "zstd"], strict=True)
     )
     assert ways.write_statistics == [leaf for leaf in leaves if leaf != "who.ip"]
     parquet = io.BytesIO()
-    with pq.ParquetWriter(parquet, batch.schema, **dataclasses.asdict(ways)) as writer:
+    assert ways.encodings == {"id": "DELTA_BINARY_PACKED", "who.ip": "DELTA_LENGTH_BYTE_ARRAY"}
+    settings = {**dataclasses.asdict(ways), "column_encoding": ways.encodings}
+    del settings["encodings"]
+    with pq.ParquetWriter(parquet, batch.schema, **settings) as writer:
         writer.write_batch(batch)
     group = pq.ParquetFile(parquet).metadata.row_group(0)
     written = [group.column(number) for number in range(group.num_columns)]
@@ -104,6 +107,9 @@ def test_columns_are_written_in_the_way_that_suits_their_values_also_inside_othe
     assert [each.compression for each in written] == [
         {"zstd": "ZSTD", "none": "UNCOMPRESSED"}[ways.compression[leaf]] for leaf in leaves
     ]
+    for each in written:
+        wanted = ways.encodings.get(each.path_in_schema, "RLE_DICTIONARY")
+        assert wanted in each.encodings
     assert [each.is_stats_set for each in written] == [leaf != "who.ip" for leaf in leaves]
     assert [each.has_dictionary_page for each in written] == [
         leaf in ways.use_dictionary for leaf in leaves

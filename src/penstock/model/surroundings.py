@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
+from typing import Self
 
 AT_ONCE = 16  # acts of a store mostly wait: for a disk to sync, for an answer from afar
 
@@ -30,6 +31,37 @@ def side_by_side(acts: Acts) -> None:
         begun = [threads.submit(act) for act in acts]
     for each in begun:
         each.result()
+
+
+class Beside:
+    """Does acts side by side while its user goes on; the next ones wait for those before them.
+
+    Leaving it waits for all. What an act raises comes out of the next `do`, or then.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "penstock-beside")
+        self._begun: Future[None] | None = None
+
+    def do(self, acts: Acts) -> None:
+        """Begin with these as soon as the last ones are done."""
+        self._wait()
+        self._begun = self._thread.submit(side_by_side, acts)
+
+    def _wait(self) -> None:
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun.result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self._wait()
+        finally:
+            self._thread.shutdown()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from penstock.model.evidence import Evidence
 from penstock.model.manifest import ManifestFile
 from penstock.model.position_columns import Offsets
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle
-from penstock.model.surroundings import side_by_side
+from penstock.model.surroundings import Beside
 from penstock.store.protocol import StagedWriter, Store
 from penstock.writer.plan import ShredPlan
-from penstock.writer.tally import Tally
 from penstock.writer.ways import Ways, usual_ways
 
 ROW_GROUP_ROWS = 200_000
@@ -49,7 +49,7 @@ class Output:
         self.covered = covered
         self.buffered_bytes = 0
         self._schema_version = schema_version
-        self._tally = Tally(covered.topic, covered.partition)
+        self._evidence = Evidence()
         self._newest = -1
         self._is_mixed = False
         self._pieces: list[Any] = []
@@ -59,8 +59,8 @@ class Output:
         self._stream: Any = None
         self._parquet: Any = None
 
-    def add(self, batch: Any, offsets: Offsets, rows: Offsets | None) -> int:
-        """Buffer rows; returns how many bytes they hold."""
+    def add(self, batch: Any, offsets: Offsets, evidence: Evidence) -> int:
+        """Buffer rows, with the evidence of them; returns how many bytes they hold."""
         size = int(batch.nbytes)
         self._pieces.append(batch)
         if len(offsets):
@@ -68,7 +68,7 @@ class Output:
             self._newest = max(self._newest, int(offsets[-1]))
         if len(self._pieces) == PIECES:
             self._join()
-        self._tally.add(offsets, rows)
+        self._evidence += evidence
         self.buffered_bytes += size
         return size
 
@@ -107,8 +107,9 @@ class Output:
         """The file as the journal will know it; only when it is durable."""
         if self._handle is None:
             raise ValueError(f"{self.final} is not durable")
-        total, ranges = self._tally.total(), (self.covered,)
-        return ManifestFile(self.dataset, self._handle, total, ranges, self._schema_version)
+        return ManifestFile(
+            self.dataset, self._handle, self._evidence, (self.covered,), self._schema_version
+        )
 
     def _join(self) -> None:
         if len(self._pieces) > 1:
@@ -147,23 +148,22 @@ class Sink:
             self._outputs[key] = found
         return found
 
-    def add(
-        self, output: Output, batch: Any, offsets: Offsets, rows: Offsets | None = None
-    ) -> None:
+    def add(self, output: Output, batch: Any, offsets: Offsets, evidence: Evidence) -> None:
         """Buffer rows, and write the largest buffers when all together are too large."""
-        self._buffered_bytes += output.add(batch, offsets, rows)
+        self._buffered_bytes += output.add(batch, offsets, evidence)
         if self._buffered_bytes > self._limit_bytes:
             self._make_room()
 
     def finish_range(self, covered: OffsetRange) -> list[ManifestFile]:
         """Close the files of one range, and wait until the store has all of them for good."""
         outputs = [self._outputs[key] for key in sorted(self._outputs) if key[2] == covered]
-        for start in range(0, len(outputs), OPEN_FILES):
-            some = outputs[start : start + OPEN_FILES]
-            for output in some:
-                self._buffered_bytes -= output.buffered_bytes
-                output.close(self)
-            side_by_side([output.make_durable for output in some])
+        with Beside() as beside:
+            for start in range(0, len(outputs), OPEN_FILES // 2):
+                some = outputs[start : start + OPEN_FILES // 2]
+                for output in some:
+                    self._buffered_bytes -= output.buffered_bytes
+                    output.close(self)
+                beside.do([output.make_durable for output in some])
         self._outputs = {key: each for key, each in self._outputs.items() if key[2] != covered}
         return [output.described() for output in outputs]
 
@@ -188,6 +188,7 @@ class Sink:
             compression=ways.compression,
             use_dictionary=ways.use_dictionary,
             write_statistics=ways.write_statistics,
+            column_encoding=ways.encodings or None,
             store_schema=False,
         )
 

@@ -100,7 +100,9 @@ class QuarantineRows:
         rows = self._rows(taken, bad, dataset)
         if self._has_rows:
             rows = rows.append_column("_row", pa.array(numbers).cast(pa.int32()))
-        self._sink.add(self._output(dataset), rows, offsets, numbers)
+        place = self._covered
+        seen = positions(place.topic, place.partition, offsets, numbers)
+        self._sink.add(self._output(dataset), rows, offsets, seen)
 
     def evidence(self) -> Evidence:
         """The positions of all of them."""

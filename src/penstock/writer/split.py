@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.model.position_columns import Offsets
+from penstock.model.position_columns import Offsets, evidence_of, position_hashes
 from penstock.model.ranges import OffsetRange
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
@@ -129,12 +129,15 @@ class Splitter:
             self._plan, self._covered, whole.columns, whole.offsets, whole.kafka_ms, extras
         )
         self._sink.look_at(dataset, rows)
+        place = self._covered
+        hashes = position_hashes(place.topic, place.partition, whole.offsets, numbers)
         base = f"{self._plan.order.feed}/{dataset}"
         for path, members in members_by_name(found.codes, found.paths):
             directory = f"{base}/{path}" if path else base
             version = whole.schema.version
             output = self._sink.output(dataset, version, directory, self._covered, self._name)
-            self._sink.add(output, *_in_order(rows, whole.offsets, numbers, members))
+            some, offsets = _in_order(rows, whole.offsets, members)
+            self._sink.add(output, some, offsets, evidence_of(hashes[members]))
 
 
 def _joined(pieces: list[Piece], paths: list[str]) -> Piece:
@@ -169,18 +172,16 @@ def _values(piece: Piece, path: str) -> list[Any]:
     return found
 
 
-def _in_order(
-    rows: Any, offsets: Offsets, numbers: Offsets | None, members: Any
-) -> tuple[Any, Offsets, Offsets | None]:
+def _in_order(rows: Any, offsets: Offsets, members: Any) -> tuple[Any, Offsets]:
     """Some rows by offset: records that had to be looked at singly came after their batch."""
     mine = offsets[members]
     if bool((mine[1:] < mine[:-1]).any()):
         members = members[np.argsort(mine, kind="stable")]
         mine = offsets[members]
     elif len(members) == len(offsets):
-        return rows, mine, numbers
+        return rows, mine
     # Copied and not sliced: a slice would keep the rows of all directories in memory.
-    return rows.take(pa.array(members)), mine, None if numbers is None else numbers[members]
+    return rows.take(pa.array(members)), mine
 
 
 def partition_keys(feed: FeedSpec, declared: DatasetSpec | None) -> tuple[PartitionKey, ...]:

@@ -5,10 +5,14 @@ attempt costs a third of the writing time and makes files larger. Where only a h
 occur, the references take a few bits each and there is nothing left to compress; opening a
 compressor for it costs more than the column itself in a small file. And the smallest and largest of
 texts that are all different tell a reader next to nothing, and take long to find.
+
+Whole numbers that are all different are written as differences, in as many bits as those need: that
+is smaller than what a compressor makes of them, and none is opened. Texts are written behind their
+lengths, which leaves less to compress.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +31,7 @@ class Ways:
     use_dictionary: list[str] | bool
     compression: dict[str, str] | str
     write_statistics: list[str] | bool
+    encodings: dict[str, str] = field(default_factory=dict)
 
 
 # A worker runs task after task with the same datasets. How a file is written changes nothing that
@@ -53,7 +58,8 @@ def ways_of(rows: Any, compression: str) -> Ways | None:
     if rows.num_rows < _TOO_FEW:
         return None
     head = rows.slice(0, _LOOKED_AT)
-    repeating, handful, vague = [], set(), set()
+    repeating, bare, vague = [], set(), set()
+    encodings: dict[str, str] = {}
     paths = []
     for name in head.schema.names:
         for path, values in _leaves(name, head[name]):
@@ -61,11 +67,21 @@ def ways_of(rows: Any, compression: str) -> Ways | None:
             distinct = _distinct(values)
             if distinct <= _FEW * (len(values) - values.null_count):
                 repeating.append(path)
-                handful |= {path} if distinct <= _HANDFUL else set()
+                bare |= {path} if distinct <= _HANDFUL else set()
+            elif _is_whole(values.type):
+                encodings[path] = "DELTA_BINARY_PACKED"
+                bare.add(path)
             elif pa.types.is_string(values.type):
+                encodings[path] = "DELTA_LENGTH_BYTE_ARRAY"
                 vague.add(path)
-    chosen = {path: "none" if path in handful else compression for path in paths}
-    return Ways(repeating, chosen, [path for path in paths if path not in vague])
+    chosen = {path: "none" if path in bare else compression for path in paths}
+    return Ways(repeating, chosen, [path for path in paths if path not in vague], encodings)
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    return any(
+        test(kind) for test in (pa.types.is_int64, pa.types.is_timestamp, pa.types.is_date32)
+    )
 
 
 def _distinct(values: Any) -> int:
