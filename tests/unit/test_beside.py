@@ -23,21 +23,33 @@ def test_the_user_goes_on_while_acts_wait_and_leaves_when_all_are_done() -> None
     assert done == ["slow", "next"]
 
 
-def test_what_an_act_raises_comes_out_of_the_next_ones_or_at_the_end() -> None:
-    def fails() -> None:
-        raise OSError("full")
+def fails() -> None:
+    raise OSError("full")
 
-    with pytest.raises(OSError, match="full"), Beside() as beside:
+
+def do_twice() -> None:
+    with Beside() as beside:
         beside.do([fails])
-    with pytest.raises(OSError, match="full"), Beside() as beside:
         beside.do([fails])
+
+
+def do_once() -> None:
+    with Beside() as beside:
         beside.do([fails])
+
+
+def do_and_fail() -> None:
+    with Beside() as beside:
+        beside.do([fails])
+        raise ValueError("mine")
+
+
+def test_what_an_act_raises_comes_out_of_the_next_ones_or_at_the_end() -> None:
+    for user in (do_once, do_twice):
+        with pytest.raises(OSError, match="full"):
+            user()
 
 
 def test_an_error_of_the_user_is_the_one_that_is_told() -> None:
-    def fails() -> None:
-        raise OSError("full")
-
-    with pytest.raises(ValueError, match="mine"), Beside() as beside:
-        beside.do([fails])
-        raise ValueError("mine")
+    with pytest.raises(ValueError, match="mine"):
+        do_and_fail()
