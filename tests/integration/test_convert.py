@@ -3,6 +3,8 @@
 import hashlib
 import hmac
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from penstock.engine.spread import SparkSpread
 from penstock.journal.layout import Layout
 from penstock.model.convert import Condition, ConvertSpec
 from penstock.model.keys import Keys
+from penstock.shape import plugins
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
@@ -90,10 +93,20 @@ def check(row: Row, record: ReadRecord) -> None:
     assert not {"who", "device"} & set(found)
 
 
+@pytest.fixture
+def plugins_everywhere(spark: SparkSession, tmp_path: Path) -> Iterator[None]:
+    """A package with plug-ins for driver and workers; gone again for the tests after this."""
+    before = list(sys.path)
+    spark.sparkContext.addPyFile(str(zipped(tmp_path / "shouting_there.zip", "shouting_there")))
+    yield
+    sys.path[:] = before
+    plugins._made.cache_clear()
+
+
+@pytest.mark.usefixtures("plugins_everywhere")
 def test_records_are_converted_once_and_what_could_not_be_is_replayed(
     spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
 ) -> None:
-    spark.sparkContext.addPyFile(str(zipped(tmp_path / "shouting_there.zip", "shouting_there")))
     lake = tmp_path / "lake"
     lake.mkdir()
     client.create_topic("converted", partitions=2)
