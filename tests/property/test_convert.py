@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from penstock.engine.convert_errors import ConvertRefused
 from penstock.engine.learning import Learning
+from penstock.model.arrow_types import arrow_type
 from penstock.model.convert import Condition, ConvertSpec
 from penstock.model.keys import Keys
 from penstock.model.schema import BOOLEAN, INT64, STRING, struct_of
 from penstock.shape.convert import convert
-from penstock.shape.flow import ConvertImpossible, Given, Origin, arrow_type
+from penstock.shape.flow import ConvertImpossible, Given, Origin
 from penstock.testing.memory import MemoryStore
 from tests.unit.shredding import BY_TYPE, an_event, shred
 from tests.unit.test_merging import fields

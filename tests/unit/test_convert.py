@@ -11,12 +11,13 @@ import pytest
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from penstock.model.arrow_types import arrow_type
 from penstock.model.convert import Condition, ConvertSpec, steps_for
 from penstock.model.keys import Keys
 from penstock.model.schema import BINARY, BOOLEAN, DOUBLE, INT64, STRING, list_of, struct_of
 from penstock.shape.cast import cast_type
 from penstock.shape.convert import convert, converted_fields
-from penstock.shape.flow import ConvertImpossible, Flow, Given, Origin, arrow_type
+from penstock.shape.flow import ConvertImpossible, Flow, Given, Origin
 from tests.unit.test_merging import fields
 
 FIELDS = fields(

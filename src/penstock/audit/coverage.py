@@ -103,10 +103,8 @@ class Coverage:
         whole = self.end - self.start + self.extra
         if fates == whole:
             return []
-        what = f"{self.end - self.start} offsets" + (
-            f" with {self.extra} more rows" * (self.extra > 0)
-        )
-        found = f"{what} have {fates} fates"
+        more = f" with {self.extra} more rows" if self.extra > 0 else ""
+        found = f"{self.end - self.start} offsets{more} have {fates} fates"
         return [Difference("counts", found, ranges=(self.whole(),))]
 
     def whole(self) -> OffsetRange:

@@ -146,8 +146,9 @@ class Ledger(Inventory):
             coverage.written += len(part.offsets)
         for seen in content.evidence:
             if seen.range.place in self.coverage:  # else the rows will not add up
-                self._at(seen.range.place).extra += seen.extra.count
-                self._at(seen.range.place).written += seen.extra.count
+                coverage = self._at(seen.range.place)
+                coverage.extra += seen.extra.count
+                coverage.written += seen.extra.count
 
     def _drop(self, number: int, drop: Drop) -> None:
         for part in drop.content.records:

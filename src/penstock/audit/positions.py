@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.model.evidence import Evidence
+from penstock.model.fork import ROW_COLUMN
 from penstock.model.position_columns import (
     Hashes,
     Offsets,
@@ -21,7 +22,6 @@ from penstock.model.position_columns import (
 BATCH_ROWS = 65_536
 BUFFER_BYTES = 1 << 20
 POSITION = ("_topic", "_partition", "_offset")
-ROW = "_row"  # the number of a row among those of one record; absent where each record is one row
 DATASET = "dataset"  # in quarantine files: the dataset that a record was meant for
 
 PlaceName = tuple[str, int]
@@ -61,7 +61,7 @@ def rows_of(parquet: Any, *, with_dataset: bool = False) -> Iterator[PlacedRows]
     absent = [name for name in POSITION if name not in names]
     if absent:
         raise NotOurs(f"it has no column {', '.join(absent)}")
-    wanted = [*POSITION, *(name for name in (ROW,) if name in names)]
+    wanted = [*POSITION, *(name for name in (ROW_COLUMN,) if name in names)]
     wanted += [DATASET] if with_dataset and DATASET in names else []
     try:
         for batch in parquet.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
@@ -74,7 +74,7 @@ def _placed(batch: Any) -> Iterator[PlacedRows]:
     if any(batch[name].null_count for name in batch.schema.names if name != DATASET):
         raise NotOurs("it has rows without a position")
     offsets = batch["_offset"].to_numpy()
-    rows = batch[ROW].to_numpy() if ROW in batch.schema.names else None
+    rows = batch[ROW_COLUMN].to_numpy() if ROW_COLUMN in batch.schema.names else None
     for topic, partition, chosen in split_by_place(batch["_topic"], batch["_partition"]):
         yield PlacedRows(
             topic,

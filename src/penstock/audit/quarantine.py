@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 from penstock.audit.errors import QuarantineUnreadable
 from penstock.audit.files import is_pending
 from penstock.audit.ledger import Ledger
-from penstock.audit.positions import ROW
 from penstock.journal.inventory import LiveFile
 from penstock.journal.state import JournalState
+from penstock.model.fork import ROW_COLUMN
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetSet
 from penstock.model.value import Value
@@ -116,7 +116,7 @@ def records(store: Store, state: JournalState, ledger: Ledger) -> Iterator[Quara
             continue
         live = _live_offsets(ledger, final)
         for row in _rows(store, final, file):
-            place = (row["_topic"], row["_partition"], row["dataset"] or "", row.get(ROW, 0))
+            place = (row["_topic"], row["_partition"], row["dataset"] or "", row.get(ROW_COLUMN, 0))
             if any(_holds(offsets, row["_offset"]) for offsets in live.get(place, ())):
                 yield _record(row)
 
@@ -158,7 +158,7 @@ def _rows(store: Store, final: str, file: LiveFile) -> Iterator[dict[str, Any]]:
         absent = COLUMNS - set(parquet.schema_arrow.names)
         if absent:
             raise QuarantineUnreadable(final, f"it has no column {', '.join(sorted(absent))}")
-        wanted = sorted(COLUMNS | ({ROW} & set(parquet.schema_arrow.names)))
+        wanted = sorted(COLUMNS | ({ROW_COLUMN} & set(parquet.schema_arrow.names)))
         for batch in parquet.iter_batches(BATCH_ROWS, columns=wanted):
             yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
@@ -178,5 +178,5 @@ def _record(row: dict[str, Any]) -> QuarantinedRecord:
         key=row["key"],
         value=row["value"],
         headers=row["headers"],
-        row=row.get(ROW, 0),
+        row=row.get(ROW_COLUMN, 0),
     )

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 import pyarrow as pa
 
+from penstock.model.arrow_types import arrow_type
 from penstock.model.schema import REST, DatasetSchema, Field, FieldType
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -27,16 +28,6 @@ _PARSED: dict[str, Any] = {
     "boolean": bool,
     "double": Annotated[float, msgspec.Meta(ge=-EXACT, le=EXACT)],
     "string": str,
-}
-_ARROW: dict[str, pa.DataType] = {
-    "boolean": pa.bool_(),
-    "int64": pa.int64(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp_us": pa.timestamp("us", tz="UTC"),
-    "local_us": pa.timestamp("us"),
 }
 
 
@@ -158,23 +149,21 @@ def bounds_of(kind: FieldType) -> tuple[int, int]:
 
 def shape_of(kind: FieldType, path: str) -> Shape:
     """Compile one type, found at a path of an event."""
+    arrow = arrow_type(kind)
     if kind.kind == "struct":
         record = _record(kind.fields, path)
-        arrow = pa.struct([(member.column, member.shape.arrow) for member in record.members])
         return Shape(kind, path, arrow, record.make if record.parsable else None, record=record)
     if kind.item is not None:
-        return _collection(kind, kind.item, path)
-    if kind.kind == "decimal":
-        return Shape(kind, path, pa.decimal128(kind.precision, kind.scale), None)
-    if kind.kind == "binary":
-        return Shape(kind, path, _ARROW[kind.kind], None)
+        return _collection(kind, kind.item, path, arrow)
+    if kind.kind in {"decimal", "binary"}:
+        return Shape(kind, path, arrow, None)
     if kind.kind in _PARSED:
-        return Shape(kind, path, _ARROW[kind.kind], _PARSED[kind.kind])
+        return Shape(kind, path, arrow, _PARSED[kind.kind])
     low, high = bounds_of(kind)
-    return Shape(kind, path, _ARROW[kind.kind], Annotated[int, msgspec.Meta(ge=low, le=high)])
+    return Shape(kind, path, arrow, Annotated[int, msgspec.Meta(ge=low, le=high)])
 
 
-def _collection(kind: FieldType, item_type: FieldType, path: str) -> Shape:
+def _collection(kind: FieldType, item_type: FieldType, path: str, arrow: pa.DataType) -> Shape:
     """Compile a list or a map."""
     item = shape_of(item_type, f"{path}[]")
     parsed: Any = None
@@ -182,7 +171,6 @@ def _collection(kind: FieldType, item_type: FieldType, path: str) -> Shape:
         inside = item.parsed | None if kind.item_nullable else item.parsed
         listed = kind.kind == "list"
         parsed = GenericAlias(list, (inside,)) if listed else GenericAlias(dict, (str, inside))
-    arrow = pa.list_(item.arrow) if kind.kind == "list" else pa.map_(pa.string(), item.arrow)
     return Shape(kind, path, arrow, parsed, item)
 
 

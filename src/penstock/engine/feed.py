@@ -25,6 +25,7 @@ from penstock.journal.lease import Beat, Contender, Lease, Note
 from penstock.journal.state import JournalState
 from penstock.model.entries import Counts, Gap
 from penstock.model.keys import Keys
+from penstock.model.merging import SCHEMA_INCOMPATIBLE
 from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec, QuarantineSpec
@@ -34,7 +35,6 @@ from penstock.source.admin import KafkaAdmin, wants
 from penstock.source.plan import FirstOffset, WindowPolicy, from_earliest, waiting_ranges
 from penstock.source.registry import Registry
 from penstock.store.protocol import Store
-from penstock.writer.written import SCHEMA_INCOMPATIBLE
 
 STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
 

@@ -11,6 +11,7 @@ from penstock.model.value import Value
 
 FORK_ROWS = 1 << 20
 MOST_FORKS = 1_000
+ROW_COLUMN = "_row"  # holds the number in files; absent where each record is one row
 
 
 class ForkSpec(Value, frozen=True):

@@ -19,6 +19,8 @@ from penstock.model.schema import Field, FieldType, with_columns
 
 Fields = tuple[Field, ...]
 
+SCHEMA_INCOMPATIBLE = "SCHEMA_INCOMPATIBLE"  # why records of such a version are refused
+
 
 class Incompatible(ValueError):
     """Two versions of a schema that cannot be one: where, and why."""

@@ -4,14 +4,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from penstock.model.arrow_types import PLAIN_TYPES, arrow_type
 from penstock.model.schema import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT64,
-    STRING,
-    TIMESTAMP_US,
     Field,
     FieldType,
     decimal_of,
@@ -20,18 +14,9 @@ from penstock.model.schema import (
     struct_of,
     with_columns,
 )
-from penstock.shape.flow import ConvertImpossible, arrow_type
+from penstock.shape.flow import ConvertImpossible
 
-_KINDS = {
-    pa.bool_(): BOOLEAN,
-    pa.int64(): INT64,
-    pa.float64(): DOUBLE,
-    pa.string(): STRING,
-    pa.binary(): BINARY,
-    pa.date32(): DATE,
-    pa.timestamp("us", tz="UTC"): TIMESTAMP_US,
-    pa.timestamp("us"): FieldType("local_us"),
-}
+_KINDS = {arrow: FieldType(kind) for kind, arrow in PLAIN_TYPES.items()}
 
 
 def named_schema(fields: Iterable[Field]) -> pa.Schema:

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pyarrow as pa
 
+from penstock.model.arrow_types import arrow_type
 from penstock.model.convert import ConvertSpec
 from penstock.model.schema import (
     BOOLEAN,
@@ -17,7 +18,7 @@ from penstock.model.schema import (
     FieldType,
     decimal_of,
 )
-from penstock.shape.flow import ConvertImpossible, Flow, Given, Mask, arrow_type
+from penstock.shape.flow import ConvertImpossible, Flow, Given, Mask
 
 CAST_FAILED = "CAST_FAILED"
 _NESTED = frozenset({"struct", "list", "map"})

@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.model.arrow_types import arrow_type
 from penstock.model.convert import ConvertSpec
 from penstock.model.schema import BOOLEAN, DOUBLE, INT64, STRING, Field, FieldType
 from penstock.shape.cast import cast
@@ -39,7 +40,6 @@ from penstock.shape.flow import (
     Given,
     Made,
     Mask,
-    arrow_type,
     as_struct,
     made_of,
 )

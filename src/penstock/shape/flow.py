@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.model.arrow_types import arrow_type
 from penstock.model.keys import Keys
 from penstock.model.rows import BadRecord
 from penstock.model.schema import Field, FieldType, struct_of, with_columns
@@ -166,27 +167,3 @@ def as_struct(verb: str, each: Field, column: pa.Array, inside: Made) -> Made:
     arrays = [array for *_, array in inside]
     made = pa.StructArray.from_arrays(arrays, fields=list(arrow_type(kind)), mask=mask)
     return [(each.name, kind, each.nullable, made)]
-
-
-def arrow_type(kind: FieldType) -> pa.DataType:
-    """The type of a column; the same as when records are read."""
-    if kind.kind == "struct":
-        return pa.struct([(each.column, arrow_type(each.type)) for each in kind.fields])
-    if kind.item is not None:
-        item = arrow_type(kind.item)
-        return pa.list_(item) if kind.kind == "list" else pa.map_(pa.string(), item)
-    if kind.kind == "decimal":
-        return pa.decimal128(kind.precision, kind.scale)
-    return _ARROW[kind.kind]
-
-
-_ARROW = {
-    "boolean": pa.bool_(),
-    "int64": pa.int64(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp_us": pa.timestamp("us", tz="UTC"),
-    "local_us": pa.timestamp("us"),
-}

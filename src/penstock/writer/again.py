@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.errors import StoreUnavailable
-from penstock.model.fork import FORK_ROWS
+from penstock.model.fork import FORK_ROWS, ROW_COLUMN
 from penstock.model.manifest import RecordSet
 from penstock.model.position_columns import Offsets
 from penstock.model.ranges import OffsetRange, OffsetSet
@@ -21,7 +21,7 @@ from penstock.store.protocol import Store
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan, TaskReport
 from penstock.writer.quarantine import by_number
-from penstock.writer.rows import numbers_of, with_numbers
+from penstock.writer.rows import numbers_of, or_firsts, with_numbers
 from penstock.writer.shred import RangeShredder
 from penstock.writer.task import shredder_kind, suit_worker
 
@@ -57,10 +57,10 @@ class AgainReport(Value, frozen=True):
 def shred_again(plan: ShredPlan, store: Store, attempt: str, part: AgainPart) -> AgainReport:
     """Shred one part; on an executor, once per attempt. Files are staged, nothing is visible."""
     suit_worker()
-    tried = sum(batch.num_rows for _, batch in wanted_batches(store, part))
     before: Counter[str] = Counter()
+    looked: Met = {}
     if plan.feed.has_rows:
-        before, part = _without_broken(plan, store, f"{attempt}-0", part)
+        before, looked, part = _without_broken(plan, store, f"{attempt}-0", part)
     sink = Sink(store, plan, attempt)
     try:
         shredder, met = _shredded(plan, store, sink, part)
@@ -69,6 +69,7 @@ def shred_again(plan: ShredPlan, store: Store, attempt: str, part: AgainPart) ->
         sink.abandon()
         raise
     delivered = tuple(_delivered(part, met, shredder.refused))
+    tried = _count(met | looked)  # a look is at all of no dataset, also those that are held back
     reasons = before + Counter(report.reasons)
     return AgainReport(msgspec.structs.replace(report, reasons=dict(reasons)), delivered, tried)
 
@@ -81,8 +82,7 @@ def _shredded(
     met: Met = {}
     for dataset, batch in wanted_batches(store, part):
         offsets = batch["offset"].to_numpy()
-        numbers = numbers_of(batch, slice(None))
-        rows = np.zeros(len(offsets), np.int64) if numbers is None else numbers
+        rows = or_firsts(numbers_of(batch, slice(None)), len(offsets))
         met.setdefault(dataset, []).append((offsets, rows))
         shredder.take_again(batch, dataset)
     return shredder, met
@@ -90,23 +90,23 @@ def _shredded(
 
 def _without_broken(
     plan: ShredPlan, store: Store, attempt: str, part: AgainPart
-) -> tuple[Counter[str], AgainPart]:
+) -> tuple[Counter[str], Met, AgainPart]:
     """A part without the records of no dataset that become several rows of which one is broken.
 
     Such a record stays whole, or it would be delivered in part now and once more later. So they are
-    shredded for a look first, and nothing of that is kept.
+    shredded for a look first, and nothing of that is kept but why they stay and what was looked at.
     """
     unknown = tuple(each for each in part.wanted if not each.dataset)
     if not unknown:
-        return Counter(), part
+        return Counter(), {}, part
     look = msgspec.structs.replace(part, wanted=unknown)
     sink = Sink(store, plan, attempt)
     try:
-        shredder, _ = _shredded(plan, store, sink, look)
+        shredder, met = _shredded(plan, store, sink, look)
     finally:
         sink.abandon()
     if shredder.is_learning:
-        return Counter(), part
+        return Counter(), met, part
     live = {each.row: each.offsets for each in unknown}
     broken: dict[int, OffsetSet] = {}
     for number, offsets in shredder.refused.items():
@@ -120,7 +120,11 @@ def _without_broken(
         else each
         for each in part.wanted
     )
-    return shredder.reasons, msgspec.structs.replace(part, wanted=kept)
+    return shredder.reasons, met, msgspec.structs.replace(part, wanted=kept)
+
+
+def _count(met: Met) -> int:
+    return sum(len(offsets) for parts in met.values() for offsets, _ in parts)
 
 
 def _delivered(part: AgainPart, met: Met, stays: dict[int, OffsetSet]) -> Iterator[RecordSet]:
@@ -141,7 +145,7 @@ def wanted_batches(store: Store, part: AgainPart) -> Iterator[tuple[str, Any]]:
             raise StoreUnavailable("read", final, "this file of the quarantine is gone")
         with source:
             file = pq.ParquetFile(source)
-            columns = [*COLUMNS, *({"_row"} & set(file.schema_arrow.names))]
+            columns = [*COLUMNS, *({ROW_COLUMN} & set(file.schema_arrow.names))]
             for batch in file.iter_batches(BATCH_ROWS, columns=columns):
                 yield from _wanted_rows(batch, wanted, part.fingerprint)
 
@@ -152,10 +156,13 @@ def _wanted_rows(
     offsets = batch["_offset"].to_numpy()
     names = batch["dataset"].fill_null("")
     prints = batch["fingerprint"]
-    has_rows = "_row" in batch.schema.names
-    numbers = batch["_row"].to_numpy() if has_rows else np.zeros(len(offsets), np.int64)
-    for (dataset, row), live in sorted(wanted.items()):
-        chosen = within(offsets, live) & (numbers == row) & _equal(names, dataset)
+    has_rows = ROW_COLUMN in batch.schema.names
+    numbers = or_firsts(batch[ROW_COLUMN].to_numpy() if has_rows else None, len(offsets))
+    datasets, present = set(names.unique().to_pylist()), set(np.unique(numbers).tolist())
+    for dataset, row in sorted(wanted):
+        if dataset not in datasets or row not in present:
+            continue
+        chosen = within(offsets, wanted[dataset, row]) & (numbers == row) & _equal(names, dataset)
         if fingerprint:
             chosen &= _equal(prints, fingerprint)
         if chosen.any():

@@ -18,9 +18,9 @@ def extra_columns(feed: FeedSpec, batch: Any, rows: Any) -> dict[str, Any]:
     return {f"_{name}": batch[name].take(chosen) for name in KEPT if name in feed.include}
 
 
-def row_column(numbers: Any) -> dict[str, Any]:
+def row_column(numbers: Any) -> Any:
     """The column that tells the rows of one record apart."""
-    return {"_row": pa.array(numbers).cast(pa.int32())}
+    return pa.array(numbers).cast(pa.int32())
 
 
 def with_meta_columns(

@@ -14,7 +14,7 @@ from penstock.codec.gather import Numbers
 from penstock.codec.json_codec import arrow_schema
 from penstock.codec.projection import project
 from penstock.model.convert import ConvertSpec, steps_for
-from penstock.model.merging import Incompatible, merged
+from penstock.model.merging import SCHEMA_INCOMPATIBLE, Incompatible, merged
 from penstock.model.ranges import OffsetRange
 from penstock.model.rows import BadRecord
 from penstock.model.schema import REST, DatasetSchema
@@ -22,8 +22,6 @@ from penstock.shape.convert import convert, converted_fields
 from penstock.shape.flow import Flow, Given, Origin
 from penstock.writer.plan import ShredPlan
 from penstock.writer.split import Piece
-
-INCOMPATIBLE = "SCHEMA_INCOMPATIBLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class Converters:
         why = self._verdict(steps, schema)
         if why:
             nobody = np.zeros(len(piece.offsets), dtype=bool)
-            bad = [BadRecord(row, INCOMPATIBLE, why) for row in range(len(piece.offsets))]
+            bad = [BadRecord(row, SCHEMA_INCOMPATIBLE, why) for row in range(len(piece.offsets))]
             return Converted(piece.only(nobody), np.empty(0, np.int64), bad)
         place = self._covered
         whence = (place.topic_id, place.partition, piece.offsets, piece.rows)

@@ -9,16 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.model.evidence import Evidence
+from penstock.model.fork import ROW_COLUMN
 from penstock.model.manifest import QUARANTINE, RecordSet
 from penstock.model.names import encode_component
 from penstock.model.position_columns import Offsets, positions
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.rows import BadRecord
 from penstock.model.spec import DatasetSpec
-from penstock.writer.columns import TIMESTAMP
+from penstock.writer.columns import TIMESTAMP, row_column
 from penstock.writer.output import Output, Sink
 from penstock.writer.plan import ShredPlan, file_name
-from penstock.writer.rows import numbers_of
+from penstock.writer.rows import numbers_of, or_firsts
 
 NOBODY = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
 _VALUES = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
@@ -89,17 +90,15 @@ class QuarantineRows:
 
     def _meet(self, dataset: str, taken: Any) -> None:
         offsets = taken["offset"].to_numpy()
-        numbers = numbers_of(taken, slice(None))
-        firsts = np.zeros(len(offsets), np.int64)
-        known = self._met.setdefault(dataset, [])
-        known.append((offsets, firsts if numbers is None else numbers))
+        numbers = or_firsts(numbers_of(taken, slice(None)), len(offsets))
+        self._met.setdefault(dataset, []).append((offsets, numbers))
 
     def _put(self, taken: Any, bad: list[BadRecord], dataset: str) -> None:
         """Write them down."""
         offsets, numbers = self._met[dataset][-1]
         rows = self._rows(taken, bad, dataset)
         if self._has_rows:
-            rows = rows.append_column("_row", pa.array(numbers).cast(pa.int32()))
+            rows = rows.append_column(ROW_COLUMN, row_column(numbers))
         place = self._covered
         seen = positions(place.topic, place.partition, offsets, numbers)
         self._sink.add(self._output(dataset), rows, offsets, seen)

@@ -28,10 +28,14 @@ def numbers_of(batch: Any, rows: Any) -> Offsets | None:
     return numbers
 
 
+def or_firsts(numbers: Offsets | None, count: int) -> Offsets:
+    """The numbers of so many rows; zeros where each is the first of its record."""
+    return np.zeros(count, np.int64) if numbers is None else numbers
+
+
 def as_fork(batch: Any, rows: Any, place: int) -> Any:
     """Some records once more, as rows of a fork; `place` counts forks from 1."""
-    numbers = numbers_of(batch, rows)
-    before = np.zeros(len(rows), np.int64) if numbers is None else numbers
+    before = or_firsts(numbers_of(batch, rows), len(rows))
     return with_numbers(batch.take(pa.array(rows)), before + place * FORK_ROWS)
 
 

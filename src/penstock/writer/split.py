@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.model.fork import ROW_COLUMN
 from penstock.model.position_columns import Offsets, evidence_of, position_hashes
 from penstock.model.ranges import OffsetRange
 from penstock.model.schema import DatasetSchema
@@ -20,6 +21,7 @@ from penstock.shape.route import members_by_name
 from penstock.writer.columns import row_column, with_meta_columns
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan
+from penstock.writer.rows import or_firsts
 
 ENOUGH_ROWS = 32_768
 
@@ -121,10 +123,11 @@ class Splitter:
         whole = _joined(pieces, [key.path for key in keys if key.kind == "field"])
         zone = self._plan.feed.time.zone
         found = partition_directories(whole.micros, keys, zone, whole.fields)
-        numbers = whole.rows
-        if numbers is None and self._plan.feed.has_rows:
-            numbers = np.zeros(len(whole.offsets), np.int64)
-        extras = whole.extras if numbers is None else {**whole.extras, **row_column(numbers)}
+        numbers, extras = whole.rows, whole.extras
+        if self._plan.feed.has_rows:
+            numbers = or_firsts(numbers, len(whole.offsets))
+        if numbers is not None:
+            extras = {**extras, ROW_COLUMN: row_column(numbers)}
         rows = with_meta_columns(
             self._plan, self._covered, whole.columns, whole.offsets, whole.kafka_ms, extras
         )
@@ -161,9 +164,7 @@ def _numbers(pieces: list[Piece]) -> Offsets | None:
     """The numbers of all rows, if any piece has them."""
     if all(piece.rows is None for piece in pieces):
         return None
-    firsts = (np.zeros(len(piece.offsets), np.int64) for piece in pieces)
-    parts = zip(pieces, firsts, strict=True)
-    return np.concatenate([zeros if p.rows is None else p.rows for p, zeros in parts])
+    return np.concatenate([or_firsts(piece.rows, len(piece.offsets)) for piece in pieces])
 
 
 def _values(piece: Piece, path: str) -> list[Any]:

@@ -19,7 +19,7 @@ from penstock.codec.projection import project
 from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.writers import writer_of
 from penstock.codec.written import Read, Writer
-from penstock.model.merging import Incompatible, merged
+from penstock.model.merging import SCHEMA_INCOMPATIBLE, Incompatible, merged
 from penstock.model.rows import BadRecord
 from penstock.model.schema import DatasetSchema, Field
 from penstock.model.spec import TimeSpec
@@ -29,7 +29,6 @@ from penstock.writer.shred import RangeShredder, take
 
 UNKNOWN_SCHEMA = "UNKNOWN_SCHEMA"
 SCHEMA_UNSUPPORTED = "SCHEMA_UNSUPPORTED"
-SCHEMA_INCOMPATIBLE = "SCHEMA_INCOMPATIBLE"
 
 FIXED = "fixed"  # what the one schema is called that the configuration gives
 ONLY = (0,)  # the message of a schema that has one, or whose first one is meant

@@ -1,0 +1,29 @@
+"""The types of columns in memory, for every kind of field: as read, as converted, as written."""
+
+import pyarrow as pa
+
+from penstock.model.schema import FieldType, Kind
+
+# The kinds that have neither items nor fields nor digits.
+PLAIN_TYPES: dict[Kind, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "int64": pa.int64(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp_us": pa.timestamp("us", tz="UTC"),
+    "local_us": pa.timestamp("us"),
+}
+
+
+def arrow_type(kind: FieldType) -> pa.DataType:
+    """The type of a column."""
+    if kind.kind == "struct":
+        return pa.struct([(each.column, arrow_type(each.type)) for each in kind.fields])
+    if kind.item is not None:
+        item = arrow_type(kind.item)
+        return pa.list_(item) if kind.kind == "list" else pa.map_(pa.string(), item)
+    if kind.kind == "decimal":
+        return pa.decimal128(kind.precision, kind.scale)
+    return PLAIN_TYPES[kind.kind]
