@@ -1,7 +1,8 @@
 """The schemas that records name: asked for once, kept in the lake for good. Driver only.
 
-A run goes on with the schemas it knows while the registry is down. Whenever the registry answers,
-what it says about an id is compared with what it said when the id was first used.
+A run begins with all that the lake has, so no window is read a second time to learn what an earlier
+run knew; and it goes on with that while the registry is down. The first record that names an id has
+the registry asked whether the id still means the same.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ import msgspec
 from penstock.engine.prepared import fixed_for, usable
 from penstock.errors import EntryDamaged
 from penstock.journal.layout import Layout
-from penstock.model.names import encode_component
+from penstock.model.names import decode_component, encode_component
 from penstock.model.registered import RegisteredSchema
 from penstock.model.spec import FeedSpec
 from penstock.source.errors import RegistryDown, SchemaChanged
@@ -36,6 +37,9 @@ class WrittenShelf:
         fixed = fixed_for(feed)
         if fixed is not None:
             self.known[FIXED] = fixed
+        else:
+            self.known.update(self._lake())
+        self._unasked = set(self.known) - {FIXED}  # whether they still mean the same
 
     def ready(self) -> dict[str, RegisteredSchema | None]:
         """All that is known, as executors take it."""
@@ -56,10 +60,11 @@ class WrittenShelf:
         that only the registry could tell, and `SchemaChanged` when it tells something else than
         before.
         """
-        unknown = sorted(set(keys) - {FIXED} - set(self.known))
+        named = set(keys) - {FIXED}
+        unknown = named - set(self.known)
         down: RegistryDown | None = None
-        for key in unknown:
-            kept, now = self._kept(key), None
+        for key in sorted(unknown | named & self._unasked):
+            kept, now = self.known.pop(key, None) or self._kept(key), None
             if down is None:
                 try:
                     now = self._ask(key)
@@ -68,9 +73,10 @@ class WrittenShelf:
             if kept is not None:
                 self._compare(key, kept, now)
                 self.known[key] = kept
+                self._unasked.discard(key)
             elif down is None:
                 self._take(key, now)
-        if down is not None and not set(unknown) <= set(self.known):
+        if down is not None and not unknown <= set(self.known):
             raise down
         return bool(unknown)
 
@@ -94,6 +100,20 @@ class WrittenShelf:
     def _kept(self, key: str) -> RegisteredSchema | None:
         raw = self._store.read(self._place(key))
         return None if raw is None else self._decode(key, raw)
+
+    def _lake(self) -> dict[str, RegisteredSchema]:
+        """All that the lake has under names that say what they are."""
+        found = {}
+        for place in self._store.list_after(self._prefix):
+            key = decode_component(place.rpartition("/")[2].removesuffix(".json"))
+            raw = None if key is None else self._store.read(place)
+            if key is None or raw is None or self._place(key) != place:
+                continue
+            try:
+                found[key] = self._decode(key, raw)
+            except EntryDamaged:
+                continue  # it may be needed by nobody; whoever names it is told
+        return found
 
     def _place(self, key: str) -> str:
         return f"{self._prefix}/{encode_component(key)}.json"
