@@ -39,8 +39,16 @@ def slices(data: Octets, start: Numbers, end: Numbers) -> pa.Array:
 def texts(data: Octets, start: Numbers, end: Numbers) -> tuple[pa.Array, Mask | None]:
     """Pieces of the data as texts, and a mask of those that are none, which are empty then."""
     found = slices(data, start, end)
+    if _is_ascii(found):
+        return found.view(pa.string()), None
     try:
         return found.cast(pa.string()), None
     except pa.ArrowInvalid:
         wrong = np.array([not is_utf8(each) for each in found.to_pylist()])
         return slices(data, start, np.where(wrong, start, end)).cast(pa.string()), wrong
+
+
+def _is_ascii(pieces: pa.Array) -> bool:
+    """True if no byte has its highest bit, as in most texts: then all are UTF-8, at one look."""
+    octets = pieces.buffers()[2]
+    return octets is None or not (np.frombuffer(octets, np.int8) < 0).any()

@@ -38,13 +38,15 @@ _LONGEST_VARINT = 10
 class Lanes:
     """A cursor per record. `bad` marks records that are refused; their cursors stand still.
 
-    Lanes are in the order of the records in `data`. Used by one thread.
+    Lanes are in the order of the records in `data`. Used by one thread. As long as nothing is
+    refused, which is nearly always, steps need not look at `bad`.
     """
 
     data: Octets
     at: Numbers
     end: Numbers
     bad: Mask
+    is_whole: bool = True
 
     def __len__(self) -> int:
         """How many records are read."""
@@ -52,24 +54,30 @@ class Lanes:
 
     def some(self, chosen: Numbers) -> "Lanes":
         """The cursors of some records, to be handed back by `put`."""
-        return Lanes(self.data, self.at[chosen], self.end[chosen], self.bad[chosen])
+        return Lanes(self.data, self.at[chosen], self.end[chosen], self.bad[chosen], self.is_whole)
 
     def put(self, chosen: Numbers, some: "Lanes") -> None:
         """Take back the cursors of some records."""
         self.at[chosen] = some.at
-        self.bad[chosen] = some.bad
+        if not some.is_whole:
+            self.bad[chosen] = some.bad
+            self.is_whole = False
 
     def refuse(self, wrong: Mask) -> None:
         """Leave these records to the slow way."""
         if wrong.any():
             self.bad |= wrong
+            self.is_whole = False
             self.at = np.where(wrong, self.end, self.at)
 
     def skip(self, width: int) -> Numbers:
         """Step over a fixed number of bytes; where they began. At most 16 for a look at them."""
-        start = self.at
-        self.refuse(self.end - start < width)
-        self.at = np.where(self.bad, self.end, start + width)
+        start, then = self.at, self.at + width
+        self.refuse(then > self.end)
+        if self.is_whole:
+            self.at = then
+            return start
+        self.at = np.where(self.bad, self.end, then)
         return np.where(self.bad, 0, start)
 
     def words(self, kind: str, width: int) -> npt.NDArray[Any]:
@@ -82,9 +90,7 @@ class Lanes:
         """A number of seven bits per byte, lowest first; 0 in refused records."""
         first = self.data[self.at]
         if bool((first < 128).all()):
-            self.refuse(self.at >= self.end)
-            self.at = np.where(self.bad, self.end, self.at + 1)
-            return np.where(self.bad, 0, first).astype(np.uint64)
+            return self._stepped(first.astype(np.uint64), self.at + 1)
         word: npt.NDArray[np.uint64] = overlapping(self.data, "<u8")[self.at]
         last = ~word & _HIGH_BITS  # the highest bit of a byte is clear in the last one
         upto = last ^ (last - np.uint64(1))
@@ -95,9 +101,16 @@ class Lanes:
         long = last == 0
         if bool(long.any()):
             self._long_varints(np.flatnonzero(long), value, width)
-        self.refuse(self.at + width > self.end)
-        self.at = np.where(self.bad, self.end, self.at + width)
-        value[self.bad] = 0
+        return self._stepped(value, self.at + width)
+
+    def _stepped(self, value: npt.NDArray[np.uint64], then: Numbers) -> npt.NDArray[np.uint64]:
+        """Move the cursors behind the values, which are 0 in records that end before."""
+        self.refuse(then > self.end)
+        if self.is_whole:
+            self.at = then
+        else:
+            self.at = np.where(self.bad, self.end, then)
+            value[self.bad] = 0
         return value
 
     def longs(self) -> Numbers:
@@ -108,9 +121,10 @@ class Lanes:
 
     def spans(self, length: Numbers) -> tuple[Numbers, Numbers]:
         """Step over as many bytes as each record says; where they begin and end."""
-        self.refuse((length < 0) | (length > self.end - self.at))
+        # Without signs, so that a length below zero is larger than any rest.
+        self.refuse(length.view(np.uint64) > (self.end - self.at).view(np.uint64))
         start = self.at
-        self.at = np.where(self.bad, start, start + length)
+        self.at = start + length if self.is_whole else np.where(self.bad, start, start + length)
         return start, self.at
 
     def _long_varints(self, lanes: Numbers, value: npt.NDArray[np.uint64], width: Numbers) -> None:
@@ -136,4 +150,6 @@ def lanes_of(values: pa.Array, skipped: int = 0) -> Lanes:
     data, offsets = buffers_of(values)
     at, end = offsets[:-1] + skipped, offsets[1:]
     short = at > end
-    return Lanes(np.concatenate((data, _PAD)), np.where(short, end, at), end.copy(), short)
+    is_whole = not short.any()
+    begin = at if is_whole else np.where(short, end, at)
+    return Lanes(np.concatenate((data, _PAD)), begin, end.copy(), short, is_whole)

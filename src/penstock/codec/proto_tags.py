@@ -30,7 +30,7 @@ class Tag:
         else:
             word = overlapping(lanes.data, "<u8")[lanes.at] & np.uint64(256**self.width - 1)
             here = (word == np.uint64(self.word)) & (lanes.at + self.width <= lanes.end)
-        lanes.at = lanes.at + here * self.width
+        lanes.at = lanes.at + (here if self.width == 1 else here * self.width)
         return here
 
 

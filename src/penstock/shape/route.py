@@ -88,6 +88,10 @@ class Router:
         codes = np.maximum(verdicts, NOT_ROUTED)
         return Routed(codes, list(datasets), bad, filtered)
 
+    def accepted(self, text: str) -> str | None:
+        """The dataset of a text that was given one before."""
+        return self._accepted.get(text)
+
     def _dataset(self, text: str) -> str | int:
         """The directory of a text, or the verdict about a text that gets none."""
         name = self._accepted.get(text)

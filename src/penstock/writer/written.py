@@ -114,6 +114,9 @@ class WrittenShredder(RangeShredder):
         """The members of each dataset. Where the schema names it, all of them are of one."""
         if self._feed.route.kind != "schema" or self._only_to:
             return self._routed(batch, rows, fields, np.ones(len(rows), dtype=bool))
+        known = self._router.accepted(writer.name)
+        if known is not None:
+            return iter([(known, np.arange(len(rows)))])
         routed = self._router.assign([writer.name])
         if routed.datasets:
             return iter([(routed.datasets[0], np.arange(len(rows)))])
