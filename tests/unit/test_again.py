@@ -65,6 +65,17 @@ def test_what_had_no_dataset_is_asked_by_forks_when_it_has_one() -> None:
     assert done.report.evidence.extra.count == 3  # and odd
 
 
+def test_rows_of_arrays_come_back_after_arrays_are_switched_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: one file takes rows with numbers and without. Method: a split for every record."""
+    monkeypatch.setattr("penstock.writer.split.ENOUGH_ROWS", 1)
+    array = an_array(*(number(n, at=None) for n in (1, 2, 3)))
+    before = shred(SPREAD, [number(4, at=None), array, number(5, at=None)], SCHEMAS)
+    _, rows = again(before, with_keys(SPREAD, decode=DecodeSpec(), time=TIMELESS))
+    assert found(rows, "number") == [(0, 0, 4), (1, 0, 1), (1, 1, 2), (1, 2, 3), (2, 0, 5)]
+
+
 def test_only_the_rows_that_failed_are_delivered() -> None:
     feed = with_keys(FEED, forks=(EVEN, THIRD))
     before = shred(feed, [number(6, at=None), number(6)], SCHEMAS)

@@ -6,6 +6,7 @@ from typing import Any
 
 import fastavro
 import msgspec
+import pyarrow as pa
 import pytest
 
 from penstock.model.convert import Condition
@@ -15,6 +16,7 @@ from penstock.model.position_columns import records_evidence
 from penstock.model.registered import RegisteredSchema
 from penstock.model.schema import INT64, STRING, DatasetSchema, with_columns
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, RouteSpec, TimeSpec
+from penstock.writer.rows import spread_arrays
 from penstock.writer.written import FIXED
 from tests.unit.shredding import NOON_MS, TOPIC, Shredded, shred
 
@@ -178,6 +180,39 @@ def test_long_arrays_are_taken_in_pieces(monkeypatch: pytest.MonkeyPatch) -> Non
     wanted = [(at, n, n) for at, size in enumerate((2, 5, 0, 1, 1, 1, 4)) for n in range(size)]
     assert found(done, "number") == wanted
     assert done.report.evidence.filtered.count == 1
+
+
+def test_a_long_array_is_not_copied_for_each_of_its_elements() -> None:
+    """That would be 3 GB here, which is more than one column can hold."""
+    elements = [number(n) for n in range(8_000)]
+    done = shred(SPREAD, [number(1), an_array(*elements)], SCHEMAS)
+    assert [row for _, row, _ in found(done, "number")] == [0, *range(8_000)]
+
+
+def test_keys_are_not_repeated_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: a long key of a long array. Method: cuts that fall into the middle of records."""
+    monkeypatch.setattr("penstock.writer.rows.SPREAD_BYTES", 1_000)
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "offset": [7, 8, 9],
+            "key": [b"k" * 300, None, b""],
+            "value": [an_array(*map(number, range(10))), an_array(), number(3)],
+            "headers": pa.array(["h" * 100, None, None], pa.string()),
+        }
+    )
+    parts = list(spread_arrays(batch))
+    assert max(part.batch.num_rows for part in parts) <= 15
+    assert sum(part.batch.nbytes for part in parts) < 10_000
+    rows = [row for part in parts for row in part.batch.to_pylist()]
+    assert [(row["offset"], row["row"]) for row in rows] == [
+        *((7, n) for n in range(10)), (8, 0), (9, 0),
+    ]  # fmt: skip
+    assert [row["value"] for row in rows] == [*map(number, range(10)), b"", number(3)]
+    assert all(row["key"] == b"k" * 300 for row in rows[:10])
+    fresh = [part.batch["row"][int(at)].as_py() for part in parts for at in part.fresh]
+    assert fresh == list(range(1, 10))
+    empty = [part.batch["offset"][int(at)].as_py() for part in parts for at in part.empty]
+    assert empty == [8]
 
 
 def test_feeds_without_forks_have_no_row_numbers() -> None:

@@ -69,6 +69,17 @@ def test_nested_values_get_the_fields_of_other_writers_too(slice_at: int) -> Non
         assert got["m"] == wanted
 
 
+def test_what_lies_behind_a_null_list_stays_there() -> None:
+    """Arrow allows items that belong to a null, as under a struct that was made null."""
+    items = pa.array([{"x": 1}, {"x": 666}, {"x": 3}], shape_of(struct_of(NARROW), "").arrow)
+    starts = pa.array([0, 1, 2, 3], pa.int32())
+    lists = pa.ListArray.from_arrays(starts, items, mask=pa.array([False, True, False]))
+    have = fields(l=(list_of(struct_of(NARROW)), True))
+    schema = DatasetSchema("d", 1, declared=True, fields=fields(l=(list_of(struct_of(WIDE)), True)))
+    found = project(pa.RecordBatch.from_arrays([lists], ["l"]), have, schema).to_pylist()
+    assert [row["l"] and row["l"][0]["x"] for row in found] == [1, None, 3]
+
+
 def test_no_rows_are_no_rows() -> None:
     kind: FieldType = list_of(struct_of(NARROW))
     assert projected(fields(a=kind), fields(a=list_of(struct_of(WIDE))), []) == []

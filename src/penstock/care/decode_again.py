@@ -25,7 +25,10 @@ from penstock.writer.task import new_attempt
 
 @dataclass(slots=True)
 class DecodeAgain:
-    """What `replay` calls. Afterwards it knows how many were `delivered`, and why others stay."""
+    """What `replay` calls. Afterwards it knows how many were `delivered`, and why others stay.
+
+    If it is called for several entries, it knows that of the last one.
+    """
 
     feed: FeedSpec
     store: Store

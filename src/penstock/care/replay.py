@@ -1,6 +1,6 @@
 """The way back from the quarantine: records delivered after all, or given up by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from penstock.care.beside import decide_beside
 from penstock.errors import EntryRefused
@@ -39,14 +39,37 @@ class DecodedAgain(Value, frozen=True):
 Decode = Callable[[DecodeOrder], DecodedAgain]
 
 
-def replay(journal: Journal, around: Surroundings, author: str, decode: Decode) -> SealedEntry:
-    """Deliver quarantined records once.
+def lives(records: Iterable[RecordSet]) -> list[frozenset[str]]:
+    """The ids of topics in groups of which none has two of one name; never empty.
+
+    A topic that was deleted and made again has had two lives, whose offsets are the same. Names of
+    files do not tell lives apart, so one replay takes one life of each topic.
+    """
+    found: dict[str, set[str]] = {}
+    for each in records:
+        found.setdefault(each.topic, set()).add(each.topic_id)
+    by_name = [sorted(ids) for ids in found.values()]
+    most = max(map(len, by_name), default=1)
+    return [frozenset(ids[turn] for ids in by_name if turn < len(ids)) for turn in range(most)]
+
+
+def replay(
+    journal: Journal,
+    around: Surroundings,
+    author: str,
+    decode: Decode,
+    topic_ids: frozenset[str] | None = None,
+) -> SealedEntry:
+    """Deliver quarantined records once: of these topics, or of the first life of every one.
 
     Records that fail again are not named, stay where they are, and get no second row.
     """
 
     def build(fold: Fold, window: str) -> AnyBody:
-        order = DecodeOrder(window, journal.layout.staging, live_records(fold), live_files(fold))
+        live = live_records(fold)
+        mine = lives(live)[0] if topic_ids is None else topic_ids
+        records = tuple(each for each in live if each.topic_id in mine)
+        order = DecodeOrder(window, journal.layout.staging, records, live_files(fold))
         if not order.records:
             raise EntryRefused("replay", "the quarantine is empty")
         found = decode(order)

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine import Place, records
 from penstock.care.decode_again import DecodeAgain
-from penstock.care.replay import drop, replay
+from penstock.care.replay import drop, live_records, lives, replay
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.common import feed_named, print_rows, surroundings, with_config, with_output
 from penstock.cli.quarantine import (
@@ -83,18 +84,24 @@ def run_replay(chosen: argparse.Namespace) -> int:
     keys = reveal_keys([feed], os.environ)
     learning = Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
     dataset = None if chosen.dataset is None else encode_component(chosen.dataset)
+    delivered, stays, entries = 0, Counter[str](), []
+    refused: EntryRefused | None = None
     with spreading(spec) as spread:
-        decode = DecodeAgain(
-            feed, journal.store, learning, spread, around.now, chosen.fingerprint, dataset
-        )
-        try:
-            sealed = replay(journal, around, author, decode)
-            entry: int | None = sealed.number
-        except EntryRefused:
-            if not decode.tried or decode.delivered:
-                raise
-            entry = None
-    _tell_replayed(chosen, decode.delivered, dict(decode.stays.most_common()), entry)
+        for topic_ids in lives(live_records(journal.open(deep=True))):
+            decode = DecodeAgain(
+                feed, journal.store, learning, spread, around.now, chosen.fingerprint, dataset
+            )
+            try:
+                entries.append(replay(journal, around, author, decode, topic_ids).number)
+            except EntryRefused as error:
+                if decode.delivered:
+                    raise
+                refused = refused or (None if decode.tried else error)
+            delivered += decode.delivered
+            stays += decode.stays
+    if refused is not None and not entries and not stays:
+        raise refused
+    _tell_replayed(chosen, delivered, dict(stays.most_common()), entries)
     return 0
 
 
@@ -137,13 +144,14 @@ def _named(inventory: Inventory, place: Place, offsets: OffsetSet) -> RecordSet:
 
 
 def _tell_replayed(
-    chosen: argparse.Namespace, delivered: int, stays: dict[str, int], entry: int | None
+    chosen: argparse.Namespace, delivered: int, stays: dict[str, int], entries: list[int]
 ) -> None:
     if chosen.output == "json":
+        entry = entries[0] if entries else None
         row = {"feed": chosen.feed, "delivered": delivered, "entry": entry, "stays": stays}
         print_rows([row], "json")
         return
-    where = "" if entry is None else f", by entry {entry}"
+    where = f", by entry {' and '.join(map(str, entries))}" if entries else ""
     print(f"{delivered} records of {chosen.feed} are delivered{where}")
     for reason, count in stays.items():
         tell(f"{count} stay in the quarantine: {reason}")

@@ -6,7 +6,6 @@ column there, of the same kind; fields of other writers are null.
 
 from functools import lru_cache
 
-import numpy as np
 import pyarrow as pa
 
 from penstock.codec.shapes import plan_of, shape_of
@@ -48,21 +47,13 @@ def _fitted(array: pa.Array, have: FieldType, want: FieldType) -> pa.Array:
         return pa.StructArray.from_arrays(inside, fields=list(arrow), mask=mask)
     if want.item is None or have.item is None:
         raise ValueError(f"a column of {have.kind} for one of {want.kind}")
-    offsets = _offsets(array)
+    starts = pa.array(array.offsets.to_numpy(), pa.int32())
+    mask = array.is_null() if array.null_count else None
     if want.kind == "list":
         items = _fitted(array.values, have.item, want.item)
-        return pa.ListArray.from_arrays(offsets, items, type=arrow)
+        return pa.ListArray.from_arrays(starts, items, type=arrow, mask=mask)
     items = _fitted(array.items, have.item, want.item)
-    return pa.MapArray.from_arrays(offsets, array.keys, items, type=arrow)
-
-
-def _offsets(array: pa.Array) -> pa.Array:
-    """Where lists begin, with a null where there is none, as Arrow takes them."""
-    starts = array.offsets.to_numpy()
-    if not array.null_count:
-        return pa.array(starts, pa.int32())
-    nulls = array.is_null().to_numpy(zero_copy_only=False)
-    return pa.array(starts, pa.int32(), mask=np.append(nulls, False))
+    return pa.MapArray.from_arrays(starts, array.keys, items, type=arrow, mask=mask)
 
 
 @lru_cache(maxsize=4096)

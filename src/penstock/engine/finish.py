@@ -165,6 +165,8 @@ class Finisher:
             body.ranges,
             body.generation,
             body.planned_s,  # the times that were believed then are believed again
+            body.counts.largest_bytes,
+            decided=True,
         )
         staged = self._stage(order)
         _check_same(body.window, content, staged)

@@ -87,7 +87,7 @@ class KafkaSource:
             order, reports = self._read(order, max(self._max_new - learned, 0))
             if not self._learn(order, reports):
                 return staged_window(reports)
-            discard_windows(self._store, order.staging, {order.window})
+            self._discard(order)
         raise ReadFailed(order.window, f"new types came in {ROUNDS} reads in a row")
 
     def _learn(self, order: StageOrder, reports: list[TaskReport]) -> bool:
@@ -98,9 +98,18 @@ class KafkaSource:
             self._hold(order, reports, error)
             raise
 
+    def _discard(self, order: StageOrder) -> None:
+        """Remove what a read has staged that does not count.
+
+        What is staged for a window that is decided may be all that is left of its other files, or
+        be named by somebody's `replace` entry: there the leftovers wait for the next tidying.
+        """
+        if not order.decided:
+            discard_windows(self._store, order.staging, {order.window})
+
     def _hold(self, order: StageOrder, reports: list[TaskReport], error: RegistryDown) -> None:
         """Leave out, for a while, the partitions whose records name schemas that nobody knows."""
-        discard_windows(self._store, order.staging, {order.window})
+        self._discard(order)
         for report in reports:
             if set(report.named) - set(self._learning.written.known):
                 place = (report.evidence.range.topic, report.evidence.range.partition)
@@ -144,7 +153,7 @@ class KafkaSource:
         except ReadFailed as error:
             if most_bytes is None or TOO_LARGE not in str(error.__cause__):
                 raise
-        discard_windows(self._store, order.staging, {order.window})
+        self._discard(order)
         order = msgspec.structs.replace(order, largest_bytes=most_bytes + 1)
         return order, self._run(order, max_new, weighing(spark), None)
 

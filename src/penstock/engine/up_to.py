@@ -18,9 +18,10 @@ class UpTo:
         self._ends: dict[tuple[str, int], int] = {}
 
     def look(self) -> Available:
-        """What there is now, without what came since a partition was first seen.
+        """What there is now, and that reading ends where a partition ended when it was first seen.
 
-        One that had no leader at the first look is still delivered as far as it reaches then.
+        One that had no leader at the first look is still delivered as far as it reaches then. Where
+        the log itself ends is told as it is: a start or a seek may lie behind what is delivered.
         """
         now = self._inner.look()
         return Available(now.cluster_id, tuple(self._cut(topic) for topic in now.topics))
@@ -33,5 +34,5 @@ class UpTo:
         kept = {}
         for partition, offsets in topic.partitions.items():
             end = self._ends.setdefault((topic.topic_id, partition), offsets.latest)
-            kept[partition] = PartitionOffsets(offsets.earliest, min(offsets.latest, end))
+            kept[partition] = PartitionOffsets(offsets.earliest, offsets.latest, end)
         return TopicOffsets(topic.topic, topic.topic_id, kept)

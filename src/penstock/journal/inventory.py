@@ -93,9 +93,13 @@ class Inventory:
         return self.records.get(_records_key(part), OffsetSet())
 
     def _outputs_objection(self, content: Content) -> str | None:
+        named: set[str] = set()
         for file in content.files:
             if file.handle.final in self.files:
                 return f"its file {file.handle.final!r} is there already"
+            if file.handle.final in named:
+                return f"it names the file {file.handle.final!r} twice"
+            named.add(file.handle.final)
         return None
 
     def _balance_objection(self, entry: Entry, content: Content) -> str | None:

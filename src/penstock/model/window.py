@@ -9,10 +9,19 @@ from penstock.model.value import Value
 
 
 class PartitionOffsets(Value, frozen=True):
-    """What a partition holds: [earliest, latest), read-committed."""
+    """What a partition holds: [earliest, latest), read-committed.
+
+    `up_to` is where reading shall end, although the log may go on; None: nowhere before its end.
+    """
 
     earliest: int
     latest: int
+    up_to: int | None = None
+
+    @property
+    def end(self) -> int:
+        """Where there is nothing more to read."""
+        return self.latest if self.up_to is None else min(self.latest, self.up_to)
 
 
 class TopicOffsets(Value, frozen=True):
@@ -34,7 +43,8 @@ class StageOrder(Value, frozen=True):
     """What the tasks are asked to do. Travels in the closure, so it must stay small.
 
     `planned_s` is the time of the plan: times far ahead of it are not believed, by any attempt.
-    `largest_bytes` is the size of the largest record of late, 0 if nobody knows.
+    `largest_bytes` is the size of the largest record of late, 0 if nobody knows. `decided`: an
+    entry names the window already, and so maybe what is staged in its name, by whomever.
     """
 
     feed: str
@@ -44,6 +54,7 @@ class StageOrder(Value, frozen=True):
     generation: int = 0
     planned_s: float = 0.0
     largest_bytes: int = 0
+    decided: bool = False
 
     def spot(self, attempt: str) -> StagingSpot:
         """Where one attempt of one task may write."""

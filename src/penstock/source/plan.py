@@ -127,9 +127,8 @@ def waiting_ranges(
     for topic in available.topics:
         for partition, offsets in topic.partitions.items():
             watermark = watermarks.get(TopicPartition(topic.topic_id, partition))
-            if watermark is not None and watermark < offsets.latest:
-                unread = OffsetRange(
-                    topic.topic, topic.topic_id, partition, watermark, offsets.latest
+            if watermark is not None and watermark < offsets.end:
+                found.append(
+                    OffsetRange(topic.topic, topic.topic_id, partition, watermark, offsets.end)
                 )
-                found.append(unread)
     return sorted(found)

@@ -57,6 +57,8 @@ class AgainReport(Value, frozen=True):
 def shred_again(plan: ShredPlan, store: Store, attempt: str, part: AgainPart) -> AgainReport:
     """Shred one part; on an executor, once per attempt. Files are staged, nothing is visible."""
     suit_worker()
+    numbered = any(records.row for records in part.wanted)
+    plan = msgspec.structs.replace(plan, numbered=numbered)
     before: Counter[str] = Counter()
     looked: Met = {}
     if plan.feed.has_rows:

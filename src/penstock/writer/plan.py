@@ -27,6 +27,7 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     None where there is none of that name. `again`: records come from the quarantine, and those that
     fail once more, or are filtered now, stay there and get no second row. `outputs` are the schemas
     that files have, of datasets whose records are converted; `keys` the secrets that takes.
+    `numbered`: some records are rows with a number, although the feed makes no such rows any more.
     """
 
     order: StageOrder
@@ -39,6 +40,12 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     again: bool = False
     outputs: dict[str, DatasetSchema] = msgspec.field(default_factory=dict)
     keys: Keys = msgspec.field(default_factory=Keys)
+    numbered: bool = False
+
+    @property
+    def is_numbered(self) -> bool:
+        """True if every row has its number in its record, so that all files are alike in that."""
+        return self.numbered or self.feed.has_rows
 
     @property
     def waiting_bytes(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.position_columns import Offsets
@@ -17,6 +18,8 @@ from penstock.shape.conditions import fulfils, fulfils_values
 
 ROW = "row"
 ROWS_AT_ONCE = 131_072
+SPREAD_BYTES = 32 * 1024 * 1024
+_ROW_BYTES = 64
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -84,27 +87,48 @@ def spread_arrays(batch: Any) -> Iterator[Spread]:
     documents = [_documents(value) for value in batch["value"]]
     counts = np.fromiter((len(each) for each in documents), np.int64, len(documents))
     sizes = np.maximum(counts, 1)  # an empty array is a row, too, until it is filtered
-    ends = np.cumsum(sizes)
-    start = 0
-    while start < len(sizes):
-        done = ends[start - 1] if start else 0
-        end = max(start + 1, int(np.searchsorted(ends, done + ROWS_AT_ONCE, "right")))
-        yield _spread(batch.slice(start, end - start), documents[start:end], sizes[start:end])
-        start = end
-
-
-def _spread(batch: Any, documents: list[list[bytes]], sizes: Any) -> Spread:
-    ends = np.cumsum(sizes)
-    places = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
     whole = np.repeat(np.arange(len(sizes)), sizes)
+    places = np.arange(len(whole)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     values = [value for each in documents for value in (each or [b""])]
-    spread = batch.take(pa.array(whole))
-    column = batch.schema.names.index("value")
-    spread = spread.set_column(column, "value", pa.array(values, batch["value"].type))
+    for start, end in _cuts(_repeated_bytes(batch)[whole]):
+        mine = whole[start:end]
+        numbered = _elements(batch, mine, places[start:end], values[start:end])
+        yield Spread(numbered, np.flatnonzero(places[start:end]), np.flatnonzero(counts[mine] == 0))
+
+
+def _elements(batch: Any, whole: Any, places: Any, values: list[Any]) -> Any:
+    """Rows with these values, and all else of the records that they are of.
+
+    The records' own values stay behind: a copy of an array for each of its elements would grow as
+    the square of its length.
+    """
+    at = batch.schema.names.index("value")
+    others = batch.drop_columns(["value"]).take(pa.array(whole))
+    spread = others.add_column(at, "value", pa.array(values, batch["value"].type))
     before = numbers_of(batch, whole)
-    numbers = places if before is None else places + before
-    empty = (ends - 1)[[not each for each in documents]]
-    return Spread(with_numbers(spread, numbers), np.flatnonzero(places), empty)
+    return with_numbers(spread, places if before is None else places + before)
+
+
+def _repeated_bytes(batch: Any) -> Any:
+    """What each row of a record takes besides its value, about."""
+    found = np.full(batch.num_rows, _ROW_BYTES, np.int64)
+    for name in ("key", "headers"):
+        if name in batch.schema.names:
+            lengths = pc.fill_null(pc.binary_length(batch[name]), 0)
+            found += lengths.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _cuts(weights: Any) -> Iterator[tuple[int, int]]:
+    """Parts of rows, none of which is too long or too heavy; a part may end within a record."""
+    ends = np.cumsum(weights)
+    start = 0
+    while start < len(ends):
+        done = ends[start - 1] if start else 0
+        enough = int(np.searchsorted(ends, done + SPREAD_BYTES, "right"))
+        end = max(start + 1, min(enough, start + ROWS_AT_ONCE))
+        yield start, end
+        start = end
 
 
 def _documents(value: pa.Scalar) -> list[Any]:

@@ -124,7 +124,7 @@ class Splitter:
         zone = self._plan.feed.time.zone
         found = partition_directories(whole.micros, keys, zone, whole.fields)
         numbers, extras = whole.rows, whole.extras
-        if self._plan.feed.has_rows:
+        if self._plan.is_numbered:
             numbers = or_firsts(numbers, len(whole.offsets))
         if numbers is not None:
             extras = {**extras, ROW_COLUMN: row_column(numbers)}

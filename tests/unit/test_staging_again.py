@@ -1,0 +1,45 @@
+"""A window that is derived again: what is staged in its name may be all that is left of it."""
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from penstock.engine.kafka_source import KafkaSource
+from penstock.model.ranges import OffsetRange
+from penstock.model.staged import StagedHandle, StagingSpot
+from penstock.model.window import StageOrder
+from penstock.source.errors import ReadFailed
+from penstock.source.reader import TOO_LARGE
+from penstock.store.local import LocalStore
+
+STAGING = "_penstock/f/staging"
+
+
+def staged(store: LocalStore) -> StagedHandle:
+    """A file of the window."""
+    writer = store.open_staged("f/b/file.parquet", StagingSpot(STAGING, "1-1", "attempt"))
+    writer.write(b"rows")
+    return writer.finish()
+
+
+@pytest.mark.parametrize("is_decided", [True, False])
+def test_only_what_no_entry_names_is_discarded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_decided: bool
+) -> None:
+    """Goal: a read that has to begin anew. Method: a record is too large, then Kafka is gone."""
+    store = LocalStore(str(tmp_path / "lake"))
+    handle = staged(store)
+    source = KafkaSource(MagicMock(), {}, MagicMock(), store, MagicMock(), MagicMock())
+
+    def run(order: StageOrder, _new: int, _spark: Any, most_bytes: int | None) -> Any:
+        if most_bytes is not None:
+            raise ReadFailed(order.window, "a task failed") from ValueError(TOO_LARGE)
+        raise ReadFailed(order.window, "Kafka is gone")
+
+    monkeypatch.setattr(source, "_run", run)
+    covered = OffsetRange("t", "id", 0, 0, 9)
+    with pytest.raises(ReadFailed, match="gone"):
+        source.stage(StageOrder("f", "1-1", STAGING, (covered,), decided=is_decided))
+    assert store.look(handle).staged is is_decided
