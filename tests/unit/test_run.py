@@ -1,9 +1,15 @@
 """The wheel that turns all feeds: what it says at their end, and how it stops."""
 
 import dataclasses
-from collections.abc import Callable
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
+import pytest
+
+from penstock.cli import run
 from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.engine.kafka_source import HOLD_S, Held
 from penstock.engine.run import Runner, RunSpec, worst
@@ -11,6 +17,7 @@ from penstock.engine.telling import Event
 from penstock.model.spec import FeedSpec
 from penstock.model.surroundings import Surroundings
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.source.errors import ReadFailed
 from penstock.testing.memory import MemoryStore
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.simulator.programs import surroundings
@@ -143,6 +150,84 @@ def test_once_does_not_say_done_over_a_held_partition_although_another_feed_take
     wheel = Wheel(clock, held, FakeFeed("other", long_window, lambda: False), once=True)
     wheel.runner._turn_all()
     wheel.runner._turn_all()
-    assert wheel.names() == [("other", "window"), ("events", "stopped"), ("other", "done")]
+    assert wheel.names() == [("events", "stopped"), ("other", "window"), ("other", "done")]
     assert wheel.runner.failures["events"].code == "PARTITIONS_UNREAD"
     assert wheel.code() == 1
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_after_a_signal_no_other_feed_begins_a_window(once: bool) -> None:
+    clock = Clock()
+    feeds = [FakeFeed(name) for name in ("one", "two", "three")]
+    wheel = Wheel(clock, *feeds, once=once)
+    feeds[0].turns = [lambda: True]
+    feeds[1].turns = [wheel.stop]
+    wheel.runner._turn_all()
+    assert wheel.names() == [("one", "window"), ("two", "window")]
+    assert clock.tick_s == 100.0
+
+
+def test_after_a_signal_no_feed_is_claimed() -> None:
+    first, second = FakeFeed("one"), FakeFeed("two")
+    wheel = Wheel(Clock(), waiting=(first, second))
+
+    def stop_and_fail() -> bool:
+        wheel.stop()
+        raise ReadFailed("at the watermarks", "cancelled")
+
+    first.turns = [stop_and_fail]
+    wheel.runner._start_those_that_are_free()
+    assert wheel.names() == []
+    assert wheel.runner.feeds_at_work() == []
+
+
+def test_a_window_that_was_abandoned_at_a_signal_is_not_said_to_be_done() -> None:
+    feed = FakeFeed("one")
+    wheel = Wheel(Clock(), feed, once=True)
+
+    def stop_and_fail() -> bool:
+        wheel.stop()
+        raise ReadFailed("1-1", "cancelled")
+
+    feed.turns = [stop_and_fail]
+    wheel.runner._turn_all()
+    assert wheel.names() == []
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """The handlers of this process, put back afterwards."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals")
+def test_what_runs_after_a_signal_is_abandoned_again_until_the_run_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: a job that began just after the first time does not run on. Method: three are needed,
+    and one of the tries fails."""
+    monkeypatch.setattr(run, "GRACE_S", 0.01)
+    monkeypatch.setattr(run, "AGAIN_S", 0.01)
+    over, is_enough = threading.Event(), threading.Event()
+    tries: list[int] = []
+
+    def abandon() -> None:
+        tries.append(len(tries))
+        if len(tries) == 2:
+            raise ConnectionError
+        if len(tries) == 3:
+            is_enough.set()
+
+    is_stopping = run.stop_on_signals(abandon, over)
+    assert not is_stopping()
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert is_enough.wait(10.0)
+    assert is_stopping()
+    over.set()
+    for thread in threading.enumerate():
+        if thread.name == "penstock-stop":
+            thread.join(10.0)
+            assert not thread.is_alive()
