@@ -121,10 +121,12 @@ def hook(kind: type, name: str, fuse: Fuse, notes: Notes) -> None:
 
 
 def dying_handler(
-    inner: Callable[[Callable[[], None]], Callable[[], bool]], abandon: Callable[[], None]
+    inner: Callable[[Callable[[], None], threading.Event], Callable[[], bool]],
+    abandon: Callable[[], None],
+    over: threading.Event,
 ) -> Callable[[], bool]:
     """The handler of SIGTERM as it is, and then the end."""
-    is_stopping = inner(abandon)
+    is_stopping = inner(abandon, over)
     polite = signal.getsignal(signal.SIGTERM)
 
     def handler(number: int, frame: object) -> None:

@@ -24,6 +24,7 @@ from penstock.cli.common import (
 )
 from penstock.cli.errors import UsageMistake
 from penstock.cli.offset_words import ago, at_time
+from penstock.cli.outlet import say, unless_cut_off
 from penstock.cli.run import revealed, starting_session
 from penstock.config.clients import reveal_kafka
 from penstock.engine.run import worst
@@ -86,15 +87,18 @@ def run(chosen: argparse.Namespace) -> int:
     codes: list[int] = []
 
     def tell(feed: str, error: PenstockError) -> None:
-        print(f"{feed}: {error}", file=sys.stderr)
         codes.append(error.exit_code)
+        say(f"{feed}: {error}", sys.stderr)
 
     journals = list(readable_journals(spec, chosen_feeds(spec, chosen.feeds), tell))
     is_deep = chosen.deep and journals  # Spark is not started for nothing
     with opened_tools(spec, ticker) if is_deep else nullcontext() as tools:
         for journal in journals:
             try:
-                show(receipt(journal, what, tools, ticker), chosen.output)
+                found = receipt(journal, what, tools, ticker)
+                with unless_cut_off(codes):
+                    show(found, chosen.output)
+                judge(found)
             except PenstockError as error:
                 tell(journal.layout.feed, error)
     return worst(codes)
@@ -120,16 +124,27 @@ def receipt(journal: Journal, what: DeepSpec, tools: DeepTools | None, ticker: T
 
 
 def show(found: Receipt, output: str) -> None:
-    """Print a receipt; raises when something differs."""
-    feed = found.feed
-    if not found.entries and not found.differences:
-        raise UsageMistake(f"Nothing was delivered by feed {feed!r} yet.", "Run `penstock run`.")
+    """Print a receipt, unless there is nothing in it."""
+    if is_empty(found):
+        return
     if output == "json":
         print_rows([as_json(found)], "json")
     else:
         print("\n".join(as_text(found)))
+
+
+def judge(found: Receipt) -> None:
+    """Raise when something differs; whether anybody has read the receipt makes no difference."""
+    feed = found.feed
+    if is_empty(found):
+        raise UsageMistake(f"Nothing was delivered by feed {feed!r} yet.", "Run `penstock run`.")
     if found.differences:
         raise AuditDifference(feed, len(found.differences))
+
+
+def is_empty(found: Receipt) -> bool:
+    """True when there was nothing to audit."""
+    return not found.entries and not found.differences
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TextIO
 
+from penstock.cli.outlet import say
+
 PATIENCE_S = 1.0  # who waits longer than this is told how far it is
 
 
@@ -22,12 +24,10 @@ class Ticker:
             return
         self._next_s = self._clock() + 0.2
         self._shown = True
-        self._out.write(f"\r\x1b[Kaudit: {what} {done} of {total}")
-        self._out.flush()
+        say(f"\r\x1b[Kaudit: {what} {done} of {total}", self._out, end="")
 
     def close(self) -> None:
         """Leave the terminal on a clean line."""
         if self._shown:
-            self._out.write("\r\x1b[K")
-            self._out.flush()
+            say("\r\x1b[K", self._out, end="")
             self._shown = False

@@ -18,6 +18,7 @@ from penstock.cli import (
     schema,
     status,
 )
+from penstock.cli.outlet import CUT_OFF, all_is_out, say
 from penstock.errors import PenstockError
 
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
@@ -25,17 +26,26 @@ EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcom
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code."""
+    """Run one command; returns its exit code, which no reader of its output can better."""
+    try:
+        code = _outcome(arguments)
+    finally:
+        is_heard = all_is_out()
+    return code if is_heard else code or CUT_OFF
+
+
+def _outcome(arguments: Sequence[str] | None) -> int:
+    """Run one command; every way in which it may end, as an exit code."""
     chosen = parser().parse_args(arguments)
     try:
         code: int = chosen.command(chosen)
     except PenstockError as error:
-        print(error, file=sys.stderr)
+        say(str(error), sys.stderr)
         return error.exit_code
     except BrokenPipeError:
-        return 0  # whoever read our output has seen enough
+        return CUT_OFF
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        say("interrupted", sys.stderr)
         return 1
     return code
 

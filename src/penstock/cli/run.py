@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from penstock.cli.common import chosen_feeds, configured, local_store, surroundings, with_config
@@ -24,6 +25,7 @@ from penstock.source.registry import Registry, http_fetch
 
 PROBE = "_penstock/probe"
 GRACE_S = 10.0  # what the current window gets after a signal before its job is cancelled
+AGAIN_S = 1.0  # then jobs are cancelled so often: the first time may fall between two of them
 
 
 def add_to(commands: Any) -> None:
@@ -58,7 +60,8 @@ def run(chosen: argparse.Namespace) -> int:
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
     keys = reveal_keys(feeds, os.environ)
     session = starting_session(spec, "run")
-    is_stopping = stop_on_signals(session.cancel_jobs)
+    over = threading.Event()
+    is_stopping = stop_on_signals(session.cancel_jobs, over)
     around = surroundings()
     how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)
     try:
@@ -69,6 +72,7 @@ def run(chosen: argparse.Namespace) -> int:
         with Ticker(runner, around.tick, sys.stderr):
             return runner.run()
     finally:
+        over.set()
         session.stop()
 
 
@@ -99,17 +103,29 @@ def connector_jars(spec: LakeSpec) -> list[Any]:
     return list(jar_paths(CONNECTOR, jar_cache()))
 
 
-def stop_on_signals(abandon: Callable[[], None]) -> Callable[[], bool]:
-    """Ask for an end on the first signal; the window that runs then may finish, for a while."""
+def stop_on_signals(abandon: Callable[[], None], over: threading.Event) -> Callable[[], bool]:
+    """Ask for an end on the first signal; the window that runs then may finish, for a while.
+
+    After that it is abandoned, again and again until the run is over.
+    """
     asked: list[int] = []
 
     def note(number: int, _frame: object) -> None:
         asked.append(number)
         signal.signal(number, signal.SIG_DFL)
-        timer = threading.Timer(GRACE_S, abandon)
-        timer.daemon = True
-        timer.start()
+        threading.Thread(
+            target=keep_abandoning, args=(abandon, over), name="penstock-stop", daemon=True
+        ).start()
 
     signal.signal(signal.SIGTERM, note)
     signal.signal(signal.SIGINT, note)
     return lambda: bool(asked)
+
+
+def keep_abandoning(abandon: Callable[[], None], over: threading.Event) -> None:
+    """Give the window its grace, then abandon what runs until the run is over."""
+    pause_s = GRACE_S
+    while not over.wait(pause_s):
+        with suppress(Exception):  # a JVM that is gone runs no job; one that hiccups is asked again
+            abandon()
+        pause_s = AGAIN_S

@@ -2,7 +2,9 @@
 
 import argparse
 import json
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
@@ -17,8 +19,12 @@ from penstock.cli.common import (
     with_output,
 )
 from penstock.cli.kafka import asking_kafka
+from penstock.cli.outlet import say, unless_cut_off
+from penstock.engine.run import worst
+from penstock.errors import PenstockError
 from penstock.journal.lease import last_beat
 from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.source.admin import KafkaAdmin
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 
 FEW = 4  # more partitions than this are summed up in the table
@@ -42,37 +48,59 @@ def add_to(commands: Any) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print a row per feed; a dataset that is parked gets a line of its own."""
+    """Print a row per feed; one that cannot be read does not keep the others from it."""
     spec = configured(chosen)
-    feeds = chosen_feeds(spec, chosen.feeds)
-    live = live_ends(spec, feeds) if chosen.live else {}
-    found = [snapshot_of(spec, feed.name, live.get(feed.name)) for feed in feeds]
-    if chosen.output == "json":
+    codes: list[int] = []
+
+    def tell(feed: str, error: PenstockError) -> None:
+        codes.append(error.exit_code)
+        say(f"{feed}: {error}", sys.stderr)
+
+    with asking_kafka(spec) if chosen.live else nullcontext() as admin:
+        found = list(snapshots(spec, chosen_feeds(spec, chosen.feeds), admin, tell))
+    with unless_cut_off(codes):
+        show(found, chosen.output)
+    return worst(codes)
+
+
+def snapshots(
+    spec: LakeSpec,
+    feeds: Iterable[FeedSpec],
+    admin: KafkaAdmin | None,
+    tell: Callable[[str, PenstockError], None],
+) -> Iterator[FeedSnapshot]:
+    """How far these feeds are; those that cannot be read are told."""
+    for feed in feeds:
+        try:
+            live = None if admin is None else live_ends(admin, feed)
+            yield snapshot_of(spec, feed.name, live)
+        except PenstockError as error:
+            tell(feed.name, error)
+
+
+def show(found: Sequence[FeedSnapshot], output: str) -> None:
+    """Print them; in text a dataset that is parked gets a line of its own."""
+    if output == "json":
         for each in found:
             print(json.dumps(msgspec.to_builtins(each, str_keys=True)))
-        return 0
+        return
     print_rows([row_of(each) for each in found], "text")
     for each in found:
         if each.schemas:
             print(f"{each.feed}: {schemas_of(each)}")
         for dataset, why in sorted(each.parked.items()):
             print(f"{each.feed}: {dataset} is parked: {why}")
-    return 0
 
 
-def live_ends(spec: LakeSpec, feeds: Iterable[FeedSpec]) -> dict[str, Ends]:
-    """Where Kafka's logs end now, by feed."""
-    with asking_kafka(spec) as admin:
-        return {
-            feed.name: Ends(
-                {
-                    topic.topic: {p: offsets.latest for p, offsets in topic.partitions.items()}
-                    for topic in admin.available(feed).topics
-                },
-                surroundings().timestamp(),
-            )
-            for feed in feeds
-        }
+def live_ends(admin: KafkaAdmin, feed: FeedSpec) -> Ends:
+    """Where Kafka's logs end now."""
+    return Ends(
+        {
+            topic.topic: {p: offsets.latest for p, offsets in topic.partitions.items()}
+            for topic in admin.available(feed).topics
+        },
+        surroundings().timestamp(),
+    )
 
 
 def snapshot_of(spec: LakeSpec, feed: str, live: Ends | None = None) -> FeedSnapshot:

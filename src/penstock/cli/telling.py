@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TextIO
 
+from penstock.cli.outlet import say
 from penstock.engine.run import Runner
 from penstock.engine.telling import Event, Tell
 
@@ -16,12 +17,12 @@ _CLEAR = "\r\x1b[2K"
 
 
 def teller(environ: Mapping[str, str], stream: TextIO | None = None) -> Tell:
-    """The way that fits where our messages go."""
+    """The way that fits where our messages go. Delivery does not depend on who reads them."""
     out = sys.stderr if stream is None else stream
     if not out.isatty():
-        return lambda event: print(as_json(event, datetime.now(UTC)), file=out, flush=True)
+        return lambda event: say(as_json(event, datetime.now(UTC)), out)
     colours = {} if environ.get("NO_COLOR") else _COLOURS
-    return lambda event: print(_CLEAR + as_line(event, colours), file=out, flush=True)
+    return lambda event: say(_CLEAR + as_line(event, colours), out)
 
 
 def as_json(event: Event, at: datetime) -> str:
@@ -61,8 +62,7 @@ class Ticker:
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
-            self._stream.write(_CLEAR)
-            self._stream.flush()
+            say(_CLEAR, self._stream, end="")
 
     def _otherwise(self) -> str:
         return "waiting" if self._runner.has_begun else "starting Spark"
@@ -72,5 +72,4 @@ class Ticker:
             doing = [
                 f"{feed.name}: {feed.doing(self._tick())}" for feed in self._runner.feeds_at_work()
             ]
-            self._stream.write(_CLEAR + ("  ".join(doing) or self._otherwise())[:150])
-            self._stream.flush()
+            say(_CLEAR + ("  ".join(doing) or self._otherwise())[:150], self._stream, end="")

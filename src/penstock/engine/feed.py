@@ -129,8 +129,8 @@ class RunningFeed:
         self._kafka.admin.commit_group(f"penstock-{self.name}", offsets)
 
     def unread_partitions(self) -> dict[tuple[str, int], str]:
-        """Partitions that Kafka could not speak about at the last look, or are held, and why."""
-        return self._kafka.admin.skipped | self._kafka.held_now()
+        """Partitions that the last look left out, for want of a leader or a schema, and why."""
+        return self._kafka.left_out
 
     def lag_records(self) -> int:
         """How many offsets lie between what is delivered and what Kafka last had."""

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Protocol
 
 from penstock.errors import PenstockError
@@ -50,4 +51,5 @@ class Heart:
                 try:
                     feed.beat()
                 except PenstockError as error:
-                    self._trouble(feed, error)
+                    with suppress(Exception):  # whoever is told: the heart does not depend on it
+                        self._trouble(feed, error)

@@ -61,6 +61,7 @@ class KafkaSource:
         self._admin: KafkaAdmin | None = None
         self.seen: Available | None = None
         self.seen_at_s = 0.0
+        self.left_out: dict[tuple[str, int], str] = {}
         self._held: dict[tuple[str, int], Held] = {}
 
     @property
@@ -71,8 +72,13 @@ class KafkaSource:
         return self._admin
 
     def look(self) -> Available:
-        """What there is to read now."""
-        found = without(self.admin.available(self._feed), self.held_now())
+        """What there is to read now; `left_out` tells what else there is, and why it is not read.
+
+        It is kept until the next look: a hold that runs out meanwhile has read nothing.
+        """
+        held = self.held_now()
+        found = without(self.admin.available(self._feed), held)
+        self.left_out = self.admin.skipped | held
         self.seen, self.seen_at_s = found, self._around.now()
         return found
 

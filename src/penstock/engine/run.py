@@ -76,6 +76,8 @@ class Runner:
     def _start_those_that_are_free(self) -> None:
         """Claim every feed that nobody else holds; the others stay in line."""
         for feed in list(self._waiting):
+            if self.is_stopping():
+                return
             if self._is_resting(feed):
                 continue
             try:
@@ -97,14 +99,22 @@ class Runner:
             self._say(feed.name, "claimed", sentence, {"epoch": feed.owner.epoch})
 
     def _turn_all(self) -> None:
-        """One window of every feed; a rest when no feed had one."""
-        turned = [(feed, self._turn(feed)) for feed in list(self._running)]
-        if self.spec.once:
-            for feed, moved in turned:
-                if not moved and feed in self._running and feed.name not in self._troubles:
-                    self._end(feed)
-        if not any(moved for _, moved in turned):
+        """One window of every feed, until we are to stop; a rest when no feed had one."""
+        has_moved = False
+        for feed in list(self._running):
+            if self.is_stopping():
+                return
+            if self._turn(feed):
+                has_moved = True
+            elif self.spec.once and self._is_through(feed):
+                self._end(feed)
+        if not has_moved and not self.is_stopping():
             self.tools.around.sleep(self._rest_s())
+
+    def _is_through(self, feed: RunningFeed) -> bool:
+        """True when a feed had no window for no other reason than that nothing is left."""
+        is_troubled = feed not in self._running or feed.name in self._troubles
+        return not is_troubled and not self.is_stopping()  # what is abandoned leaves no trouble
 
     def _turn(self, feed: RunningFeed) -> bool:
         """One window, if it is due. A cause that may pass is waited out, others end the feed."""

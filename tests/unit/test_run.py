@@ -1,0 +1,233 @@
+"""The wheel that turns all feeds: what it says at their end, and how it stops."""
+
+import dataclasses
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import pytest
+
+from penstock.cli import run
+from penstock.engine.feed import FeedTools, RunningFeed
+from penstock.engine.kafka_source import HOLD_S, Held
+from penstock.engine.run import Runner, RunSpec, worst
+from penstock.engine.telling import Event
+from penstock.model.spec import FeedSpec
+from penstock.model.surroundings import Surroundings
+from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.source.errors import ReadFailed
+from penstock.testing.memory import MemoryStore
+from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
+from tests.simulator.programs import surroundings
+
+WHY = "the registry is down"
+
+
+class Clock:
+    """Time that passes when told to, or when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.tick_s = 100.0
+
+    def passes(self, seconds: float) -> None:
+        self.tick_s += seconds
+
+    def around(self) -> Surroundings:
+        return dataclasses.replace(surroundings("run"), sleep=self.passes, tick=lambda: self.tick_s)
+
+
+class FakeAdmin:
+    """Kafka with one partition that has records."""
+
+    def __init__(self) -> None:
+        self.skipped: dict[tuple[str, int], str] = {}
+
+    def available(self, _feed: FeedSpec) -> Available:
+        offsets = {0: PartitionOffsets(0, 5)}
+        return Available(CLUSTER, (TopicOffsets(TOPIC, TOPIC_ID, offsets),))
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class FakeFeed:
+    """A feed that does at each turn what the test says; True: it delivered a window."""
+
+    def __init__(self, name: str, *turns: Callable[[], bool]) -> None:
+        self.name = name
+        self.feed = FeedSpec(name=name, export_offsets="none")
+        self.state = an_owned_feed(Clock(), name).state
+        self.turns = list(turns)
+        self.is_closed = False
+
+    def run_window(self) -> bool:
+        return self.turns.pop(0)()
+
+    def try_start(self, *, force: bool) -> None:
+        self.turns.pop(0)()
+
+    def unread_partitions(self) -> dict[tuple[str, int], str]:
+        return {}
+
+    def lag_records(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def some_tools(clock: Clock) -> FeedTools:
+    return FeedTools(lambda: cast(Any, None), {}, MemoryStore(), clock.around())
+
+
+def an_owned_feed(clock: Clock, name: str = "events") -> RunningFeed:
+    """A real feed that `--once` runs, on a Kafka that is not there."""
+    feed = FeedSpec(name=name, topics=(TOPIC,), export_offsets="none")
+    found = RunningFeed(feed, some_tools(clock), once=True)
+    found._kafka._admin = cast(Any, FakeAdmin())
+    found.open()
+    assert found.try_start() is None
+    return found
+
+
+def hold(feed: RunningFeed, clock: Clock) -> None:
+    """As the source does when a registry that is down leaves records without a schema."""
+    feed._kafka._held[TOPIC, 0] = Held(WHY, HOLD_S, clock.tick_s + HOLD_S)
+
+
+class Wheel:
+    """A runner over feeds that are owned already, and what it said."""
+
+    def __init__(
+        self, clock: Clock, *feeds: object, once: bool = False, waiting: tuple[object, ...] = ()
+    ) -> None:
+        self.said: list[Event] = []
+        self.is_stopping = False
+        self.runner = Runner(
+            (FeedSpec(name="any"),),
+            some_tools(clock),
+            self.said.append,
+            lambda: self.is_stopping,
+            RunSpec(once=once),
+        )
+        self.runner._running = cast(Any, list(feeds))
+        self.runner._waiting = cast(Any, list(waiting))
+
+    def stop(self) -> bool:
+        """A signal comes in the middle of a window, which is then delivered."""
+        self.is_stopping = True
+        return True
+
+    def names(self) -> list[tuple[str, str]]:
+        return [(event.feed, event.name) for event in self.said]
+
+    def code(self) -> int:
+        return worst(error.exit_code for error in self.runner.failures.values())
+
+
+def test_a_partition_that_was_held_at_the_last_look_stays_unread_when_its_hold_runs_out() -> None:
+    clock = Clock()
+    feed = an_owned_feed(clock)
+    hold(feed, clock)
+    assert not feed.run_window()
+    clock.passes(2 * HOLD_S)
+    assert feed.unread_partitions() == {(TOPIC, 0): WHY}
+    feed._kafka.look()
+    assert feed.unread_partitions() == {}
+
+
+def test_once_does_not_say_done_over_a_held_partition_although_another_feed_takes_long() -> None:
+    clock = Clock()
+    held = an_owned_feed(clock)
+    hold(held, clock)
+
+    def long_window() -> bool:
+        clock.passes(10 * HOLD_S)
+        return True
+
+    wheel = Wheel(clock, held, FakeFeed("other", long_window, lambda: False), once=True)
+    wheel.runner._turn_all()
+    wheel.runner._turn_all()
+    assert wheel.names() == [("events", "stopped"), ("other", "window"), ("other", "done")]
+    assert wheel.runner.failures["events"].code == "PARTITIONS_UNREAD"
+    assert wheel.code() == 1
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_after_a_signal_no_other_feed_begins_a_window(once: bool) -> None:
+    clock = Clock()
+    feeds = [FakeFeed(name) for name in ("one", "two", "three")]
+    wheel = Wheel(clock, *feeds, once=once)
+    feeds[0].turns = [lambda: True]
+    feeds[1].turns = [wheel.stop]
+    wheel.runner._turn_all()
+    assert wheel.names() == [("one", "window"), ("two", "window")]
+    assert clock.tick_s == 100.0
+
+
+def test_after_a_signal_no_feed_is_claimed() -> None:
+    first, second = FakeFeed("one"), FakeFeed("two")
+    wheel = Wheel(Clock(), waiting=(first, second))
+
+    def stop_and_fail() -> bool:
+        wheel.stop()
+        raise ReadFailed("at the watermarks", "cancelled")
+
+    first.turns = [stop_and_fail]
+    wheel.runner._start_those_that_are_free()
+    assert wheel.names() == []
+    assert wheel.runner.feeds_at_work() == []
+
+
+def test_a_window_that_was_abandoned_at_a_signal_is_not_said_to_be_done() -> None:
+    feed = FakeFeed("one")
+    wheel = Wheel(Clock(), feed, once=True)
+
+    def stop_and_fail() -> bool:
+        wheel.stop()
+        raise ReadFailed("1-1", "cancelled")
+
+    feed.turns = [stop_and_fail]
+    wheel.runner._turn_all()
+    assert wheel.names() == []
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """The handlers of this process, put back afterwards."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals")
+def test_what_runs_after_a_signal_is_abandoned_again_until_the_run_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: a job that began just after the first time does not run on. Method: three are needed,
+    and one of the tries fails."""
+    monkeypatch.setattr(run, "GRACE_S", 0.01)
+    monkeypatch.setattr(run, "AGAIN_S", 0.01)
+    over, is_enough = threading.Event(), threading.Event()
+    tries: list[int] = []
+
+    def abandon() -> None:
+        tries.append(len(tries))
+        if len(tries) == 2:
+            raise ConnectionError
+        if len(tries) == 3:
+            is_enough.set()
+
+    is_stopping = run.stop_on_signals(abandon, over)
+    assert not is_stopping()
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert is_enough.wait(10.0)
+    assert is_stopping()
+    over.set()
+    for thread in threading.enumerate():
+        if thread.name == "penstock-stop":
+            thread.join(10.0)
+            assert not thread.is_alive()
