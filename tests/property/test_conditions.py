@@ -11,6 +11,7 @@ from penstock.model.convert import Condition
 from penstock.shape.conditions import fulfils, fulfils_values
 
 INTS = st.integers(-(2**63), 2**63 - 1)
+HUGE = st.integers(1, 2_000).map(lambda digits: (-1) ** digits * 10**digits)
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
 NUMBERS = st.one_of(st.integers(-5, 5), INTS, st.sampled_from([0.0, 1.5, -2.0, 1e300]))
 CONSTANTS = st.one_of(st.none(), st.booleans(), NUMBERS, st.sampled_from(["", "a", "1", "true"]))
@@ -43,7 +44,9 @@ def test_columns_and_values_agree(column: tuple[Any, list[Any]], condition: Cond
     assert found == [by_hand(value, condition) for value in values]
 
 
-@given(st.lists(st.none() | st.booleans() | INTS | FLOATS | st.text(max_size=2)), CONDITIONS)
+@given(
+    st.lists(st.none() | st.booleans() | INTS | HUGE | FLOATS | st.text(max_size=2)), CONDITIONS
+)
 def test_a_value_is_judged_alone(values: list[Any], condition: Condition) -> None:
     alone = [bool(fulfils_values([value], condition)[0]) for value in values]
     assert fulfils_values(values, condition).tolist() == alone
@@ -60,6 +63,13 @@ def test_whole_numbers_beyond_64_bits_are_numbers() -> None:
     assert fulfils_values([2**70, -(2**70)], Condition("p", least=2**69)).tolist() == [True, False]
     assert fulfils_values([2**63 - 1], Condition("p", most=2**70)).tolist() == [True]
     assert fulfils_values([2**63 - 1], Condition("p", least=2**70)).tolist() == [False]
+
+
+def test_whole_numbers_beyond_all_fractions_are_numbers() -> None:
+    huge = [10**400, -(10**400)]
+    assert fulfils_values(huge, Condition("p", least=1)).tolist() == [True, False]
+    assert fulfils_values(huge, Condition("p", one_of=(1, 10**400))).tolist() == [True, False]
+    assert not fulfils_values(huge, Condition("p", multiple_of=1)).any()
 
 
 def by_hand(value: Any, condition: Condition) -> bool:

@@ -339,6 +339,20 @@ def test_a_filter_sees_what_has_no_column() -> None:
     assert through(step, rest=REST).rows.tolist() == [2]
 
 
+@pytest.mark.parametrize("deep", ["%s", '{"deep": %s}', "[%s]"])
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1" + "0" * 400, "1" + "0" * 5_000])
+def test_no_number_is_too_large_for_a_filter(number: str, deep: str) -> None:
+    value = deep % number
+    rest = ['{"n": %s}' % value, None, '{"n": 2}']
+    asked = [Condition("n", least=1), Condition("n", fits="1.*"), Condition("n", one_of=(1,))]
+    for condition in asked:
+        flow = through(ConvertSpec("filter", conditions=(condition,)), rest=rest)
+        is_large = condition.least is not None and value == "1" + "0" * 400
+        assert (0 in flow.rows) == is_large
+    there = ConvertSpec("filter", conditions=(Condition("new.n", null=False),))
+    assert 0 in through(there, rest=['{"new": {"n": %s}}' % value, None, None]).rows
+
+
 def test_keys_never_print_themselves() -> None:
     assert f"{KEYS} {KEYS!r} {Given(KEYS)}".count("pepper") == 0
     assert "***" in repr(Given(KEYS))

@@ -113,6 +113,18 @@ def test_each_row_of_a_record_is_refused_alone() -> None:
     assert records_evidence(done.report.quarantined) == done.report.evidence.quarantined
 
 
+@pytest.mark.parametrize("n", [b"1e400", b'{"deep": 1e400}', b"1" + b"0" * 400])
+def test_no_number_is_too_large_for_a_fork(n: bytes) -> None:
+    large = b'{"type": "number", "at": %d, "n": %s}' % (NOON_MS, n)
+    fork = ForkSpec("even", (Condition("n", least=1),))
+    feed = msgspec.structs.replace(FEED, forks=(fork,))
+    schemas = {name: msgspec.structs.replace(each, declared=False) for name, each in SCHEMAS.items()}
+    done = shred(feed, [number(2), large], schemas)
+    assert [row["_offset"] for row in done.rows("number")] == [0, 1]
+    is_number = n.startswith(b"10")
+    assert [row["_offset"] for row in done.rows("even")] == ([0, 1] if is_number else [0])
+
+
 def test_a_fork_into_a_dataset_that_nobody_knows_is_learned() -> None:
     known = {"number": SCHEMAS["number"]}
     done = shred(FEED, [number(2), number(3)], known)

@@ -90,7 +90,7 @@ def _fraction(value: int | float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _is_one_of(column: pa.Array, wanted: Sequence[Constant]) -> Mask:

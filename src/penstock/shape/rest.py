@@ -21,8 +21,12 @@ import pyarrow as pa
 
 from penstock.model.convert import ConvertSpec
 
+_SCALAR: Any = str | int | float | bool | None
 _level = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_leaf = msgspec.json.Decoder(_SCALAR)
+_UNREADABLE = (msgspec.MsgspecError, RecursionError)
 Raw = bytes | msgspec.Raw
+NOT_SCALAR: Any = ()  # stands for an object, a list or a number beyond all bounds
 HIDING = frozenset({"mask", "hash", "encrypt"})
 _RENAMING = frozenset({"rename", "flatten"})
 
@@ -60,8 +64,11 @@ class Rest:
         self._renaming.append(spec)
 
     def values(self, path: str) -> dict[int, Any]:
-        """The values at a path, by row. Where another value is in the way, that one."""
-        return {row: msgspec.json.decode(raw) for row, raw in self._found(path).items()}
+        """The values at a path, by row. Where another value is in the way, that one.
+
+        An object, a list or a number beyond all bounds is NOT_SCALAR.
+        """
+        return {row: _scalar(raw) for row, raw in self._found(path).items()}
 
     def rows_with(self, path: str) -> list[int]:
         """The rows that hold something at a path."""
@@ -146,8 +153,15 @@ def _inside(raw: Raw) -> dict[str, msgspec.Raw] | None:
     """The fields of an object; None for any other value."""
     try:
         return _level.decode(raw)
-    except msgspec.MsgspecError:
+    except _UNREADABLE:
         return None
+
+
+def _scalar(raw: Raw) -> Any:
+    try:
+        return _leaf.decode(raw)
+    except _UNREADABLE:
+        return NOT_SCALAR
 
 
 def _at(raw: Raw, names: list[str]) -> Raw | None:
