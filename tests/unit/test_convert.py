@@ -18,6 +18,7 @@ from penstock.model.schema import BINARY, BOOLEAN, DOUBLE, INT64, STRING, list_o
 from penstock.shape.cast import cast_type
 from penstock.shape.convert import convert, converted_fields
 from penstock.shape.flow import ConvertImpossible, Flow, Given, Origin
+from penstock.shape.rest import Rest
 from tests.unit.test_merging import fields
 
 FIELDS = fields(
@@ -293,6 +294,18 @@ def test_what_has_no_column_stays_as_it_was() -> None:
         ConvertSpec("flatten", ("device",)),
     )
     assert rest_of(through(*steps, rest=REST)) == REST
+
+
+@pytest.mark.parametrize("order", [[2, 1, 0], [1, 0, 2], [0, 1, 2], [2, 0], []])
+def test_what_has_no_column_stays_with_its_row_in_any_order(order: list[int]) -> None:
+    """A plug-in may give rows back in another order."""
+    rows = np.array(order, np.int64)
+    untouched, changed = Rest(pa.array(REST)), Rest(pa.array(REST))
+    assert untouched.column(rows).to_pylist() == [REST[row] for row in order]
+    changed.drop("ssn")
+    device = '{"device":{"imei":"x","new":2}}'
+    left = [device, *REST[1:]]
+    assert changed.column(rows).to_pylist() == [left[row] for row in order]
 
 
 def test_what_is_dropped_is_dropped_from_the_rest_too() -> None:

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from penstock.model.convert import ConvertSpec
@@ -50,12 +51,12 @@ class Rest:
         return {int(row): text.encode() for row, text in zip(rows, texts, strict=True)}
 
     def column(self, rows: Any) -> pa.Array:
-        """The column for some rows."""
+        """The column for some rows, in their order, which a plug-in may have changed."""
         if self._column is None:
             return pa.nulls(len(rows), pa.string())
         if not self._changed:
-            full = len(rows) == len(self._column)
-            return self._column if full else self._column.take(pa.array(rows))
+            are_all = np.array_equal(rows, np.arange(len(self._column)))
+            return self._column if are_all else self._column.take(pa.array(rows, pa.int64()))
         texts = [self._texts.get(int(row)) for row in rows]
         return pa.array([None if text is None else text.decode() for text in texts], pa.string())
 
