@@ -18,7 +18,7 @@ from penstock.model.schema import BINARY, BOOLEAN, DOUBLE, INT64, STRING, list_o
 from penstock.shape.cast import cast_type
 from penstock.shape.convert import convert, converted_fields
 from penstock.shape.flow import ConvertImpossible, Flow, Given, Origin
-from penstock.shape.rest import Rest
+from penstock.shape.rest import Rest, hidden_paths
 from tests.unit.test_merging import fields
 
 FIELDS = fields(
@@ -343,6 +343,32 @@ def test_what_is_to_be_hidden_and_has_no_column_is_bad_and_not_seen(
     assert flow.rows.tolist() == [1]
     assert {bad.reason for bad in flow.bad} == {"CONVERT_FAILED"}
     assert rest_of(flow) == [None]
+
+
+def test_a_key_that_is_there_twice_hides_nothing_from_the_steps() -> None:
+    rest = [
+        '{"user": {"ssn": "secret", "ssn": null, "y": 1.50}}',
+        '{"user": {"id": {"ssn": "secret"}, "id": {"y": 1e400}}}',
+        '{"user": {"y": 2, "y": 3}}',
+    ]
+    step = ConvertSpec("hash", ("user.ssn", "user.id.ssn"), ("salt", "salt"))
+    flow = through(step, rest=rest)
+    assert rest_of(flow)[:2] == ['{"user":{"ssn":null,"y":1.50}}', '{"user":{"id":{"y":1e400}}}']
+    assert "secret" not in str(rest_of(through(ConvertSpec("drop", step.paths), rest=rest)))
+
+
+def test_fields_that_were_renamed_pair_after_pair_are_still_hidden() -> None:
+    for pairs in (
+        {"user.mail": "email", "user": "person"},
+        {"user": "person", "person.mail": "email"},
+    ):
+        steps = (
+            ConvertSpec("rename", tuple(pairs), tuple(pairs.values())),
+            ConvertSpec("hash", ("person.email",), ("salt",)),
+        )
+        assert "user.mail" in hidden_paths(steps)
+        rest = ['{"user": {"mail": "x@y.z"}}', None, '{"person": {"email": "x@y.z"}}']
+        assert rest_of(through(*steps, rest=rest)) == [None]
 
 
 def test_a_filter_sees_what_has_no_column() -> None:
