@@ -12,9 +12,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from penstock.model.arrow_types import arrow_type
-from penstock.model.convert import Condition, ConvertSpec, steps_for
+from penstock.model.convert import Condition, ConvertSpec, Verb, steps_for
 from penstock.model.keys import Keys
-from penstock.model.schema import BINARY, BOOLEAN, DOUBLE, INT64, STRING, list_of, struct_of
+from penstock.model.schema import BINARY, BOOLEAN, DOUBLE, INT64, STRING, list_of, map_of, struct_of
 from penstock.shape.cast import cast_type
 from penstock.shape.convert import convert, converted_fields
 from penstock.shape.flow import ConvertImpossible, Flow, Given, Origin
@@ -279,6 +279,38 @@ def test_filtered_rows_do_not_shift_what_is_encrypted() -> None:
     assert table(kept)["who"] == [table(through(ENCRYPT))["who"][1]]
 
 
+NESTED = fields(
+    items=(list_of(struct_of(fields(ssn=(STRING, True)))), True),
+    user=(struct_of(fields(labels=(map_of(STRING), True), n=(INT64, True))), True),
+)
+
+
+@pytest.mark.parametrize("path", ["items.ssn", "items.none.x", "user.labels.ssn", "who.labels.x"])
+@pytest.mark.parametrize("verb", ["mask", "hash", "encrypt", "drop", "keep"])
+def test_nothing_in_a_list_or_a_map_is_left_in_the_clear_without_a_word(
+    verb: Verb, path: str
+) -> None:
+    word = {"hash": "salt", "encrypt": "key"}.get(verb, "")
+    rename = ConvertSpec("rename", ("user", "who.n"), ("who", "m"))
+    renamed = (rename,) if path.startswith("who") else ()
+    why = "it lies in a list" if path.startswith("items") else "it lies in a map"
+    with pytest.raises(ConvertImpossible, match=f"{verb} {path}: {why}"):
+        converted_fields((*renamed, ConvertSpec(verb, (path,), (word,))), NESTED, Given(KEYS))
+
+
+def test_other_steps_find_no_field_in_a_list() -> None:
+    steps = (
+        ConvertSpec("rename", ("items.ssn",), ("s",)),
+        ConvertSpec("cast", ("items.ssn",), ("int64",)),
+        ConvertSpec("flatten", ("user.labels.x",)),
+        ConvertSpec("filter", conditions=(Condition("items.ssn", null=True),)),
+        ConvertSpec("drop", ("user.n.x",)),
+    )
+    assert converted_fields(steps, NESTED, Given(KEYS)) == NESTED
+    assert converted_fields((ConvertSpec("keep", ("items", "user")),), NESTED, Given()) == NESTED
+    assert converted_fields((ConvertSpec("drop", ("items", "user")),), NESTED, Given()) == ()
+
+
 REST = ['{"ssn":1.50,"device":{"imei":"x","new":2}}', None, '{"who":[1],"day":"a"}']
 
 
@@ -348,7 +380,7 @@ def test_what_is_to_be_hidden_and_has_no_column_is_bad_and_not_seen(
 def test_a_key_that_is_there_twice_hides_nothing_from_the_steps() -> None:
     rest = [
         '{"user": {"ssn": "secret", "ssn": null, "y": 1.50}}',
-        '{"user": {"id": {"ssn": "secret"}, "id": {"y": 1e400}}}',
+        '{"user": {"id": {"ssn": "secret"}, "id": {"y":1e400}}}',
         '{"user": {"y": 2, "y": 3}}',
     ]
     step = ConvertSpec("hash", ("user.ssn", "user.id.ssn"), ("salt", "salt"))

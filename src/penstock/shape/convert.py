@@ -3,7 +3,8 @@
 Every step says what becomes of the fields, and does the same to whole columns; only plug-ins may
 look at a record by itself. A value that a step cannot turn makes its record bad, alone; a row that
 a filter does not let pass is counted as filtered. A step that names a field which is not there does
-nothing.
+nothing. No path leads into a list or a map; a step that has to hide or take away a field there is
+impossible, and the others find nothing.
 
     rename    another name for a field, at its place
     drop      the fields are gone
@@ -41,6 +42,7 @@ from penstock.shape.flow import (
     Made,
     Mask,
     as_struct,
+    check_path,
     made_of,
 )
 from penstock.shape.plugins import CONVERT_FAILED, plugin
@@ -102,6 +104,8 @@ def _among(flow: Flow, rows: list[int]) -> Mask:
 
 
 def _keep(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
+    for path in spec.paths:
+        check_path("keep", path, flow.fields)
     flow.rest.keep(spec.paths)
     return flow.having("keep", _kept(flow.made(), [path.split(".") for path in spec.paths]))
 
