@@ -148,6 +148,16 @@ def test_rows_that_do_not_fulfil_a_condition_are_filtered(
     assert flow.bad == []
 
 
+def test_a_filter_compares_decimals_as_numbers_and_fits_texts_alone() -> None:
+    cast = ConvertSpec("cast", ("n",), ("decimal(10, 2)",))
+    asked = ConvertSpec("filter", conditions=(Condition("n", one_of=(3, 3.005)),))
+    assert through(cast, asked).rows.tolist() == [2]
+    for path in ("n", "x", "device.build"):
+        assert (
+            through(ConvertSpec("filter", conditions=(Condition(path, fits=".*"),))).rows.size == 0
+        )
+
+
 def test_a_value_that_cannot_be_cast_makes_its_record_bad_alone() -> None:
     flow = through(ConvertSpec("cast", ("who", "x"), ("int64", "string")))
     assert flow.rows.tolist() == [1, 2]
