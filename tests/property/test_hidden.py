@@ -1,8 +1,8 @@
 """What nobody may read in a column, nobody may read in `_rest`, whatever a dataset knows so far.
 
 Goal: no order of renames, and no field that comes late, shows what a step hides or takes away.
-Method: one event through one chain twice, first with a column for each field, then with some of them
-in `_rest`. Every text in it is there once, so where it went is seen from the outside.
+Method: one event through one chain twice, first with a column for each field, then with some of
+them in `_rest`. Every text in it is there once, so where it went is seen from the outside.
 """
 
 import json

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -40,7 +41,7 @@ KEYS = Keys({("hash", "salt"): b"pepper", ("encrypt", "key"): KEY})
 def through(
     *steps: ConvertSpec,
     rows: list[dict[str, Any]] | None = None,
-    rest: list[str | None] | None = None,
+    rest: Sequence[str | None] | None = None,
     origin: Origin | None = None,
 ) -> Flow:
     schema = pa.schema([(each.column, arrow_type(each.type)) for each in FIELDS])
@@ -237,8 +238,10 @@ def test_two_fields_never_get_one_name() -> None:
 
 
 def test_an_expression_that_nobody_takes_is_found_before_there_are_rows() -> None:
-    with pytest.raises(ConvertImpossible, match="RE2"):
-        through(ConvertSpec("filter", conditions=(Condition("who", fits="(?=x)"),)))
+    for path in ("who", "n", "nothing"):
+        step = ConvertSpec("filter", conditions=(Condition(path, fits="(?=x)"),))
+        with pytest.raises(ConvertImpossible, match="RE2"):
+            converted_fields((step,), FIELDS, Given())
 
 
 def test_steps_are_for_the_datasets_that_they_name() -> None:
@@ -424,14 +427,14 @@ def test_a_filter_sees_what_has_no_column() -> None:
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "1" + "0" * 400, "1" + "0" * 5_000])
 def test_no_number_is_too_large_for_a_filter(number: str, deep: str) -> None:
     value = deep % number
-    rest = ['{"n": %s}' % value, None, '{"n": 2}']
+    rest = [f'{{"n": {value}}}', None, '{"n": 2}']
     asked = [Condition("n", least=1), Condition("n", fits="1.*"), Condition("n", one_of=(1,))]
     for condition in asked:
         flow = through(ConvertSpec("filter", conditions=(condition,)), rest=rest)
         is_large = condition.least is not None and value == "1" + "0" * 400
         assert (0 in flow.rows) == is_large
     there = ConvertSpec("filter", conditions=(Condition("new.n", null=False),))
-    assert 0 in through(there, rest=['{"new": {"n": %s}}' % value, None, None]).rows
+    assert 0 in through(there, rest=[f'{{"new": {{"n": {value}}}}}', None, None]).rows
 
 
 def test_keys_never_print_themselves() -> None:

@@ -59,6 +59,15 @@ def fulfils_values(values: Sequence[Any], condition: Condition) -> Mask:
     return good
 
 
+def refusal_of(pattern: str) -> str:
+    """Why RE2 does not take an expression; empty if it does. Without any text it does not say."""
+    try:
+        pc.match_substring_regex(pa.array([""]), whole(pattern))
+    except pa.ArrowInvalid as error:
+        return str(error)
+    return ""
+
+
 def whole(pattern: str) -> str:
     """An expression that fits whole texts only."""
     return f"^(?:{pattern})$"

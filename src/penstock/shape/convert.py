@@ -32,7 +32,7 @@ from penstock.model.arrow_types import arrow_type
 from penstock.model.convert import ConvertSpec
 from penstock.model.schema import BOOLEAN, DOUBLE, INT64, STRING, Field, FieldType
 from penstock.shape.cast import cast
-from penstock.shape.conditions import as_texts, fulfils, fulfils_values
+from penstock.shape.conditions import as_texts, fulfils, fulfils_values, refusal_of
 from penstock.shape.encrypt import encrypt
 from penstock.shape.flow import (
     ConvertImpossible,
@@ -212,11 +212,11 @@ def _filter(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
     for condition in spec.conditions:
         found = flow.at(condition.path)
         column = pa.nulls(len(flow.rows)) if found is None else found[1]
-        try:
-            mine = fulfils(column, condition)
-        except pa.ArrowInvalid as error:
-            why = f"RE2 does not take this expression: {error}"
-            raise ConvertImpossible("filter", condition.path, why) from error
+        refusal = refusal_of(condition.fits) if condition.fits else ""
+        if refusal:
+            why = f"RE2 does not take this expression: {refusal}"
+            raise ConvertImpossible("filter", condition.path, why)
+        mine = fulfils(column, condition)
         values = flow.rest.values(condition.path)
         for place in np.flatnonzero(_among(flow, list(values))):
             mine[place] = fulfils_values([values[int(flow.rows[place])]], condition)[0]
