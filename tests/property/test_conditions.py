@@ -1,6 +1,8 @@
 """A condition means the same for columns as for single values, and as plain Python says."""
 
 import re
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -11,9 +13,15 @@ from penstock.model.convert import Condition
 from penstock.shape.conditions import fulfils, fulfils_values
 
 INTS = st.integers(-(2**63), 2**63 - 1)
+HUGE = st.integers(1, 2_000).map(lambda digits: (-1) ** digits * 10**digits)
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
 NUMBERS = st.one_of(st.integers(-5, 5), INTS, st.sampled_from([0.0, 1.5, -2.0, 1e300]))
 CONSTANTS = st.one_of(st.none(), st.booleans(), NUMBERS, st.sampled_from(["", "a", "1", "true"]))
+CENTS = st.one_of(
+    st.integers(-9, 9),
+    st.integers(-999, 999).map(lambda cents: cents / 100),
+    st.sampled_from(["1", "-2.50", "7.000", "0.001"]),
+)
 COLUMNS = st.one_of(
     st.tuples(st.just(pa.int64()), st.lists(st.none() | st.integers(-5, 5) | INTS)),
     st.tuples(st.just(pa.float64()), st.lists(st.none() | st.sampled_from([0.0, 1.5]) | FLOATS)),
@@ -43,7 +51,7 @@ def test_columns_and_values_agree(column: tuple[Any, list[Any]], condition: Cond
     assert found == [by_hand(value, condition) for value in values]
 
 
-@given(st.lists(st.none() | st.booleans() | INTS | FLOATS | st.text(max_size=2)), CONDITIONS)
+@given(st.lists(st.none() | st.booleans() | INTS | HUGE | FLOATS | st.text(max_size=2)), CONDITIONS)
 def test_a_value_is_judged_alone(values: list[Any], condition: Condition) -> None:
     alone = [bool(fulfils_values([value], condition)[0]) for value in values]
     assert fulfils_values(values, condition).tolist() == alone
@@ -62,6 +70,48 @@ def test_whole_numbers_beyond_64_bits_are_numbers() -> None:
     assert fulfils_values([2**63 - 1], Condition("p", least=2**70)).tolist() == [False]
 
 
+def test_whole_numbers_beyond_all_fractions_are_numbers() -> None:
+    huge = [10**400, -(10**400)]
+    assert fulfils_values(huge, Condition("p", least=1)).tolist() == [True, False]
+    assert fulfils_values(huge, Condition("p", one_of=(1, 10**400))).tolist() == [True, False]
+    assert not fulfils_values(huge, Condition("p", multiple_of=1)).any()
+
+
+@given(
+    st.lists(st.none() | st.decimals(-99, 99, places=2)), st.lists(CENTS, min_size=1, max_size=4)
+)
+def test_decimals_are_compared_as_numbers(values: list[Any], wanted: list[Any]) -> None:
+    condition = Condition("p", one_of=tuple(wanted))
+    numbers = [Decimal(str(each)) for each in wanted]
+    for kind in (pa.decimal128(4, 2), pa.decimal128(38, 2), pa.decimal128(20, 10)):
+        found = fulfils(pa.array(values, kind), condition).tolist()
+        assert found == [value is not None and value in numbers for value in values]
+
+
+def test_what_is_no_decimal_of_a_column_is_none_of_its_values() -> None:
+    column = pa.array([Decimal("10.00"), None], pa.decimal128(4, 2))
+    others = (
+        10.005,
+        10**50,
+        1e300,
+        float("nan"),
+        float("inf"),
+        "ten",
+        "",
+        "NaN",
+        "1e999999999",
+        True,
+    )
+    assert not fulfils(column, Condition("p", one_of=others)).any()
+    assert fulfils(column, Condition("p", one_of=(*others, "10"))).tolist() == [True, False]
+    assert fulfils(column, Condition("p", one_of=(*others, None))).tolist() == [False, True]
+
+
+@given(st.sampled_from([1, 1.5, True, Decimal("1.5"), date(2026, 1, 1)]))
+def test_an_expression_fits_texts_alone(value: Any) -> None:
+    assert not fulfils(pa.array([value]), Condition("p", fits=".*")).any()
+
+
 def by_hand(value: Any, condition: Condition) -> bool:
     """The same, as one would say it for one value."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -69,7 +119,7 @@ def by_hand(value: Any, condition: Condition) -> bool:
     if condition.one_of:
         good &= any(_is_equal(value, wanted) for wanted in condition.one_of)
     if condition.fits:
-        good &= value is not None and bool(re.fullmatch(condition.fits, _text(value)))
+        good &= isinstance(value, str) and bool(re.fullmatch(condition.fits, value))
     if condition.least is not None:
         good &= is_number and value >= condition.least
     if condition.most is not None:
@@ -90,8 +140,3 @@ def _is_equal(value: Any, wanted: Any) -> bool:
 
 def _said(wanted: Any) -> str:
     return str(wanted).lower() if isinstance(wanted, bool) else str(wanted)
-
-
-def _text(value: Any) -> str:
-    found: str = pa.array([value]).cast(pa.string())[0].as_py()
-    return found

@@ -72,6 +72,11 @@ def test_a_value_is_what_it_looks_like(word: str, value: Constant) -> None:
         ("a: {multiple_of: 1.5}", "a.multiple_of", "1 or more"),
         ("a: {null: maybe}", "a.null", "true or false"),
         ("a: {fits: '('}", "a.fits", "a regular expression"),
+        ("a: {fits: '(?=a).*'}", "a.fits", "allowed: a regular expression of RE2"),
+        ("a: {fits: '(?=a).*'}", "a.fits", "invalid perl operator"),
+        ("a: {fits: '(a)\\1'}", "a.fits", "RE2"),
+        ("a: {fits: 'a)|(b'}", "a.fits", "RE2"),
+        ("a: {fits: '((a{99}){99}){99}'}", "a.fits", "RE2"),
         ("a: {fits: }", "a.fits", "found nothing"),
         ("a: {like: x}", "a.like", "unknown key"),
         ("a: {}", "a", "nothing is asked"),
@@ -88,6 +93,12 @@ def test_a_mistake_names_its_place(text: str, path: str, words: str) -> None:
     _, (mistake,) = read(f"ok: 1\n{text}")
     assert (mistake.path, mistake.line) == (path, 2)
     assert words in str(mistake)
+
+
+@pytest.mark.parametrize("word", ["a.*", r"\pL+", "(?i)de|fr", "a|b", "äöü"])
+def test_what_re2_takes_is_an_expression(word: str) -> None:
+    (condition,), mistakes = read(f"a: {{fits: '{word}'}}")
+    assert (condition.fits, mistakes) == (word, ())
 
 
 @pytest.mark.parametrize("text", ["{}", "[a]", "a", "~"])

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -12,12 +13,13 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from penstock.model.arrow_types import arrow_type
-from penstock.model.convert import Condition, ConvertSpec, steps_for
+from penstock.model.convert import Condition, ConvertSpec, Verb, steps_for
 from penstock.model.keys import Keys
-from penstock.model.schema import BINARY, BOOLEAN, DOUBLE, INT64, STRING, list_of, struct_of
+from penstock.model.schema import BINARY, BOOLEAN, DOUBLE, INT64, STRING, list_of, map_of, struct_of
 from penstock.shape.cast import cast_type
 from penstock.shape.convert import convert, converted_fields
 from penstock.shape.flow import ConvertImpossible, Flow, Given, Origin
+from penstock.shape.rest import Rest, hidden_paths
 from tests.unit.test_merging import fields
 
 FIELDS = fields(
@@ -39,7 +41,7 @@ KEYS = Keys({("hash", "salt"): b"pepper", ("encrypt", "key"): KEY})
 def through(
     *steps: ConvertSpec,
     rows: list[dict[str, Any]] | None = None,
-    rest: list[str | None] | None = None,
+    rest: Sequence[str | None] | None = None,
     origin: Origin | None = None,
 ) -> Flow:
     schema = pa.schema([(each.column, arrow_type(each.type)) for each in FIELDS])
@@ -147,6 +149,16 @@ def test_rows_that_do_not_fulfil_a_condition_are_filtered(
     assert flow.bad == []
 
 
+def test_a_filter_compares_decimals_as_numbers_and_fits_texts_alone() -> None:
+    cast = ConvertSpec("cast", ("n",), ("decimal(10, 2)",))
+    asked = ConvertSpec("filter", conditions=(Condition("n", one_of=(3, 3.005)),))
+    assert through(cast, asked).rows.tolist() == [2]
+    for path in ("n", "x", "device.build"):
+        assert (
+            through(ConvertSpec("filter", conditions=(Condition(path, fits=".*"),))).rows.size == 0
+        )
+
+
 def test_a_value_that_cannot_be_cast_makes_its_record_bad_alone() -> None:
     flow = through(ConvertSpec("cast", ("who", "x"), ("int64", "string")))
     assert flow.rows.tolist() == [1, 2]
@@ -226,8 +238,10 @@ def test_two_fields_never_get_one_name() -> None:
 
 
 def test_an_expression_that_nobody_takes_is_found_before_there_are_rows() -> None:
-    with pytest.raises(ConvertImpossible, match="RE2"):
-        through(ConvertSpec("filter", conditions=(Condition("who", fits="(?=x)"),)))
+    for path in ("who", "n", "nothing"):
+        step = ConvertSpec("filter", conditions=(Condition(path, fits="(?=x)"),))
+        with pytest.raises(ConvertImpossible, match="RE2"):
+            converted_fields((step,), FIELDS, Given())
 
 
 def test_steps_are_for_the_datasets_that_they_name() -> None:
@@ -278,6 +292,38 @@ def test_filtered_rows_do_not_shift_what_is_encrypted() -> None:
     assert table(kept)["who"] == [table(through(ENCRYPT))["who"][1]]
 
 
+NESTED = fields(
+    items=(list_of(struct_of(fields(ssn=(STRING, True)))), True),
+    user=(struct_of(fields(labels=(map_of(STRING), True), n=(INT64, True))), True),
+)
+
+
+@pytest.mark.parametrize("path", ["items.ssn", "items.none.x", "user.labels.ssn", "who.labels.x"])
+@pytest.mark.parametrize("verb", ["mask", "hash", "encrypt", "drop", "keep"])
+def test_nothing_in_a_list_or_a_map_is_left_in_the_clear_without_a_word(
+    verb: Verb, path: str
+) -> None:
+    word = {"hash": "salt", "encrypt": "key"}.get(verb, "")
+    rename = ConvertSpec("rename", ("user", "who.n"), ("who", "m"))
+    renamed = (rename,) if path.startswith("who") else ()
+    why = "it lies in a list" if path.startswith("items") else "it lies in a map"
+    with pytest.raises(ConvertImpossible, match=f"{verb} {path}: {why}"):
+        converted_fields((*renamed, ConvertSpec(verb, (path,), (word,))), NESTED, Given(KEYS))
+
+
+def test_other_steps_find_no_field_in_a_list() -> None:
+    steps = (
+        ConvertSpec("rename", ("items.ssn",), ("s",)),
+        ConvertSpec("cast", ("items.ssn",), ("int64",)),
+        ConvertSpec("flatten", ("user.labels.x",)),
+        ConvertSpec("filter", conditions=(Condition("items.ssn", null=True),)),
+        ConvertSpec("drop", ("user.n.x",)),
+    )
+    assert converted_fields(steps, NESTED, Given(KEYS)) == NESTED
+    assert converted_fields((ConvertSpec("keep", ("items", "user")),), NESTED, Given()) == NESTED
+    assert converted_fields((ConvertSpec("drop", ("items", "user")),), NESTED, Given()) == ()
+
+
 REST = ['{"ssn":1.50,"device":{"imei":"x","new":2}}', None, '{"who":[1],"day":"a"}']
 
 
@@ -293,6 +339,18 @@ def test_what_has_no_column_stays_as_it_was() -> None:
         ConvertSpec("flatten", ("device",)),
     )
     assert rest_of(through(*steps, rest=REST)) == REST
+
+
+@pytest.mark.parametrize("order", [[2, 1, 0], [1, 0, 2], [0, 1, 2], [2, 0], []])
+def test_what_has_no_column_stays_with_its_row_in_any_order(order: list[int]) -> None:
+    """A plug-in may give rows back in another order."""
+    rows = np.array(order, np.int64)
+    untouched, changed = Rest(pa.array(REST)), Rest(pa.array(REST))
+    assert untouched.column(rows).to_pylist() == [REST[row] for row in order]
+    changed.drop("ssn")
+    device = '{"device":{"imei":"x","new":2}}'
+    left = [device, *REST[1:]]
+    assert changed.column(rows).to_pylist() == [left[row] for row in order]
 
 
 def test_what_is_dropped_is_dropped_from_the_rest_too() -> None:
@@ -332,11 +390,51 @@ def test_what_is_to_be_hidden_and_has_no_column_is_bad_and_not_seen(
     assert rest_of(flow) == [None]
 
 
+def test_a_key_that_is_there_twice_hides_nothing_from_the_steps() -> None:
+    rest = [
+        '{"user": {"ssn": "secret", "ssn": null, "y": 1.50}}',
+        '{"user": {"id": {"ssn": "secret"}, "id": {"y":1e400}}}',
+        '{"user": {"y": 2, "y": 3}}',
+    ]
+    step = ConvertSpec("hash", ("user.ssn", "user.id.ssn"), ("salt", "salt"))
+    flow = through(step, rest=rest)
+    assert rest_of(flow)[:2] == ['{"user":{"ssn":null,"y":1.50}}', '{"user":{"id":{"y":1e400}}}']
+    assert "secret" not in str(rest_of(through(ConvertSpec("drop", step.paths), rest=rest)))
+
+
+def test_fields_that_were_renamed_pair_after_pair_are_still_hidden() -> None:
+    for pairs in (
+        {"user.mail": "email", "user": "person"},
+        {"user": "person", "person.mail": "email"},
+    ):
+        steps = (
+            ConvertSpec("rename", tuple(pairs), tuple(pairs.values())),
+            ConvertSpec("hash", ("person.email",), ("salt",)),
+        )
+        assert "user.mail" in hidden_paths(steps)
+        rest = ['{"user": {"mail": "x@y.z"}}', None, '{"person": {"email": "x@y.z"}}']
+        assert rest_of(through(*steps, rest=rest)) == [None]
+
+
 def test_a_filter_sees_what_has_no_column() -> None:
     step = ConvertSpec("filter", conditions=(Condition("ssn", most=2),))
     assert through(step, rest=REST).rows.tolist() == [0]
     step = ConvertSpec("filter", conditions=(Condition("day", one_of=("a",)),))
     assert through(step, rest=REST).rows.tolist() == [2]
+
+
+@pytest.mark.parametrize("deep", ["%s", '{"deep": %s}', "[%s]"])
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1" + "0" * 400, "1" + "0" * 5_000])
+def test_no_number_is_too_large_for_a_filter(number: str, deep: str) -> None:
+    value = deep % number
+    rest = [f'{{"n": {value}}}', None, '{"n": 2}']
+    asked = [Condition("n", least=1), Condition("n", fits="1.*"), Condition("n", one_of=(1,))]
+    for condition in asked:
+        flow = through(ConvertSpec("filter", conditions=(condition,)), rest=rest)
+        is_large = condition.least is not None and value == "1" + "0" * 400
+        assert (0 in flow.rows) == is_large
+    there = ConvertSpec("filter", conditions=(Condition("new.n", null=False),))
+    assert 0 in through(there, rest=[f'{{"new": {{"n": {value}}}}}', None, None]).rows
 
 
 def test_keys_never_print_themselves() -> None:

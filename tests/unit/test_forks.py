@@ -2,6 +2,7 @@
 
 import io
 import json
+from decimal import Decimal
 from typing import Any
 
 import fastavro
@@ -14,7 +15,7 @@ from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.position_columns import records_evidence
 from penstock.model.registered import RegisteredSchema
-from penstock.model.schema import INT64, STRING, DatasetSchema, with_columns
+from penstock.model.schema import INT64, STRING, DatasetSchema, decimal_of, with_columns
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, RouteSpec, TimeSpec
 from penstock.writer.rows import spread_arrays
 from penstock.writer.written import FIXED
@@ -113,6 +114,20 @@ def test_each_row_of_a_record_is_refused_alone() -> None:
         ("third", 2 * FORK_ROWS): ((2, 3),),
     }
     assert records_evidence(done.report.quarantined) == done.report.evidence.quarantined
+
+
+@pytest.mark.parametrize("n", [b"1e400", b'{"deep": 1e400}', b"1" + b"0" * 400])
+def test_no_number_is_too_large_for_a_fork(n: bytes) -> None:
+    large = b'{"type": "number", "at": %d, "n": %s}' % (NOON_MS, n)
+    fork = ForkSpec("even", (Condition("n", least=1),))
+    feed = msgspec.structs.replace(FEED, forks=(fork,))
+    schemas = {
+        name: msgspec.structs.replace(each, declared=False) for name, each in SCHEMAS.items()
+    }
+    done = shred(feed, [number(2), large], schemas)
+    assert [row["_offset"] for row in done.rows("number")] == [0, 1]
+    is_number = n.startswith(b"10")
+    assert [row["_offset"] for row in done.rows("even")] == ([0, 1] if is_number else [0])
 
 
 def test_a_fork_into_a_dataset_that_nobody_knows_is_learned() -> None:
@@ -255,6 +270,29 @@ def test_records_of_avro_have_forks(unknown: Any) -> None:
     assert found(done, "odd") == [(n - 1, 2 * FORK_ROWS, n) for n in (1, 3, 5)]
     assert [row["_offset"] for row in done.refused()] == [7]
     assert done.report.evidence.filtered.count == (0 if unknown == "create" else 7)
+
+
+@pytest.mark.parametrize("wanted", [10, 10.0, "10", "10.00"])
+def test_decimals_of_avro_are_asked_for_as_numbers(wanted: Any) -> None:
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
+    parts = [{"name": "type", "type": "string"}, {"name": "n", "type": kind}]
+    text = json.dumps({"type": "record", "name": "R", "fields": parts})
+    values = []
+    for n in ("10.00", "10.50", "0.10"):
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, json.loads(text), {"type": "number", "n": Decimal(n)})
+        values.append(out.getvalue())
+    feed = msgspec.structs.replace(
+        FEED,
+        decode=DecodeSpec("avro", text),
+        time=TimeSpec(),
+        forks=(ForkSpec("even", (Condition("n", one_of=(wanted, 0.001, 10**40)),)),),
+    )
+    fields = with_columns([("type", STRING, False), ("n", decimal_of(10, 2), False)], top=True)
+    schemas = {name: DatasetSchema(name, 1, True, fields) for name in SCHEMAS}
+    done = shred(feed, values, schemas, written={FIXED: RegisteredSchema("avro", text)})
+    assert len(done.rows("number")) == 3
+    assert [(row["_offset"], row["n"]) for row in done.rows("even")] == [(0, Decimal(10))]
 
 
 def test_records_of_messagepack_have_forks() -> None:

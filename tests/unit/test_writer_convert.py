@@ -173,6 +173,28 @@ def test_a_field_to_hide_that_comes_later_is_learned_before_its_window_is_writte
     assert reasons(odd) == [(0, "CONVERT_FAILED"), (1, "CONVERT_FAILED")]
 
 
+def test_a_field_to_hide_is_learned_by_the_name_that_events_have_for_it() -> None:
+    feed = with_steps(
+        BY_TYPE,
+        ConvertSpec("rename", ("user.mail", "user"), ("email", "person")),
+        ConvertSpec("hash", ("person.email",), ("h",)),
+    )
+    store = MemoryStore()
+    deliver(feed, [an_event("a", n=1)], store)
+    found = deliver(feed, [an_event("a", n=1, user={"mail": "x@y.z"})], store)
+    assert found.refused() == []
+    assert [(len(row["person"]["email"]), row["_rest"]) for row in found.rows("a")] == [(64, None)]
+
+
+def test_a_field_to_hide_in_a_list_stops_the_feed_before_anything_is_written() -> None:
+    feed = with_steps(BY_TYPE, ConvertSpec("encrypt", ("items.ssn",), ("e",)))
+    for before in ("a", "b"):  # the dataset is known without the field, or not at all
+        store = MemoryStore()
+        deliver(feed, [an_event(before, n=1)], store)
+        with pytest.raises(ConvertRefused, match=r"items\.ssn: it lies in a list"):
+            deliver(feed, [an_event("a", items=[{"ssn": "123"}])], store)
+
+
 def test_text_and_messagepack_are_converted_too() -> None:
     text = FeedSpec(
         name="f",

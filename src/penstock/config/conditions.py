@@ -8,6 +8,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from penstock.config import units
 from penstock.config.feed_values import path_of
 from penstock.config.mistakes import Refused, shown
@@ -20,6 +23,7 @@ _WHOLE = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 _FRACTION = re.compile(
     r"[-+]?(?:\d{1,30}\.\d{0,30}|\.\d{1,30}|\d{1,30})(?:[eE][-+]?\d{1,3})?", re.ASCII
 )
+_A_TEXT = pa.array([""])  # without any, the expression would not even be looked at
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -86,10 +90,14 @@ def _number(word: str) -> int | float | None:
 
 
 def _fits(node: Node, _: Reading) -> str:
-    """An expression; whether RE2 takes it, a run finds out."""
+    """An expression that RE2 takes, by itself and for whole texts: tasks do not ask again."""
     word = text(node)
-    if units.pattern(word) is None:
-        raise Refused(f"found {shown(word)}", "a regular expression")
+    try:
+        for each in (word, f"^(?:{word})$"):
+            pc.match_substring_regex(_A_TEXT, each)
+    except ValueError as error:  # what RE2 says, or a text that has no bytes
+        why = " ".join(str(error).split())
+        raise Refused(f"found {shown(word)}: {why}", "a regular expression of RE2") from error
     return word
 
 

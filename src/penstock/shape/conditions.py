@@ -2,11 +2,12 @@
 
 Both ways mean the same. A value of a kind that a test is not about does not fulfil it: no text is
 `least: 3`, no fraction is a multiple. So whether a record passes never depends on how the others
-in its batch look.
+in its batch look. `fits` is about texts alone.
 """
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ def fulfils(column: pa.Array, condition: Condition) -> Mask:
     if condition.one_of:
         good &= _is_one_of(column, condition.one_of)
     if condition.fits:
-        texts = as_texts(column)
-        found = None if texts is None else pc.match_substring_regex(texts, whole(condition.fits))
+        is_text = pa.types.is_string(column.type)
+        found = pc.match_substring_regex(column, whole(condition.fits)) if is_text else None
         good &= _truth(found, len(column))
     if condition.least is not None:
         good &= _bounded(column, condition.least, is_least=True)
@@ -56,6 +57,15 @@ def fulfils_values(values: Sequence[Any], condition: Condition) -> Mask:
             some = list(map(_fraction, some)) if kind == pa.float64() else some
             good[mine] = fulfils(pa.array(some, kind), condition)
     return good
+
+
+def refusal_of(pattern: str) -> str:
+    """Why RE2 does not take an expression; empty if it does. Without any text it does not say."""
+    try:
+        pc.match_substring_regex(pa.array([""]), whole(pattern))
+    except pa.ArrowInvalid as error:
+        return str(error)
+    return ""
 
 
 def whole(pattern: str) -> str:
@@ -90,11 +100,15 @@ def _fraction(value: int | float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _is_one_of(column: pa.Array, wanted: Sequence[Constant]) -> Mask:
-    """Numbers are compared as numbers and truth values as such, everything else by its text."""
+    """Numbers are compared as numbers and truth values as such, everything else by its text.
+
+    A decimal is compared as one with numbers, and with texts that are numbers: only these can say
+    one with more digits than a fraction has.
+    """
     good = np.zeros(len(column), dtype=bool)
     if None in wanted:
         good |= column.is_null().to_numpy(zero_copy_only=False)
@@ -105,6 +119,8 @@ def _is_one_of(column: pa.Array, wanted: Sequence[Constant]) -> Mask:
         alike = [int(v) for v in _numbers(wanted) if v == math.floor(v) and _fits_int(v)]
     elif pa.types.is_float64(kind):
         alike = list(map(_fraction, _numbers(wanted)))
+    elif pa.types.is_decimal(kind):
+        alike = _decimals(wanted, kind)
     else:
         texts = as_texts(column)
         if texts is None:
@@ -117,6 +133,19 @@ def _is_one_of(column: pa.Array, wanted: Sequence[Constant]) -> Mask:
 
 def _numbers(wanted: Sequence[Constant]) -> list[int | float]:
     return [v for v in wanted if isinstance(v, int | float) and not isinstance(v, bool)]
+
+
+def _decimals(wanted: Sequence[Constant], kind: pa.DataType) -> list[Decimal]:
+    """The values that a column of decimals can hold, whatever number of digits they have."""
+    found = []
+    for value in wanted:
+        if value is None or isinstance(value, bool):
+            continue
+        try:
+            found.append(pa.scalar(Decimal(str(value)), kind).as_py())
+        except (InvalidOperation, pa.ArrowInvalid):
+            continue  # no number, or one that no value of the column is
+    return found
 
 
 def _fits_int(value: Any) -> bool:

@@ -3,7 +3,8 @@
 Every step says what becomes of the fields, and does the same to whole columns; only plug-ins may
 look at a record by itself. A value that a step cannot turn makes its record bad, alone; a row that
 a filter does not let pass is counted as filtered. A step that names a field which is not there does
-nothing.
+nothing. No path leads into a list or a map; a step that has to hide or take away a field there is
+impossible, and the others find nothing.
 
     rename    another name for a field, at its place
     drop      the fields are gone
@@ -31,7 +32,7 @@ from penstock.model.arrow_types import arrow_type
 from penstock.model.convert import ConvertSpec
 from penstock.model.schema import BOOLEAN, DOUBLE, INT64, STRING, Field, FieldType
 from penstock.shape.cast import cast
-from penstock.shape.conditions import as_texts, fulfils, fulfils_values
+from penstock.shape.conditions import as_texts, fulfils, fulfils_values, refusal_of
 from penstock.shape.encrypt import encrypt
 from penstock.shape.flow import (
     ConvertImpossible,
@@ -41,6 +42,7 @@ from penstock.shape.flow import (
     Made,
     Mask,
     as_struct,
+    check_path,
     made_of,
 )
 from penstock.shape.plugins import CONVERT_FAILED, plugin
@@ -102,6 +104,8 @@ def _among(flow: Flow, rows: list[int]) -> Mask:
 
 
 def _keep(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
+    for path in spec.paths:
+        check_path("keep", path, flow.fields)
     flow.rest.keep(spec.paths)
     return flow.having("keep", _kept(flow.made(), [path.split(".") for path in spec.paths]))
 
@@ -208,11 +212,11 @@ def _filter(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
     for condition in spec.conditions:
         found = flow.at(condition.path)
         column = pa.nulls(len(flow.rows)) if found is None else found[1]
-        try:
-            mine = fulfils(column, condition)
-        except pa.ArrowInvalid as error:
-            why = f"RE2 does not take this expression: {error}"
-            raise ConvertImpossible("filter", condition.path, why) from error
+        refusal = refusal_of(condition.fits) if condition.fits else ""
+        if refusal:
+            why = f"RE2 does not take this expression: {refusal}"
+            raise ConvertImpossible("filter", condition.path, why)
+        mine = fulfils(column, condition)
         values = flow.rest.values(condition.path)
         for place in np.flatnonzero(_among(flow, list(values))):
             mine[place] = fulfils_values([values[int(flow.rows[place])]], condition)[0]

@@ -21,6 +21,8 @@ Fields = tuple[Field, ...]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Made = list[tuple[str, FieldType, bool, pa.Array]]  # name, type, nullable, column
+# Steps that would leave to be seen, or take away whole, what they do not find in a list.
+_NOT_IN_VAIN = frozenset({"mask", "hash", "encrypt", "drop", "keep"})
 Change = Callable[[Field, pa.Array], Made]
 
 
@@ -114,6 +116,7 @@ class Flow:
 
     def changed(self, verb: str, path: str, change: Change) -> "Flow":
         """The flow with the field at a path exchanged for others, at its place."""
+        check_path(verb, path, self.fields)
         made = _changed_in(verb, list(self.fields), self.columns, path.split("."), change)
         return self.having(verb, made)
 
@@ -125,6 +128,19 @@ class Flow:
     def made(self) -> Made:
         """The columns, as they can be changed."""
         return made_of(self.fields, self.columns)
+
+
+def check_path(verb: str, path: str, fields: Fields) -> None:
+    """Raise `ConvertImpossible` for a path into a list or a map, unless the step does no harm."""
+    if verb not in _NOT_IN_VAIN:
+        return
+    for name in path.split(".")[:-1]:
+        found = next((each for each in fields if each.name == name), None)
+        if found is None:
+            return
+        if found.type.kind in ("list", "map"):
+            raise ConvertImpossible(verb, path, f"it lies in a {found.type.kind}")
+        fields = found.type.fields
 
 
 def made_of(fields: Iterable[Field], columns: list[pa.Array]) -> Made:

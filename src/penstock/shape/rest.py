@@ -17,12 +17,17 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from penstock.model.convert import ConvertSpec
 
+_SCALAR: Any = str | int | float | bool | None
 _level = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_leaf = msgspec.json.Decoder(_SCALAR)
+_UNREADABLE = (msgspec.MsgspecError, RecursionError)
 Raw = bytes | msgspec.Raw
+NOT_SCALAR: Any = ()  # stands for an object, a list or a number beyond all bounds
 HIDING = frozenset({"mask", "hash", "encrypt"})
 _RENAMING = frozenset({"rename", "flatten"})
 
@@ -46,12 +51,12 @@ class Rest:
         return {int(row): text.encode() for row, text in zip(rows, texts, strict=True)}
 
     def column(self, rows: Any) -> pa.Array:
-        """The column for some rows."""
+        """The column for some rows, in their order, which a plug-in may have changed."""
         if self._column is None:
             return pa.nulls(len(rows), pa.string())
         if not self._changed:
-            full = len(rows) == len(self._column)
-            return self._column if full else self._column.take(pa.array(rows))
+            are_all = np.array_equal(rows, np.arange(len(self._column)))
+            return self._column if are_all else self._column.take(pa.array(rows, pa.int64()))
         texts = [self._texts.get(int(row)) for row in rows]
         return pa.array([None if text is None else text.decode() for text in texts], pa.string())
 
@@ -60,12 +65,23 @@ class Rest:
         self._renaming.append(spec)
 
     def values(self, path: str) -> dict[int, Any]:
-        """The values at a path, by row. Where another value is in the way, that one."""
-        return {row: msgspec.json.decode(raw) for row, raw in self._found(path).items()}
+        """The values at a path, by row. Where another value is in the way, that one.
+
+        An object, a list or a number beyond all bounds is NOT_SCALAR.
+        """
+        return {row: _scalar(raw) for row, raw in self._found(path).items()}
 
     def rows_with(self, path: str) -> list[int]:
-        """The rows that hold something at a path."""
-        return list(self._found(path))
+        """The rows that hold something at a path; in the others nothing can be read there.
+
+        A key may be there twice. The last one counts, and may be null: then the others go.
+        """
+        found = self._found(path)
+        for name in self._origins(path) if self._texts else ():
+            for row, text in list(self._texts.items()):
+                if row not in found:
+                    self._put(row, text, _with_single_keys(text, name.split(".")))
+        return list(found)
 
     def rows_blocked(self, path: str) -> list[int]:
         """The rows that hold a text or a list on the way to a path, where an object was meant."""
@@ -118,36 +134,54 @@ def hidden_paths(steps: Sequence[ConvertSpec]) -> set[str]:
 
 
 def _origins(renaming: Sequence[ConvertSpec], path: str) -> set[str]:
-    """What the event may call the field at a path."""
+    """What the event may call the field at a path; nothing, where no field can have it any more.
+
+    A step is done pair after pair, each on what the one before it has left; so it is undone from
+    the last pair to the first.
+    """
     paths = {path}
     for spec in reversed(renaming):
-        paths = {before for each in paths for before in _before(spec, each)}
+        for place in reversed(range(len(spec.paths))):
+            paths = {before for each in paths for before in _before(spec, place, each)}
     return paths
 
 
-def _before(spec: ConvertSpec, path: str) -> Iterable[str]:
-    """What a path was called before a step."""
+def _before(spec: ConvertSpec, place: int, path: str) -> Iterable[str]:
+    """What a path may have been called before one pair of a step.
+
+    That is the name which the step has taken away, or the path itself: the step does nothing where
+    its field is not there, and an event may have the new name already.
+    """
+    old = spec.paths[place]
     if spec.verb == "flatten":
-        yield path
-        for each in spec.paths:
-            if path.startswith(f"{each}_"):
-                yield f"{each}.{path[len(each) + 1 :]}"
-        return
-    for old, name in zip(spec.paths, spec.words, strict=True):
+        if path.startswith(f"{old}_"):
+            yield f"{old}.{path[len(old) + 1 :]}"
+    else:
         parent, dot, _ = old.rpartition(".")
-        now = f"{parent}{dot}{name}"
-        if path == now or path.startswith(f"{now}."):
+        now = f"{parent}{dot}{spec.words[place]}"
+        if _is_within(path, now):
             yield old + path[len(now) :]
-            return
-    yield path
+    if not _is_within(path, old):
+        yield path
+
+
+def _is_within(path: str, outer: str) -> bool:
+    return path == outer or path.startswith(f"{outer}.")
 
 
 def _inside(raw: Raw) -> dict[str, msgspec.Raw] | None:
     """The fields of an object; None for any other value."""
     try:
         return _level.decode(raw)
-    except msgspec.MsgspecError:
+    except _UNREADABLE:
         return None
+
+
+def _scalar(raw: Raw) -> Any:
+    try:
+        return _leaf.decode(raw)
+    except _UNREADABLE:
+        return NOT_SCALAR
 
 
 def _at(raw: Raw, names: list[str]) -> Raw | None:
@@ -160,6 +194,15 @@ def _at(raw: Raw, names: list[str]) -> Raw | None:
             return None
         raw = fields[name]
     return None if _is_null(raw) else raw
+
+
+def _with_single_keys(raw: Raw, names: list[str]) -> Raw:
+    """The same, with each key once in all objects on the way to a path."""
+    fields = _inside(raw) if names else None
+    if fields is None or names[0] not in fields:
+        return raw
+    fields[names[0]] = msgspec.Raw(bytes(_with_single_keys(fields[names[0]], names[1:])))
+    return msgspec.json.encode(fields)
 
 
 def _blocked(raw: Raw, names: list[str]) -> bool:
