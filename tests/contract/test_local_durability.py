@@ -11,7 +11,7 @@ import pytest
 
 import penstock
 from penstock.errors import DurabilityLost, OutcomeUnknown, StoreUnavailable, StoreUnfit
-from penstock.model.staged import StagingSpot
+from penstock.model.staged import StagedRef, StagingSpot
 from penstock.store.disk import Disk
 from penstock.store.local import LocalStore
 from penstock.testing.contract_staged import FINAL, STAGING, stage
@@ -22,6 +22,7 @@ from penstock.testing.disks import (
     MakeDirectory,
     NewFile,
     RecordingDisk,
+    RemoveDirectory,
     SyncDirectory,
     SyncFile,
     Unlink,
@@ -147,6 +148,8 @@ def test_a_publish_syncs_the_final_name_before_it_takes_the_staged_one(lake: Pat
         SyncDirectory(""),
         Unlink(handle.staged),
         SyncDirectory(f"{STAGING}/0-1"),
+        RemoveDirectory(f"{STAGING}/0-1"),
+        SyncDirectory(STAGING),
     ]
 
 
@@ -164,8 +167,47 @@ def test_many_publishes_share_the_syncs_and_take_no_staged_name_before_them(lake
     assert between == {"data/one", "data/two", "data", ""}
     assert (len(links), len(unlinks)) == (3, 3)
     assert syncs.count("data/one") == syncs.count("data/two") == 1
-    assert acts[-1] == SyncDirectory(f"{STAGING}/0-1")
-    assert syncs.count(f"{STAGING}/0-1") == 1
+    assert acts[-3:] == [
+        SyncDirectory(f"{STAGING}/0-1"),
+        RemoveDirectory(f"{STAGING}/0-1"),
+        SyncDirectory(STAGING),
+    ]
+    assert syncs.count(f"{STAGING}/0-1") == syncs.count(STAGING) == 1
+
+
+def test_many_publishes_try_once_to_remove_the_directory_of_a_window(lake: Path) -> None:
+    before = LocalStore(lake)
+    handles = [stage(before, f"data/{n}", b"rows", f"t{n}") for n in range(20)]
+    stage(before, "data/other", b"rows", "other")
+    disk = FaultDisk([])
+    assert LocalStore(lake, disk).publish_all(handles) == set()
+    tries = [path for call, path in disk.calls if call == "remove_directory"]
+    assert tries == [str(lake / STAGING / "0-1")]
+
+
+@pytest.mark.parametrize("error", [errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.EACCES])
+def test_a_directory_that_may_not_be_removed_stays(lake: Path, error: int) -> None:
+    """It is in nobody's way; and what was published is."""
+    handles = [stage(LocalStore(lake), f"data/{n}", b"rows", f"t{n}") for n in range(2)]
+    discarded = stage(LocalStore(lake), FINAL, b"rows", "discarded")
+    faults = [DiskFault("remove_directory", error, nth=n) for n in (1, 2, 3)]
+    store = LocalStore(lake, FaultDisk(faults))
+    store.publish(handles[0])
+    assert store.publish_all(handles[1:]) == set()
+    store.discard(StagedRef(place=discarded.staged, window="0-1"))
+    assert all(store.look(handle).is_done for handle in handles)
+    assert (lake / STAGING / "0-1").is_dir()
+
+
+def test_a_disk_that_fails_to_remove_a_directory_is_told_of(lake: Path) -> None:
+    faults = [DiskFault("remove_directory", errno.EIO, nth=n) for n in (1, 2)]
+    handles = [stage(LocalStore(lake), f"data/{n}", b"rows", f"t{n}") for n in range(2)]
+    store = LocalStore(lake, FaultDisk(faults))
+    with pytest.raises(OutcomeUnknown):
+        store.publish(handles[0])
+    with pytest.raises(OutcomeUnknown):
+        store.discard(StagedRef(place=handles[1].staged, window="0-1"))
+    assert store.look(handles[0]).is_done
 
 
 def test_a_directory_that_cannot_be_reached_fails_only_its_own_files(lake: Path) -> None:
@@ -196,7 +238,8 @@ def test_what_is_reported_as_done_was_made_durable(lake: Path) -> None:
     assert disk.operations == [
         SyncDirectory("data"),
         SyncDirectory(""),
-        SyncDirectory(f"{STAGING}/0-1"),
+        SyncDirectory(STAGING),
+        SyncDirectory(STAGING),
     ]
 
 
@@ -453,7 +496,9 @@ class NthCallKills(FaultDisk):
 
     def __init__(self, nth: int, performed: bool) -> None:
         self.left = nth
-        calls = ["link", "make_directory", "status", "sync_directory", "unlink"]
+        calls = [
+            "link", "make_directory", "remove_directory", "status", "sync_directory", "unlink",
+        ]  # fmt: skip
         super().__init__(
             [DiskFault(call, place=self.is_the_one, performed=performed) for call in calls]
         )

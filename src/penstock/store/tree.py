@@ -7,11 +7,14 @@ import sys
 from dataclasses import dataclass
 
 from penstock.errors import BadKey, StoreUnfit
+from penstock.store.answers import is_refusal
 from penstock.store.disk import Child, Disk
 from penstock.store.keys import check_key
 from penstock.store.together import Together
 
 TEMPORARY = ("_penstock", "tmp")
+# Other words for "not empty" or "in use" with which some systems decline to remove a directory.
+_STAYS = frozenset({errno.EEXIST, errno.EBUSY})
 
 Parts = tuple[str, ...]
 
@@ -97,6 +100,21 @@ class Tree:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             return
+
+    def remove_if_empty(self, directory: Parts) -> None:
+        """Remove a directory, unless something is in it or the file system declines.
+
+        Only to be tidy: nobody depends on it. The root is never removed.
+        """
+        if not directory:
+            return
+        self.forget(directory)
+        try:
+            self._disk.remove_directory(self.path(directory))
+        except OSError as error:
+            # Mostly other attempts that lie there, or someone who was faster.
+            if not (is_refusal(error) or error.errno in _STAYS):
+                raise
 
     def forget(self, directory: Parts) -> None:
         """Trust this directory no longer: it may have been removed and made again.
