@@ -11,7 +11,7 @@ import pytest
 
 import penstock
 from penstock.errors import DurabilityLost, OutcomeUnknown, StoreUnavailable, StoreUnfit
-from penstock.model.staged import StagingSpot
+from penstock.model.staged import StagedRef, StagingSpot
 from penstock.store.disk import Disk
 from penstock.store.local import LocalStore
 from penstock.testing.contract_staged import FINAL, STAGING, stage
@@ -22,6 +22,7 @@ from penstock.testing.disks import (
     MakeDirectory,
     NewFile,
     RecordingDisk,
+    RemoveDirectory,
     SyncDirectory,
     SyncFile,
     Unlink,
@@ -101,6 +102,85 @@ def test_a_directory_whose_maker_may_have_died_is_synced(lake: Path) -> None:
     assert disk.operations[-2] == SyncDirectory("")
 
 
+def parents_synced(disk: FaultDisk, lake: Path) -> int:
+    return disk.calls.count(("sync_directory", str(lake.parent)))
+
+
+def test_the_lake_itself_is_made_durable_once_whoever_has_made_it(tmp_path: Path) -> None:
+    for name in ("theirs", "ours"):
+        lake = tmp_path / name
+        if name == "theirs":
+            lake.mkdir()
+        disk = FaultDisk([])
+        store = LocalStore(lake, disk)
+        store.create("a/b", b"content")
+        calls = [call for call, _ in disk.calls]
+        synced = disk.calls.index(("sync_directory", str(tmp_path)))
+        assert synced < calls.index("link"), name
+        store.publish(stage(store, FINAL, b"rows"))
+        store.create("a/c", b"content")
+        assert parents_synced(disk, lake) == 1, name
+
+
+def test_what_is_reported_as_done_includes_the_lake_itself(lake: Path) -> None:
+    handle = stage(LocalStore(lake), "a", b"rows")
+    LocalStore(lake).publish(handle)
+    disk = FaultDisk([])
+    assert LocalStore(lake, disk).look(handle).is_done
+    assert parents_synced(disk, lake) == 1
+
+
+class ShutParentDisk(FaultDisk):
+    """A disk on which the directory around the lake may not be opened; of a user who is no root."""
+
+    def __init__(self, lake: Path) -> None:
+        super().__init__([])
+        self.parent = str(lake.parent)
+
+    def sync_directory(self, path: str) -> None:
+        if path == self.parent:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        super().sync_directory(path)
+
+
+def test_a_lake_that_others_made_where_we_may_not_look_is_used_all_the_same(lake: Path) -> None:
+    store = LocalStore(lake, ShutParentDisk(lake))
+    assert store.create("a/b", b"content") is True
+    handle = stage(store, FINAL, b"rows")
+    store.publish(handle)
+    assert store.look(handle).is_done
+    store.probe("scratch")
+
+
+def test_a_lake_of_our_own_has_to_last(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    store = LocalStore(lake, ShutParentDisk(lake))
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="Permission denied"):
+            store.create("a/b", b"content")
+    assert store.list_after("") == []
+
+
+class MountedDisk(FaultDisk):
+    """A disk with the lake on a device of its own, around which nothing can be synced."""
+
+    def __init__(self, lake: Path) -> None:
+        super().__init__([DiskFault("sync_directory", errno.EINVAL, place=str(lake.parent))])
+        self.parent = str(lake.parent)
+
+    def status(self, path: str) -> os.stat_result | None:
+        status = super().status(path)
+        if status is None or path != self.parent:
+            return status
+        return os.stat_result((*status[:2], status.st_dev + 1, *status[3:]))
+
+
+def test_a_mount_point_needs_no_name_that_lasts(lake: Path) -> None:
+    disk = MountedDisk(lake)
+    assert LocalStore(lake, disk).create("a/b", b"content") is True
+    assert parents_synced(disk, lake) == 0
+
+
 def test_an_object_that_was_there_is_made_durable_before_it_is_reported(lake: Path) -> None:
     """Its creator may have died before the sync, and the caller will build on it."""
     (lake / "a").mkdir()
@@ -147,6 +227,8 @@ def test_a_publish_syncs_the_final_name_before_it_takes_the_staged_one(lake: Pat
         SyncDirectory(""),
         Unlink(handle.staged),
         SyncDirectory(f"{STAGING}/0-1"),
+        RemoveDirectory(f"{STAGING}/0-1"),
+        SyncDirectory(STAGING),
     ]
 
 
@@ -164,8 +246,47 @@ def test_many_publishes_share_the_syncs_and_take_no_staged_name_before_them(lake
     assert between == {"data/one", "data/two", "data", ""}
     assert (len(links), len(unlinks)) == (3, 3)
     assert syncs.count("data/one") == syncs.count("data/two") == 1
-    assert acts[-1] == SyncDirectory(f"{STAGING}/0-1")
-    assert syncs.count(f"{STAGING}/0-1") == 1
+    assert acts[-3:] == [
+        SyncDirectory(f"{STAGING}/0-1"),
+        RemoveDirectory(f"{STAGING}/0-1"),
+        SyncDirectory(STAGING),
+    ]
+    assert syncs.count(f"{STAGING}/0-1") == syncs.count(STAGING) == 1
+
+
+def test_many_publishes_try_once_to_remove_the_directory_of_a_window(lake: Path) -> None:
+    before = LocalStore(lake)
+    handles = [stage(before, f"data/{n}", b"rows", f"t{n}") for n in range(20)]
+    stage(before, "data/other", b"rows", "other")
+    disk = FaultDisk([])
+    assert LocalStore(lake, disk).publish_all(handles) == set()
+    tries = [path for call, path in disk.calls if call == "remove_directory"]
+    assert tries == [str(lake / STAGING / "0-1")]
+
+
+@pytest.mark.parametrize("error", [errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.EACCES])
+def test_a_directory_that_may_not_be_removed_stays(lake: Path, error: int) -> None:
+    """It is in nobody's way; and what was published is."""
+    handles = [stage(LocalStore(lake), f"data/{n}", b"rows", f"t{n}") for n in range(2)]
+    discarded = stage(LocalStore(lake), FINAL, b"rows", "discarded")
+    faults = [DiskFault("remove_directory", error, nth=n) for n in (1, 2, 3)]
+    store = LocalStore(lake, FaultDisk(faults))
+    store.publish(handles[0])
+    assert store.publish_all(handles[1:]) == set()
+    store.discard(StagedRef(place=discarded.staged, window="0-1"))
+    assert all(store.look(handle).is_done for handle in handles)
+    assert (lake / STAGING / "0-1").is_dir()
+
+
+def test_a_disk_that_fails_to_remove_a_directory_is_told_of(lake: Path) -> None:
+    faults = [DiskFault("remove_directory", errno.EIO, nth=n) for n in (1, 2)]
+    handles = [stage(LocalStore(lake), f"data/{n}", b"rows", f"t{n}") for n in range(2)]
+    store = LocalStore(lake, FaultDisk(faults))
+    with pytest.raises(OutcomeUnknown):
+        store.publish(handles[0])
+    with pytest.raises(OutcomeUnknown):
+        store.discard(StagedRef(place=handles[1].staged, window="0-1"))
+    assert store.look(handles[0]).is_done
 
 
 def test_a_directory_that_cannot_be_reached_fails_only_its_own_files(lake: Path) -> None:
@@ -196,7 +317,8 @@ def test_what_is_reported_as_done_was_made_durable(lake: Path) -> None:
     assert disk.operations == [
         SyncDirectory("data"),
         SyncDirectory(""),
-        SyncDirectory(f"{STAGING}/0-1"),
+        SyncDirectory(STAGING),
+        SyncDirectory(STAGING),
     ]
 
 
@@ -209,9 +331,9 @@ def test_a_removal_is_made_durable_also_when_someone_else_did_it(lake: Path) -> 
     assert disk.operations == [Unlink("a/b"), SyncDirectory("a"), SyncDirectory("a")]
 
 
-@pytest.mark.parametrize("nth", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("nth", [1, 2, 3, 4, 5, 6])
 def test_a_failed_sync_ends_the_process_at_once(lake: Path, nth: int) -> None:
-    """Two directories, the file, and the two directories again are synced, in this order."""
+    """Two directories, what is around the lake, the file, two directories, in this order."""
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(lake), str(nth)],
         capture_output=True,
@@ -226,9 +348,9 @@ def test_a_failed_sync_ends_the_process_at_once(lake: Path, nth: int) -> None:
 
 def test_the_script_that_fails_syncs_can_also_succeed(lake: Path) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(lake), "6"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", SCRIPT, str(lake), "7"], capture_output=True, text=True, check=False
     )
-    assert (run.returncode, run.stdout.splitlines()) == (0, ["fsync"] * 5 + ["went on"])
+    assert (run.returncode, run.stdout.splitlines()) == (0, ["fsync"] * 6 + ["went on"])
 
 
 @pytest.mark.parametrize("call", ["sync_file", "sync_directory"])
@@ -453,7 +575,9 @@ class NthCallKills(FaultDisk):
 
     def __init__(self, nth: int, performed: bool) -> None:
         self.left = nth
-        calls = ["link", "make_directory", "status", "sync_directory", "unlink"]
+        calls = [
+            "link", "make_directory", "remove_directory", "status", "sync_directory", "unlink",
+        ]  # fmt: skip
         super().__init__(
             [DiskFault(call, place=self.is_the_one, performed=performed) for call in calls]
         )

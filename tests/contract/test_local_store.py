@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.store.disk import Disk, OpenFile
 from penstock.store.local import LocalStore
 from penstock.testing.contract import StoreContract
 from penstock.testing.contract_staged import FINAL, STAGING, stage
@@ -175,6 +177,89 @@ def test_a_window_directory_is_removed_with_its_last_attempt(store: LocalStore, 
     store.discard(second)
     assert not (lake / STAGING / "0-1").exists()
     assert stage(store, FINAL, b"rows").size_bytes == 4
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_no_window_leaves_its_directory_once_all_is_published(
+    store: LocalStore, lake: Path, at_once: bool
+) -> None:
+    handles = [stage(store, f"data/{n}", b"rows", f"t{n}") for n in range(3)]
+    orphan = stage(store, FINAL, b"rows", "orphan")
+    if at_once:
+        assert store.publish_all(handles) == set()
+    else:
+        for handle in handles:
+            store.publish(handle)
+    assert names_below(lake / STAGING) == ["0-1", "0-1/orphan.staged"]
+    store.publish(orphan)
+    assert names_below(lake / STAGING) == []
+    assert all(store.look(handle).is_done for handle in (*handles, orphan))
+
+
+def test_an_attempt_that_gives_up_takes_the_directory_with_it(
+    store: LocalStore, lake: Path
+) -> None:
+    writers = [store.open_staged(FINAL, StagingSpot(STAGING, "0-1", word)) for word in "ab"]
+    writers[0].abandon()
+    assert names_below(lake / STAGING) == ["0-1", "0-1/b.staged"]
+    writers[1].abandon()
+    assert names_below(lake / STAGING) == []
+
+
+class RemovingDisk(Disk):
+    """A disk on which the last file of the window is published just before others are opened."""
+
+    def __init__(self, others: LocalStore, handles: list[StagedHandle]) -> None:
+        super().__init__()
+        self.others = others
+        self.handles = handles
+
+    def open_new(self, path: str) -> OpenFile:
+        if self.handles:
+            self.others.publish(self.handles.pop())
+        return super().open_new(path)
+
+
+def test_an_attempt_finds_its_directory_made_again(store: LocalStore, lake: Path) -> None:
+    """Goal: a zombie loses nothing. Method: its window is published between mkdir and open."""
+    handle = stage(store, "data/first", b"rows", "first")
+    late = LocalStore(lake, RemovingDisk(store, [handle]))
+    writer = late.open_staged(FINAL, StagingSpot(STAGING, "0-1", "late"))
+    assert store.look(handle).is_done
+    assert names_below(lake / STAGING) == ["0-1", "0-1/late.staged"]
+    writer.write(b"late rows")
+    late.publish(writer.finish())
+    assert (store.read("data/first"), store.read(FINAL)) == (b"rows", b"late rows")
+    assert names_below(lake / STAGING) == []
+
+
+def test_publishers_and_attempts_of_one_window_side_by_side_lose_nothing(
+    store: LocalStore, lake: Path
+) -> None:
+    """Goal: what has a handle is published. Method: the directory comes and goes all the time."""
+
+    def stage_and_publish(worker: int) -> None:
+        own = store if worker % 2 else LocalStore(lake)
+        for n in range(25):
+            handle = _stage_until_it_works(own, f"data/{worker}-{n}", f"{worker}-{n}")
+            if n % 2:
+                own.publish(handle)
+            else:
+                assert own.publish_all([handle]) == set()
+            assert own.look(handle).is_done
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(stage_and_publish, range(6)))
+    assert len(store.list_after("data")) == 6 * 25
+    assert names_below(lake / STAGING) == []
+
+
+def _stage_until_it_works(store: LocalStore, final: str, attempt: str) -> StagedHandle:
+    """Six publishers may take the directory away three times in a row; a task is tried again."""
+    for number in range(50):
+        with suppress(StoreUnavailable):
+            return stage(store, final, b"rows", f"{attempt}-{number}")
+    return stage(store, final, b"rows", attempt)
 
 
 def test_discard_takes_only_staged_files(store: LocalStore) -> None:

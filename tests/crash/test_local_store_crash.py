@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagedHandle
 from penstock.store.local import LocalStore
@@ -116,6 +118,69 @@ def test_of_many_files_published_at_once_none_is_lost_in_any_state(tmp_path: Pat
             assert all(state.read(path) == handle.final.encode() for path in found)
             if state.done == total:
                 assert found == [handle.final], state.description
+
+
+def test_an_attempt_in_a_directory_that_was_made_again_is_as_durable_as_the_first(
+    tmp_path: Path,
+) -> None:
+    """Goal: a handle lasts, what is published stays so. Method: publish, and stage once more."""
+    disk = RecordingDisk(tmp_path / "lake")
+    store = LocalStore(tmp_path / "lake", disk)
+    first = stage(store, FINAL, b"rows", "first")
+    store.publish(first)
+    published = len(disk.operations)
+    late = stage(store, "data/late", b"late rows", "late")
+    staged = len(disk.operations)
+    store.publish(late)
+    for state in crash_states(disk.operations, quiet=TEMPORARY):
+        if state.done >= published:
+            assert state.read(FINAL) == b"rows", state.description
+            assert first.staged not in state.files, state.description
+        if state.done >= staged:
+            found = [path for path in (late.staged, late.final) if path in state.files]
+            assert found, state.description
+            assert all(state.read(path) == b"late rows" for path in found), state.description
+
+
+class RemakingDisk(RecordingDisk):
+    """A disk on which, after the first unlink, others remove the directory and make it anew.
+
+    One of them has died before it synced anything, the other has not come to that yet.
+    """
+
+    is_quiet = True
+
+    def unlink(self, path: str) -> None:
+        super().unlink(path)
+        if not self.is_quiet and path.endswith(".staged"):
+            self.is_quiet = True
+            directory = str(Path(path).parent)
+            self.remove_directory(directory)
+            self.make_directory(directory)
+            self.open_new(f"{directory}/late.staged")
+
+
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_a_consumed_name_stays_gone_although_its_directory_was_made_again(
+    tmp_path: Path, is_seen: bool
+) -> None:
+    """Goal: no staged name comes back. Method: the directory that we sync is not the one it had."""
+    lake = tmp_path / "lake"
+    disk = RemakingDisk(lake)
+    store = LocalStore(lake, disk)
+    handle = stage(store, "final", b"rows")
+    disk.is_quiet = False
+    if is_seen:  # the publisher dies after its unlink, and we look
+        disk.link(str(lake / handle.staged), str(lake / "final"))
+        disk.unlink(str(lake / handle.staged))
+        assert store.look(handle).is_done
+    else:
+        store.publish(handle)
+    total = len(disk.operations)
+    for state in crash_states(disk.operations, quiet=TEMPORARY):
+        if state.done == total:
+            assert "final" in state.files, state.description
+            assert handle.staged not in state.files, state.description
 
 
 def _publish_after_the_crash(directory: Path, state: CrashState, handle: StagedHandle) -> None:

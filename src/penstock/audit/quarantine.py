@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from penstock.audit.errors import QuarantineUnreadable
 from penstock.audit.files import is_pending
@@ -16,6 +15,7 @@ from penstock.model.fork import ROW_COLUMN
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetSet
 from penstock.model.value import Value
+from penstock.store.pieces import open_in_pieces, pieces
 from penstock.store.protocol import Store
 
 Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the row in its record
@@ -150,19 +150,20 @@ def _holds(offsets: OffsetSet, offset: int) -> bool:
 
 
 def _rows(store: Store, final: str, file: LiveFile) -> Iterator[dict[str, Any]]:
-    raw = store.read(final)
-    if raw is None:
+    source = store.open_read(final)
+    if source is None:
         raise QuarantineUnreadable(final, f"it is gone, with {file.evidence.count} records")
-    try:
-        parquet = pq.ParquetFile(pa.BufferReader(raw))
-        absent = COLUMNS - set(parquet.schema_arrow.names)
-        if absent:
-            raise QuarantineUnreadable(final, f"it has no column {', '.join(sorted(absent))}")
-        wanted = sorted(COLUMNS | ({ROW_COLUMN} & set(parquet.schema_arrow.names)))
-        for batch in parquet.iter_batches(BATCH_ROWS, columns=wanted):
-            yield from batch.to_pylist()
-    except (pa.ArrowException, OSError) as error:
-        raise QuarantineUnreadable(final, str(error).splitlines()[0]) from error
+    with source:
+        try:
+            parquet = open_in_pieces(source)
+            absent = COLUMNS - set(parquet.schema_arrow.names)
+            if absent:
+                raise QuarantineUnreadable(final, f"it has no column {', '.join(sorted(absent))}")
+            wanted = sorted(COLUMNS | ({ROW_COLUMN} & set(parquet.schema_arrow.names)))
+            for batch in pieces(parquet, wanted, BATCH_ROWS):
+                yield from batch.to_pylist()
+        except (pa.ArrowException, OSError) as error:
+            raise QuarantineUnreadable(final, str(error).splitlines()[0]) from error
 
 
 def _record(row: dict[str, Any]) -> QuarantinedRecord:

@@ -18,12 +18,18 @@ class LocalStagedWriter:
     """
 
     def __init__(
-        self, disk: Disk, file: OpenFile, handle: StagedHandle, settle: Callable[[], None]
+        self,
+        disk: Disk,
+        file: OpenFile,
+        handle: StagedHandle,
+        settle: Callable[[], None],
+        tidy: Callable[[], None],
     ) -> None:
         self._disk = disk
         self._file = file
         self._empty_handle = handle
         self._settle = settle
+        self._tidy = tidy
         self._digest = hashlib.sha256()
         self._size_bytes = 0
         self._closed = False
@@ -80,6 +86,7 @@ class LocalStagedWriter:
             self._disk.close(self._file)
         with suppress(OSError):
             self._disk.unlink(self._file.path)
+            self._tidy()
 
     def close(self) -> None:
         """Take no more bytes. The descriptor stays for `finish`, which has to sync through it."""

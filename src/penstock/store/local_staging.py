@@ -44,14 +44,15 @@ class LocalStaging:
             self._tree.forget(directory)
             self._tree.settle(walked)
 
+        tidy = partial(self._tree.remove_if_empty, directory)
         handle = StagedHandle(KIND, staged, final, size_bytes=0, checksum="")
-        return LocalStagedWriter(self._disk, file, handle, settle)
+        return LocalStagedWriter(self._disk, file, handle, settle, tidy)
 
     def look(self, handle: StagedHandle) -> Sighting:
         """The staged file first, then the final name, by size and checksum.
 
         What it reports as done no power cut can undo: whoever published it may have died before
-        the last sync, so both directories are synced here.
+        the last sync, so the directories are synced here.
         """
         staged, final = self._places(handle)
         with before_it_begins("look at", handle.final):
@@ -60,10 +61,14 @@ class LocalStaging:
             if sighting.is_done:
                 self._tree.settle(self._tree.walk(final[:-1]))
                 self._tree.settle_removal(staged[:-1])
+                self._tree.settle_removal(staged[:-2])  # as in `_settle_consumed`
             return sighting
 
     def publish(self, handle: StagedHandle) -> None:
-        """Make the final name and sync it; only then take the staged name away and sync that."""
+        """Make the final name and sync it; only then take the staged name away and sync that.
+
+        The window's directory goes with the last name in it, or each window would leave one.
+        """
         self._settle(handle, self._show(handle, self._ways()))
         self._consume(handle, self._ways())
         self._settle_consumed(handle)
@@ -106,11 +111,8 @@ class LocalStaging:
         if not ref.place.endswith(SUFFIX):
             raise BadKey(ref.place, f"the name of a staged file ends in {SUFFIX}")
         self._names.take("discard", ref.place, parts)
-        if len(parts) > 1:
-            self._tree.forget(parts[:-1])
-            # Other attempts of the window, or someone who was faster: both are fine.
-            with suppress(OSError):
-                self._disk.remove_directory(self._tree.path(parts[:-1]))
+        with after_it_began("discard", ref.place):
+            self._tree.remove_if_empty(parts[:-1])
 
     def _open_new(self, parts: Parts) -> tuple[list[Seen], OpenFile]:
         """Open the file; again when the window's directory was removed as empty in between."""
@@ -152,9 +154,17 @@ class LocalStaging:
                     self._disk.unlink(self._tree.path(staged))
 
     def _settle_consumed(self, handle: StagedHandle) -> None:
+        """Make it last that a staged name is gone; with the last one its directory goes, too.
+
+        Another publisher may have removed that directory before us, and another attempt made it
+        anew: then it is the new one that is synced first. Its parent, synced after that, does not
+        know the old one any more.
+        """
         staged, _ = self._places(handle)
         with after_it_began("publish", handle.final):
             self._tree.settle_removal(staged[:-1])
+            self._tree.remove_if_empty(staged[:-1])
+            self._tree.settle_removal(staged[:-2])
 
     def _appear(
         self, handle: StagedHandle, staged: Parts, final: Parts, ways: Ways

@@ -7,11 +7,14 @@ import sys
 from dataclasses import dataclass
 
 from penstock.errors import BadKey, StoreUnfit
+from penstock.store.answers import is_refusal
 from penstock.store.disk import Child, Disk
 from penstock.store.keys import check_key
 from penstock.store.together import Together
 
 TEMPORARY = ("_penstock", "tmp")
+# Other words for "not empty" or "in use" with which some systems decline to remove a directory.
+_STAYS = frozenset({errno.EEXIST, errno.EBUSY})
 
 Parts = tuple[str, ...]
 
@@ -29,7 +32,7 @@ class Tree:
 
     A directory lasts only once its parent was synced after it was made, and whoever made it may
     have died in between. So this object trusts no directory it finds until it has synced the
-    parent itself; it remembers by path and inode which ones it has.
+    parent itself; it remembers by path and inode which ones it has. The root is no exception.
     """
 
     def __init__(self, root: str, disk: Disk) -> None:
@@ -41,6 +44,7 @@ class Tree:
         self._disk = disk
         self._sync = Together(disk.sync_directory)
         self._lasting: dict[str, tuple[int, int]] = {}
+        self._has_made_root = False
 
     def locate(self, key: str) -> Parts:
         """Split the key of an object; `BadKey` also for a place where it would be swept."""
@@ -72,9 +76,8 @@ class Tree:
 
     def make(self, directory: Parts) -> list[Seen]:
         """Walk down and make what is missing. Not durable before `anchor` or `settle`."""
-        if self._disk.status(self.root) is None:
-            self._disk.make_directory(self.root)
-            self._sync(os.path.dirname(self.root))
+        if self._disk.status(self.root) is None and self._disk.make_directory(self.root):
+            self._has_made_root = True
         return [self._look_at_or_make(self.path(directory[:depth])) for depth in _depths(directory)]
 
     def settle(self, walked: list[Seen]) -> None:
@@ -88,6 +91,10 @@ class Tree:
             if self._lasting.get(seen.path) != seen.identity:
                 self._sync(os.path.dirname(seen.path))
                 self._lasting[seen.path] = seen.identity
+        root = self._look_at(self.root)
+        if self._lasting.get(root.path) != root.identity:
+            self._anchor_root(root)
+            self._lasting[root.path] = root.identity
 
     def settle_removal(self, directory: Parts) -> None:
         """Make it durable that a name is gone from a directory, which may itself be gone."""
@@ -98,12 +105,44 @@ class Tree:
                 continue
             return
 
+    def remove_if_empty(self, directory: Parts) -> None:
+        """Remove a directory, unless something is in it or the file system declines.
+
+        Only to be tidy: nobody depends on it. The root is never removed.
+        """
+        if not directory:
+            return
+        self.forget(directory)
+        try:
+            self._disk.remove_directory(self.path(directory))
+        except OSError as error:
+            # Mostly other attempts that lie there, or someone who was faster.
+            if not (is_refusal(error) or error.errno in _STAYS):
+                raise
+
     def forget(self, directory: Parts) -> None:
         """Trust this directory no longer: it may have been removed and made again.
 
         The inode does not tell, because file systems give the number of a removed one away again.
         """
         self._lasting.pop(self.path(directory), None)
+
+    def _anchor_root(self, root: Seen) -> None:
+        """Make the root itself durable, as far as that is ours.
+
+        A mount point is there because somebody mounts it, not because of a name in its parent,
+        which may belong to a file system that cannot be synced. Nor is a lake refused whose parent
+        we may not open: then somebody else has made the root for us, and it lasts or not by what
+        they did. Only for a root of our own that is no excuse.
+        """
+        parent = os.path.dirname(root.path)
+        if self._look_at(parent).identity[0] != root.identity[0]:
+            return
+        try:
+            self._sync(parent)
+        except PermissionError:
+            if self._has_made_root:
+                raise
 
     def _look_at_or_make(self, path: str) -> Seen:
         try:

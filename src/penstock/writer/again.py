@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from penstock.errors import StoreUnavailable
 from penstock.model.fork import FORK_ROWS, ROW_COLUMN
@@ -17,6 +16,7 @@ from penstock.model.position_columns import Offsets
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
 from penstock.shape.route import Router
+from penstock.store.pieces import open_in_pieces, pieces
 from penstock.store.protocol import Store
 from penstock.writer.output import Sink
 from penstock.writer.plan import ShredPlan, TaskReport
@@ -146,9 +146,9 @@ def wanted_batches(store: Store, part: AgainPart) -> Iterator[tuple[str, Any]]:
         if source is None:
             raise StoreUnavailable("read", final, "this file of the quarantine is gone")
         with source:
-            file = pq.ParquetFile(source)
+            file = open_in_pieces(source)
             columns = [*COLUMNS, *({ROW_COLUMN} & set(file.schema_arrow.names))]
-            for batch in file.iter_batches(BATCH_ROWS, columns=columns):
+            for batch in pieces(file, columns, BATCH_ROWS):
                 yield from _wanted_rows(batch, wanted, part.fingerprint)
 
 
