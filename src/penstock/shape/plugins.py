@@ -20,6 +20,7 @@ from penstock.model.converter import GROUP, BatchConverter, ConvertedBatch, Reco
 from penstock.model.rows import BadRecord
 from penstock.shape.arrow_fields import named_schema, types_in
 from penstock.shape.flow import ConvertImpossible, Flow, Given
+from penstock.shape.plugin_values import Unfit, record_reader
 
 CONVERT_FAILED = "CONVERT_FAILED"
 _LONGEST_DETAIL = 200
@@ -45,6 +46,7 @@ def plugin(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
     made = _made(msgspec.json.encode(spec))
     schema = named_schema(flow.fields)
     wanted = _output_schema(made, spec.words[0], schema)
+    types_in("plugin", wanted)  # or it is refused, before any record is looked at
     if not len(flow.rows):
         empty = [pa.array([], each.type) for each in wanted]
         return _with_columns(flow, wanted, empty)
@@ -197,69 +199,21 @@ class _Records:
         bad: list[tuple[int, str]] = []
         records: list[dict[str, Any]] = []
         originals = batch.to_struct_array()
+        read = record_reader(wanted)
         for row, record in enumerate(batch.to_pylist()):
             try:
                 made = self._made.convert_record(record)
                 if made is None:
                     filtered.append(row)
                     continue
-                _check_record(made, wanted)
-            except _Broken as error:
+                plain = read(made)
+            except Unfit as error:
                 bad.append((row, str(error)))
             except Exception as error:  # noqa: BLE001  a plug-in may raise anything
                 bad.append((row, _tamed(error, batch.schema.names, originals[row].as_py())))
             else:
                 rows.append(row)
-                records.append(made)
-        columns, unfit = _columns(records, wanted)
-        if unfit:
-            bad += [(rows[place], why) for place, why in unfit.items()]
-            rows = [row for place, row in enumerate(rows) if place not in unfit]
+                records.append(plain)
+        columns = [pa.array([r[each.name] for r in records], each.type) for each in wanted]
         made_batch = pa.RecordBatch.from_arrays(columns, schema=wanted)
         return ConvertedBatch(made_batch, rows, filtered, bad)
-
-
-def _check_record(record: Any, wanted: pa.Schema) -> None:
-    if not isinstance(record, dict):
-        raise _Broken(f"it returned a {type(record).__name__}, and no dict")
-    _check_struct(record, pa.struct(list(wanted)))
-
-
-def _check_struct(value: Any, kind: pa.DataType) -> None:
-    """What was not declared would be lost without a word."""
-    if not isinstance(value, dict):
-        return
-    for name in value:
-        place = kind.get_field_index(name) if isinstance(name, str) else -1
-        if place < 0:
-            raise _Broken("it returned a field that it has not declared")
-        inner = kind.field(place)
-        if pa.types.is_struct(inner.type):
-            _check_struct(value[name], inner.type)
-    for place in range(kind.num_fields):
-        inner = kind.field(place)
-        if not inner.nullable and value.get(inner.name) is None:
-            raise _Broken(f"{inner.name} is null, and was declared not to be")
-
-
-def _columns(
-    records: list[dict[str, Any]], wanted: pa.Schema
-) -> tuple[list[pa.Array], dict[int, str]]:
-    """The columns of the records that have the declared types, and which have not."""
-    unfit: dict[int, str] = {}
-    for each in wanted:
-        values = [record.get(each.name) for record in records]
-        if _as_array(values, each.type) is None:
-            for place, value in enumerate(values):
-                if _as_array([value], each.type) is None:
-                    unfit.setdefault(place, f"{each.name} is not a {each.type}")
-    good = [record for place, record in enumerate(records) if place not in unfit]
-    columns = [pa.array([r.get(each.name) for r in good], each.type) for each in wanted]
-    return columns, unfit
-
-
-def _as_array(values: list[Any], kind: pa.DataType) -> pa.Array | None:
-    try:
-        return pa.array(values, kind)
-    except (pa.ArrowException, ValueError, TypeError, OverflowError):
-        return None
