@@ -1,18 +1,22 @@
 """Plug-ins that do what nobody thought of: each record is converted, filtered or bad still."""
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from penstock.model.convert import ConvertSpec
+from penstock.model.converter import ConvertedBatch
 from penstock.shape import plugins
-from penstock.shape.flow import Flow
+from penstock.shape.flow import ConvertImpossible, Flow, Given
 from tests.unit.test_convert import table, through
 
+AT = pa.field("at", pa.timestamp("us", tz="UTC"))
 STEP = ConvertSpec("plugin", words=("wild",))
-ROWS = [{"n": 0, "who": "zero"}, {"n": 1, "who": "one"}, {"n": 2, "who": "two"}]
+ROWS = [{"n": 0, "who": "zero"}, {"n": 1, "who": "one"}, {"n": 2, "who": "twice"}]
 
 Install = Callable[[Any], None]
 
@@ -67,3 +71,139 @@ def test_a_record_with_a_value_of_another_type_is_bad_alone(
     assert flow.rows.tolist() == [0, 2]
     assert table(flow) == {"v": [None, None]}
     assert whys(flow) == {1: why}
+
+
+class OnBatches:
+    """A plug-in on batches, of a function."""
+
+    def __init__(self, convert: Callable[[pa.RecordBatch], Any], *more: Any) -> None:
+        self.convert_batch = convert
+        self._more = more
+
+    def output_schema(self, schema: pa.Schema) -> pa.Schema:
+        return pa.schema([*schema, *self._more])
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+class Panic(BaseException):
+    """As libraries written in Rust raise them."""
+
+
+def raising(error: BaseException) -> Callable[[Any], Any]:
+    def convert(_: Any) -> Any:
+        raise error
+
+    return convert
+
+
+ERRORS = [
+    (ValueError("cannot read \udcff"), "ValueError: cannot read ?"),
+    (Speechless(), "Speechless: an error without words"),
+    (Panic("at once"), "Panic: at once"),
+]
+
+
+@pytest.mark.parametrize(("error", "why"), ERRORS)
+def test_whatever_a_plugin_raises_has_words_that_can_be_written(
+    install: Install, error: BaseException, why: str
+) -> None:
+    for made in (on_records(raising(error)), OnBatches(raising(error))):
+        install(made)
+        assert whys(through(STEP, rows=ROWS)) == dict.fromkeys(range(3), why)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()])
+def test_who_ends_the_process_is_obeyed(install: Install, error: BaseException) -> None:
+    for made in (on_records(raising(error)), OnBatches(raising(error))):
+        install(made)
+        with pytest.raises(type(error)):
+            through(STEP, rows=ROWS)
+
+
+def test_a_record_that_python_cannot_hold_is_bad_alone(install: Install) -> None:
+    at = pa.array([0, 2**62, 0], pa.timestamp("us", tz="UTC"))
+    later = OnBatches(
+        lambda batch: ConvertedBatch(batch.append_column(AT, at), range(3)),
+        AT,
+    )
+    install(later)
+    flow = through(STEP, rows=ROWS)
+
+    def convert(record: dict[str, Any]) -> dict[str, Any]:
+        if record["n"] == 2:
+            raise ValueError(f"{record['who']} is too much")
+        return record
+
+    install(on_records(convert))
+    flow = plugins.plugin(flow, STEP, Given())
+    assert flow.rows.tolist() == [0]
+    found = whys(flow)
+    assert found.pop(1).startswith("it cannot be given the record: OverflowError")
+    assert found == {2: "ValueError: *** is too much"}
+
+
+SOME: list[tuple[Callable[[], Any], Callable[[], Any], Callable[[], Any]]] = [
+    (lambda: [0], lambda: (), lambda: zip([1, 2], ["a", "b"], strict=True)),
+    (lambda: iter([0]), lambda: (row for row in [1]), lambda: {(2, "b")}),
+    (lambda: {0}, lambda: {1, 2}, lambda: iter(())),
+    (lambda: np.array([0]), lambda: pa.array([1, 2]), list),
+    (lambda: pa.chunked_array([[0]]), lambda: range(1, 3), tuple),
+]
+
+
+@pytest.mark.parametrize(("rows", "filtered", "bad"), SOME)
+def test_rows_may_be_named_by_anything_that_can_be_gone_through(
+    install: Install, rows: Any, filtered: Any, bad: Any
+) -> None:
+    install(OnBatches(lambda batch: ConvertedBatch(batch.slice(0, 1), rows(), filtered(), bad())))
+    flow = through(STEP, rows=ROWS)
+    assert table(flow)["who"] == ["zero"]
+
+
+class Halved:
+    def __str__(self) -> str:
+        return "half \ud800"
+
+
+WRONG: list[tuple[Callable[[pa.RecordBatch], Any], str]] = [
+    (lambda b: ConvertedBatch(pa.Table.from_batches([b]), range(3)), "no RecordBatch"),
+    (lambda b: ConvertedBatch(None, range(3)), "no RecordBatch"),
+    (lambda b: ConvertedBatch(b.slice(0, 2), [True, False], [2]), "by truth values"),
+    (lambda b: ConvertedBatch(b, [0, 1.5, 2]), "TypeError"),
+    (lambda b: ConvertedBatch(b, count()), "named 4"),
+    (lambda b: ConvertedBatch(b.slice(0, 0), (), (), count()), "TypeError"),
+    (lambda b: ConvertedBatch(b.slice(0, 0), 5), "TypeError"),
+    (lambda b: ConvertedBatch(b.slice(0, 0), (), (), [(n, Halved()) for n in range(3)]), "half ?"),
+    (
+        lambda b: ConvertedBatch(b.set_column(1, "who", not_utf8(b.num_rows)), range(3)),
+        "Invalid UTF8",
+    ),
+]
+
+
+def not_utf8(number: int) -> pa.Array:
+    return pa.array([b"\xff\xfe"] * number, pa.binary()).view(pa.string())
+
+
+@pytest.mark.parametrize(("convert", "why"), WRONG)
+def test_a_batch_that_cannot_go_on_is_bad_as_a_whole(
+    install: Install, convert: Callable[[pa.RecordBatch], Any], why: str
+) -> None:
+    install(OnBatches(convert))
+    found = whys(through(STEP, rows=ROWS))
+    assert sorted(found) == [0, 1, 2]
+    assert all(why in each for each in found.values())
+
+
+def test_a_plugin_that_declares_nothing_is_refused_before_there_are_rows(install: Install) -> None:
+    class Silent:
+        def convert_record(self, record: dict[str, Any]) -> dict[str, Any]:
+            return record
+
+    install(plugins._of_a_kind(Silent()))
+    with pytest.raises(ConvertImpossible, match="output_schema"):
+        through(STEP, rows=ROWS)
