@@ -169,17 +169,22 @@ class Halved:
         return "half \ud800"
 
 
+def told(batch: Any, rows: Any, filtered: Any = (), bad: Any = ()) -> ConvertedBatch:
+    """What a plug-in returns that no checker of types has seen."""
+    return ConvertedBatch(batch, rows, filtered, bad)
+
+
 WRONG: list[tuple[Callable[[pa.RecordBatch], Any], str]] = [
-    (lambda b: ConvertedBatch(pa.Table.from_batches([b]), range(3)), "no RecordBatch"),
-    (lambda b: ConvertedBatch(None, range(3)), "no RecordBatch"),
-    (lambda b: ConvertedBatch(b.slice(0, 2), [True, False], [2]), "by truth values"),
-    (lambda b: ConvertedBatch(b, [0, 1.5, 2]), "TypeError"),
-    (lambda b: ConvertedBatch(b, count()), "named 4"),
-    (lambda b: ConvertedBatch(b.slice(0, 0), (), (), count()), "TypeError"),
-    (lambda b: ConvertedBatch(b.slice(0, 0), 5), "TypeError"),
-    (lambda b: ConvertedBatch(b.slice(0, 0), (), (), [(n, Halved()) for n in range(3)]), "half ?"),
+    (lambda b: told(pa.Table.from_batches([b]), range(3)), "no RecordBatch"),
+    (lambda b: told(None, range(3)), "no RecordBatch"),
+    (lambda b: told(b.slice(0, 2), [True, False], [2]), "by truth values"),
+    (lambda b: told(b, [0, 1.5, 2]), "TypeError"),
+    (lambda b: told(b, count()), "named 4"),
+    (lambda b: told(b.slice(0, 0), (), (), count()), "TypeError"),
+    (lambda b: told(b.slice(0, 0), 5), "TypeError"),
+    (lambda b: told(b.slice(0, 0), (), (), [(n, Halved()) for n in range(3)]), "half ?"),
     (
-        lambda b: ConvertedBatch(b.set_column(1, "who", not_utf8(b.num_rows)), range(3)),
+        lambda b: told(b.set_column(1, "who", not_utf8(b.num_rows)), range(3)),
         "Invalid UTF8",
     ),
 ]
@@ -207,3 +212,44 @@ def test_a_plugin_that_declares_nothing_is_refused_before_there_are_rows(install
     install(plugins._of_a_kind(Silent()))
     with pytest.raises(ConvertImpossible, match="output_schema"):
         through(STEP, rows=ROWS)
+
+
+NOTHING = ConvertSpec("keep", ("nowhere",))
+SEEN = pa.field("seen", pa.int64())
+
+
+def seeing(batch: pa.RecordBatch) -> ConvertedBatch:
+    number = batch.num_rows
+    return ConvertedBatch(batch.append_column(SEEN, pa.array([7] * number)), range(number))
+
+
+@pytest.mark.parametrize(
+    "made", [on_records(lambda record: {**record, "seen": 7}, SEEN), OnBatches(seeing, SEEN)]
+)
+def test_records_without_any_column_come_as_empty_ones(install: Install, made: Any) -> None:
+    install(made)
+    flow = through(NOTHING, STEP, rows=ROWS)
+    assert flow.rows.tolist() == [0, 1, 2]
+    assert table(flow) == {"seen": [7, 7, 7]}
+
+
+def some_of_them(batch: pa.RecordBatch) -> ConvertedBatch:
+    """Of a batch that has no columns any more it forgets how many rows it had."""
+    assert batch.num_rows == 3
+    return ConvertedBatch(pa.RecordBatch.from_arrays([], names=[]), [2, 0], [1])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        on_records(lambda record: record),
+        OnBatches(lambda batch: ConvertedBatch(batch, range(batch.num_rows))),
+        OnBatches(lambda batch: ConvertedBatch(batch.take(pa.array([0, 2])), [0, 2], [1])),
+        OnBatches(some_of_them),
+        OnBatches(lambda batch: ConvertedBatch(batch, [0, 1])),
+        OnBatches(raising(ValueError("none"))),
+    ],
+)
+def test_no_record_is_lost_where_there_are_no_columns(install: Install, made: Any) -> None:
+    install(made)
+    through(NOTHING, STEP, ConvertSpec("drop", ("x",)), rows=ROWS)  # conserves, or fails

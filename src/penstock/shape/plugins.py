@@ -55,7 +55,7 @@ def plugin(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
     if not len(flow.rows):
         empty = [pa.array([], each.type) for each in wanted]
         return _with_columns(flow, wanted, empty)
-    batch = pa.RecordBatch.from_arrays(flow.columns, schema=schema)
+    batch = _batch_of(flow.columns, schema, len(flow.rows))
     by_record = isinstance(made, _Records)
     found = made.convert(batch, wanted) if by_record else _batch(made, batch, wanted)
     bad = [
@@ -71,6 +71,14 @@ def plugin(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
         filtered=[*flow.filtered, gone] if len(gone) else flow.filtered,
     )
     return _with_columns(flow, wanted, found.batch.columns)
+
+
+def _batch_of(columns: list[pa.Array], schema: pa.Schema, count: int) -> pa.RecordBatch:
+    """A batch that has its rows also without any column."""
+    if columns:
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+    rows = pa.StructArray.from_buffers(pa.struct([]), count, [None])
+    return pa.RecordBatch.from_struct_array(rows)
 
 
 def _with_columns(flow: Flow, schema: pa.Schema, columns: list[pa.Array]) -> Flow:
@@ -213,7 +221,7 @@ def _believed(found: Any, count: int, wanted: pa.Schema) -> ConvertedBatch:
     rows = [_row(each) for each in _listed(found.rows, count)]
     filtered = [_row(each) for each in _listed(found.filtered, count)]
     bad = [(_row(row), str(why)) for row, why in _listed(found.bad, count)]
-    if batch.num_rows != len(rows):
+    if wanted.names and batch.num_rows != len(rows):  # without columns, rows are easily forgotten
         raise _Broken(f"it returned {batch.num_rows} rows and named {len(rows)}")
     named = [*rows, *filtered, *(row for row, _ in bad)]
     if sorted(named) != list(range(count)):
@@ -279,7 +287,7 @@ class _Records:
         if not all(isinstance(column, pa.Array) for column in columns):  # but of several pieces
             bad += [(row, "it returned more than one column can hold") for row in rows]
             return replace(_all_bad((), "", wanted), filtered=filtered, bad=bad)
-        made_batch = pa.RecordBatch.from_arrays(columns, schema=wanted)
+        made_batch = _batch_of(columns, wanted, len(rows))
         return ConvertedBatch(made_batch, rows, filtered, bad)
 
 
