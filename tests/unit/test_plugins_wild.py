@@ -253,3 +253,10 @@ def some_of_them(batch: pa.RecordBatch) -> ConvertedBatch:
 def test_no_record_is_lost_where_there_are_no_columns(install: Install, made: Any) -> None:
     install(made)
     through(NOTHING, STEP, ConvertSpec("drop", ("x",)), rows=ROWS)  # conserves, or fails
+
+
+def test_a_struct_with_one_name_twice_is_refused_before_there_are_rows(install: Install) -> None:
+    twice = pa.struct([("a", pa.int64()), ("a", pa.int64())])
+    install(on_records(lambda record: record, ("v", twice)))
+    with pytest.raises(ConvertImpossible, match="one name"):
+        through(STEP, rows=ROWS)
