@@ -100,6 +100,12 @@ def test_fifteen_digits_always_fit(values: list[Decimal]) -> None:
     assert cast(decimal_of(25, 2), "double", values) == ([float(each) for each in values], [])
 
 
+@given(st.lists(st.decimals(-(10**17), 10**17, places=3, allow_nan=False), max_size=5))
+def test_more_digits_go_where_they_come_back(values: list[Decimal]) -> None:
+    lost = [place for place, each in enumerate(values) if Decimal(repr(float(each))) != each]
+    assert cast(decimal_of(25, 3), "double", values)[1] == lost
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [

@@ -5,6 +5,7 @@ what has become of the column.
 """
 
 import re
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +41,7 @@ _PLAIN = {
 _LEAST_DAY, _MOST_DAY = -719_162, 2_932_896
 _DAY_US = 86_400_000_000
 _MOST_DIGITS = 76  # of the widest decimal of Arrow
+_ALWAYS_SHOWN = 15  # so many digits a double shows as they were
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", re.ASCII)
 
 
@@ -117,7 +119,8 @@ def _is_same(column: pa.Array, made: pa.Array) -> Mask:
         least, most = _LEAST_DAY * _DAY_US, (_MOST_DAY + 1) * _DAY_US - 1
         same = _is_between(made.cast(pa.int64()), least, most)
     elif pa.types.is_int64(want) and is_text:
-        same = pc.invert(pc.match_substring(column, "x", ignore_case=True))  # hexadecimal digits
+        is_hexadecimal = pc.or_(pc.starts_with(column, "0x"), pc.starts_with(column, "0X"))
+        same = pc.invert(is_hexadecimal)
     elif pa.types.is_float64(want) and is_text:
         same = _is_read(column.cast(pa.string()), made)
     elif pa.types.is_float64(want) and pa.types.is_decimal(have):
@@ -140,20 +143,38 @@ def _is_between(numbers: pa.Array, least: int, most: int) -> pa.Array:
 
 def _is_read(texts: pa.Array, made: pa.Array) -> pa.Array:
     """Which texts are numbers that a double is near to: fractions, and whole ones exactly."""
-    is_nothing = pc.and_(pc.equal(made, 0.0), pc.match_substring_regex(texts, "^[^eE]*[1-9]"))
-    digits = pc.utf8_ltrim(texts, "+-0")
-    longest = str(MOST_EXACT)
+    same = pc.is_finite(made)
+    is_zero = pc.equal(made, 0.0)
+    if pc.any(is_zero).as_py():
+        has_digit = pc.match_substring_regex(texts, "^[^eE]*[1-9]")
+        same = pc.and_(same, pc.invert(pc.and_(is_zero, has_digit)))
+    if pc.any(pc.greater_equal(pc.abs(made), float(MOST_EXACT))).as_py():
+        same = pc.and_(same, pc.invert(_is_whole_beyond(texts)))
+    return same
+
+
+def _is_whole_beyond(texts: pa.Array) -> pa.Array:
+    """Which texts are whole numbers of which a double does not hold every one."""
+    digits, longest = pc.utf8_ltrim(texts, "+-0"), str(MOST_EXACT)
     is_longer = pc.greater(pc.binary_length(digits), len(longest))
     is_as_long = pc.equal(pc.binary_length(digits), len(longest))
     is_beyond = pc.or_(is_longer, pc.and_(is_as_long, pc.greater(digits, longest)))
-    is_whole = pc.match_substring_regex(texts, "^[+-]?[0-9]+$")
-    lost = pc.or_(is_nothing, pc.and_(is_whole, is_beyond))
-    return pc.and_(pc.is_finite(made), pc.invert(lost))
+    return pc.and_(is_beyond, pc.match_substring_regex(texts, "^[+-]?[0-9]+$"))
 
 
 def _comes_back(column: pa.Array, made: pa.Array) -> Mask:
     """Which decimals can be read again in the digits of what they have become."""
+    if _has_few_digits(column):
+        return np.ones(len(made), dtype=bool)
     wide = pa.decimal256(_MOST_DIGITS, column.type.scale)
     back, same = _cast_column(made.cast(pa.string()), wide)
     same[same] = _mask(pc.equal(back, column.filter(pa.array(same)).cast(wide)))
     return same
+
+
+def _has_few_digits(column: pa.Array) -> bool:
+    """Whether all decimals have so few digits that every double shows them."""
+    if column.type.precision <= _ALWAYS_SHOWN:
+        return True
+    bound = pa.scalar(Decimal((0, (1,), _ALWAYS_SHOWN - column.type.scale)), column.type)
+    return pc.all(pc.less(pc.abs(column), bound)).as_py() is not False
