@@ -202,7 +202,7 @@ def cast(value: Any, word: str) -> Any:
     if word == "boolean":
         if isinstance(value, str):
             return {"true": True, "false": False, "1": True, "0": False}.get(value)
-        return bool(value)
+        return bool(value) if value in (0, 1) else None
     try:
         return int(value)
     except ValueError:

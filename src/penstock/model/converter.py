@@ -40,7 +40,8 @@ class ConvertedBatch:
     """What became of a batch of records; every one of them is named once.
 
     `rows` are those that `batch` holds, by their number in the batch that came in and in the same
-    order; `filtered` were let go; `bad` go to the quarantine, each with a reason in words.
+    order; `filtered` were let go; `bad` go to the quarantine, each with a reason in words. Each of
+    the three is gone through once, so that a generator or a set will do.
     """
 
     batch: pa.RecordBatch

@@ -42,6 +42,8 @@ def _type_of(verb: str, path: str, arrow: pa.DataType) -> FieldType:
         return map_of(_type_of(verb, path, arrow.item_type))
     if pa.types.is_struct(arrow) and arrow.num_fields:
         inside = [arrow.field(place) for place in range(arrow.num_fields)]
+        if len({f.name for f in inside}) < len(inside):
+            raise ConvertImpossible(verb, path, "two fields inside it have one name")
         entries = [(f.name, _type_of(verb, f"{path}.{f.name}", f.type), f.nullable) for f in inside]
         return struct_of(with_columns(entries, top=False))
     known = ", ".join(map(str, _KINDS))
