@@ -118,6 +118,13 @@ def test_equal_values_have_equal_hashes_and_no_other_has() -> None:
         through(ConvertSpec("hash", ("tags",), ("salt",)))
 
 
+def test_a_whole_double_is_hidden_as_the_whole_number() -> None:
+    rows = [{"n": n, "x": float(n)} for n in (5, 123456789012)]
+    found = table(through(ConvertSpec("hash", ("n", "x"), ("salt", "salt")), rows=rows))
+    assert found["n"] == found["x"]
+    assert table(through(ConvertSpec("mask", ("x",), ("4",)), rows=rows))["x"] == ["***", "***9012"]
+
+
 @pytest.mark.parametrize(
     ("condition", "kept"),
     [

@@ -23,7 +23,6 @@ _WHOLE = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 _FRACTION = re.compile(
     r"[-+]?(?:\d{1,30}\.\d{0,30}|\.\d{1,30}|\d{1,30})(?:[eE][-+]?\d{1,3})?", re.ASCII
 )
-_A_TEXT = pa.array([""])  # without any, the expression would not even be looked at
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -94,7 +93,8 @@ def _fits(node: Node, _: Reading) -> str:
     word = text(node)
     try:
         for each in (word, f"^(?:{word})$"):
-            pc.match_substring_regex(_A_TEXT, each)
+            # Without a text, the expression would not even be looked at.
+            pc.match_substring_regex(pa.scalar(""), each)
     except ValueError as error:  # what RE2 says, or a text that has no bytes
         why = " ".join(str(error).split())
         raise Refused(f"found {shown(word)}: {why}", "a regular expression of RE2") from error

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from penstock.model.convert import Condition, Constant
+from penstock.shape.number_texts import double_texts
 
 Mask = NDArray[np.bool_]
 
@@ -80,7 +81,7 @@ def as_texts(column: pa.Array) -> pa.Array | None:
         return column
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
         return None
-    return column.cast(pa.string())
+    return double_texts(column) if pa.types.is_float64(kind) else column.cast(pa.string())
 
 
 def _arrow_of(value: Any) -> pa.DataType | None:
