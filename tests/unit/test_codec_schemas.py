@@ -172,6 +172,29 @@ def test_an_avro_record_becomes_columns() -> None:
     assert decoded.batch["at"].cast(pa.int64()).to_pylist() == [1_000_000]
 
 
+@pytest.mark.parametrize("logical", ["timestamp", "local-timestamp"])
+@pytest.mark.parametrize(("unit", "factor"), [("millis", 1_000), ("micros", 1)])
+def test_a_time_of_a_schema_file_is_a_count_of_its_unit_with_and_without_a_zone(
+    logical: str, unit: str, factor: int
+) -> None:
+    time = {"type": "long", "logicalType": f"{logical}-{unit}"}
+    inner = {"type": "record", "name": "I", "fields": [{"name": "t", "type": time}]}
+    fields = [
+        {"name": "t", "type": time},
+        {"name": "l", "type": {"type": "array", "items": time}},
+        {"name": "i", "type": ["null", inner]},
+    ]
+    text = json.dumps({"type": "record", "name": "r", "fields": fields})
+    count = 1_763_200_000_000_000 // factor
+    event = {"t": count, "l": [count], "i": {"t": count}}
+    schema = CODEC.schema_from("avsc", text, "d")
+    decoded = CODEC.decode(pa.array([json.dumps(event).encode()] * 3), schema)
+    assert decoded.bad == []
+    for column in (decoded.batch["t"], decoded.batch["l"].flatten(), decoded.batch["i"].flatten()):
+        found = column[0] if isinstance(column, list) else column
+        assert found.cast(pa.int64()).to_pylist() == [1_763_200_000_000_000] * 3
+
+
 def test_an_avro_type_is_found_by_its_full_name() -> None:
     kind = {"type": "enum", "name": "Kind", "namespace": "b", "symbols": ["A"]}
     inner = {"type": "record", "name": "a.Inner", "fields": [{"name": "k", "type": "b.Kind"}]}
