@@ -211,6 +211,25 @@ def test_an_avro_type_is_found_by_its_full_name() -> None:
         CODEC.schema_from("avsc", json.dumps(record), "d")
 
 
+def test_an_avro_type_inside_another_is_that_type() -> None:
+    twice = {"type": {"type": {"type": "string"}}}
+    fields = [
+        {"name": "a", "type": twice},
+        {"name": "l", "type": {"type": "array", "items": {"type": ["null", "string"]}}},
+        {"name": "t", "type": {"type": {"type": "long"}, "logicalType": "timestamp-millis"}},
+        {"name": "e", "type": {"type": {"type": "enum", "name": "E", "symbols": ["A"]}}},
+    ]
+    text = json.dumps({"type": "record", "name": "r", "fields": fields})
+    schema = CODEC.schema_from("avsc", text, "d")
+    assert _types(schema) == {
+        "a": "string",
+        "l": "list<item: string>",
+        "t": "timestamp[us, tz=UTC]",
+        "e": "string",
+    }
+    assert schema.fields[1].type.item_nullable
+
+
 def _avro(kind: object) -> str:
     fields = [{"name": "x", "type": kind}]
     return json.dumps({"type": "record", "name": "r", "fields": fields})
@@ -234,6 +253,8 @@ def _avro(kind: object) -> str:
         (_avro({"type": "bytes", "logicalType": "decimal"}), "$.x", "precision"),
         (_avro({"type": "bytes", "logicalType": "decimal", "precision": 77}), "$.x", "digits"),
         (_avro(7), "$.x", "no type"),
+        (_avro({"type": {"type": ["int", 7]}}), "$.x", "no type"),
+        (_avro({"type": "fixed", "name": "f", "size": 2**31}), "$.x", "size that a record can"),
     ],
 )
 def test_what_avro_can_say_and_json_cannot_is_refused(text: str, path: str, why: str) -> None:
@@ -291,6 +312,10 @@ def _json_schema(value: object) -> str:
         (_json_schema({"$ref": "other.json#/x"}), "$.x", "ref"),
         (_json_schema({"oneOf": []}), "$.x", "oneOf"),
         (_json_schema({}), "$.x", "exactly one known type"),
+        (_json_schema({"type": {"x": 1}}), "$.x", "exactly one known type"),
+        (_json_schema({"type": [["string"]]}), "$.x", "exactly one known type"),
+        ('{"type":"object","properties":{"a":{"type":"string"}},"required":[["a"]]}', "$",
+         "no name"),
         (_json_schema({"type": ["string", "integer"]}), "$.x", "exactly one known type"),
         (_json_schema({"type": "array"}), "$.x", "items"),
         (_json_schema({"type": "object"}), "$.x", "properties"),
