@@ -38,8 +38,10 @@ def documents(kind: SchemaType) -> st.SearchStrategy[Any]:
     leaves = words | st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
     return st.recursive(
         leaves | st.text(max_size=3),
-        lambda inside: st.lists(inside, max_size=4)
-        | st.dictionaries(words | st.text(max_size=2), inside, max_size=6),
+        lambda inside: (
+            st.lists(inside, max_size=4)
+            | st.dictionaries(words | st.text(max_size=2), inside, max_size=6)
+        ),
         max_leaves=25,
     )
 

@@ -314,8 +314,11 @@ def _json_schema(value: object) -> str:
         (_json_schema({}), "$.x", "exactly one known type"),
         (_json_schema({"type": {"x": 1}}), "$.x", "exactly one known type"),
         (_json_schema({"type": [["string"]]}), "$.x", "exactly one known type"),
-        ('{"type":"object","properties":{"a":{"type":"string"}},"required":[["a"]]}', "$",
-         "no name"),
+        (
+            '{"type":"object","properties":{"a":{"type":"string"}},"required":[["a"]]}',
+            "$",
+            "no name",
+        ),
         (_json_schema({"type": ["string", "integer"]}), "$.x", "exactly one known type"),
         (_json_schema({"type": "array"}), "$.x", "items"),
         (_json_schema({"type": "object"}), "$.x", "properties"),

@@ -150,8 +150,8 @@ def _by_delimiter(delimiter: str, schema: pa.Schema, texts: pa.Array, rows: Any)
 def split_quoted(text: str, delimiter: str) -> list[str] | None:
     """The values of one line; None when its quotes do not fit. The reference for all lines.
 
-    Python's own reader of CSV has limits of its own, one for the whole process, and takes a line end
-    for the end of a record.
+    Python's own reader of CSV has a limit for the whole process, and takes a line end for the end
+    of a record.
     """
     values, at = [], 0
     while True:

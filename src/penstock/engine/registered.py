@@ -4,8 +4,8 @@ A run begins with all that the lake has, so no window is read a second time to l
 run knew; and it goes on with that while the registry is down. The first record that names an id has
 the registry asked whether the id still means the same.
 
-Records may name any id. What they name is asked for within bounds: so many ids in a window, and what
-was not there ever more seldom.
+Records may name any id. What they name is asked for within bounds: so many ids in a window, and
+what was not there ever more seldom.
 """
 
 from collections.abc import Iterable
