@@ -79,6 +79,26 @@ def test_references_that_lead_nowhere_are_told(schema: Any, why: str) -> None:
         json_writer(registered(schema))
 
 
+def test_a_field_may_be_called_like_a_word_of_json_schema() -> None:
+    kind = {"type": "string"}
+    names = ["definitions", "$defs", "$ref", "properties", "default", "enum", "const"]
+    inner = {"type": "object", "properties": dict.fromkeys(names, kind), "required": names}
+    root = {"type": "object", "properties": {"o": inner} | dict.fromkeys(names, kind)}
+    writer = json_writer(registered(root))
+    assert [field.name for field in writer.fields] == ["o", *names]
+    assert [field.name for field in writer.fields[0].type.fields] == names
+    event = {"o": dict.fromkeys(names, "x")} | dict.fromkeys(names, "y")
+    found = writer.read(pa.array([json.dumps(event).encode()], pa.binary()), 0)
+    assert (found.bad, found.rest) == ([], None)
+    assert found.batch.to_pylist()[0]["definitions"] == "y"
+
+
+def test_what_only_looks_like_a_reference_is_a_value() -> None:
+    kind = {"type": "string", "default": {"$ref": "#/nowhere"}, "examples": [{"$ref": "x.json"}]}
+    writer = json_writer(registered({"type": "object", "properties": {"a": kind}}))
+    assert [field.name for field in writer.fields] == ["a"]
+
+
 def test_a_small_schema_cannot_become_a_large_one() -> None:
     """Each level refers twice to the next: thirty of them would be a thousand million parts."""
     levels: dict[str, Any] = {

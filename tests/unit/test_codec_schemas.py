@@ -172,6 +172,29 @@ def test_an_avro_record_becomes_columns() -> None:
     assert decoded.batch["at"].cast(pa.int64()).to_pylist() == [1_000_000]
 
 
+@pytest.mark.parametrize("logical", ["timestamp", "local-timestamp"])
+@pytest.mark.parametrize(("unit", "factor"), [("millis", 1_000), ("micros", 1)])
+def test_a_time_of_a_schema_file_is_a_count_of_its_unit_with_and_without_a_zone(
+    logical: str, unit: str, factor: int
+) -> None:
+    time = {"type": "long", "logicalType": f"{logical}-{unit}"}
+    inner = {"type": "record", "name": "I", "fields": [{"name": "t", "type": time}]}
+    fields = [
+        {"name": "t", "type": time},
+        {"name": "l", "type": {"type": "array", "items": time}},
+        {"name": "i", "type": ["null", inner]},
+    ]
+    text = json.dumps({"type": "record", "name": "r", "fields": fields})
+    count = 1_763_200_000_000_000 // factor
+    event = {"t": count, "l": [count], "i": {"t": count}}
+    schema = CODEC.schema_from("avsc", text, "d")
+    decoded = CODEC.decode(pa.array([json.dumps(event).encode()] * 3), schema)
+    assert decoded.bad == []
+    for column in (decoded.batch["t"], decoded.batch["l"].flatten(), decoded.batch["i"].flatten()):
+        found = column[0] if isinstance(column, list) else column
+        assert found.cast(pa.int64()).to_pylist() == [1_763_200_000_000_000] * 3
+
+
 def test_an_avro_type_is_found_by_its_full_name() -> None:
     kind = {"type": "enum", "name": "Kind", "namespace": "b", "symbols": ["A"]}
     inner = {"type": "record", "name": "a.Inner", "fields": [{"name": "k", "type": "b.Kind"}]}
@@ -186,6 +209,25 @@ def test_an_avro_type_is_found_by_its_full_name() -> None:
     fields.append({"name": "w", "type": "Kind"})
     with pytest.raises(SchemaUnsupported, match="Kind"):
         CODEC.schema_from("avsc", json.dumps(record), "d")
+
+
+def test_an_avro_type_inside_another_is_that_type() -> None:
+    twice = {"type": {"type": {"type": "string"}}}
+    fields = [
+        {"name": "a", "type": twice},
+        {"name": "l", "type": {"type": "array", "items": {"type": ["null", "string"]}}},
+        {"name": "t", "type": {"type": {"type": "long"}, "logicalType": "timestamp-millis"}},
+        {"name": "e", "type": {"type": {"type": "enum", "name": "E", "symbols": ["A"]}}},
+    ]
+    text = json.dumps({"type": "record", "name": "r", "fields": fields})
+    schema = CODEC.schema_from("avsc", text, "d")
+    assert _types(schema) == {
+        "a": "string",
+        "l": "list<item: string>",
+        "t": "timestamp[us, tz=UTC]",
+        "e": "string",
+    }
+    assert schema.fields[1].type.item_nullable
 
 
 def _avro(kind: object) -> str:
@@ -211,6 +253,8 @@ def _avro(kind: object) -> str:
         (_avro({"type": "bytes", "logicalType": "decimal"}), "$.x", "precision"),
         (_avro({"type": "bytes", "logicalType": "decimal", "precision": 77}), "$.x", "digits"),
         (_avro(7), "$.x", "no type"),
+        (_avro({"type": {"type": ["int", 7]}}), "$.x", "no type"),
+        (_avro({"type": "fixed", "name": "f", "size": 2**31}), "$.x", "size that a record can"),
     ],
 )
 def test_what_avro_can_say_and_json_cannot_is_refused(text: str, path: str, why: str) -> None:
@@ -268,6 +312,13 @@ def _json_schema(value: object) -> str:
         (_json_schema({"$ref": "other.json#/x"}), "$.x", "ref"),
         (_json_schema({"oneOf": []}), "$.x", "oneOf"),
         (_json_schema({}), "$.x", "exactly one known type"),
+        (_json_schema({"type": {"x": 1}}), "$.x", "exactly one known type"),
+        (_json_schema({"type": [["string"]]}), "$.x", "exactly one known type"),
+        (
+            '{"type":"object","properties":{"a":{"type":"string"}},"required":[["a"]]}',
+            "$",
+            "no name",
+        ),
         (_json_schema({"type": ["string", "integer"]}), "$.x", "exactly one known type"),
         (_json_schema({"type": "array"}), "$.x", "items"),
         (_json_schema({"type": "object"}), "$.x", "properties"),

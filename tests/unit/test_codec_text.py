@@ -1,5 +1,7 @@
 """Lines of text: by a pattern, by a delimiter, and as they are."""
 
+import csv
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -87,6 +89,36 @@ def test_no_bytes_do_harm_to_texts_around_them(payloads: list[bytes]) -> None:
         assert sorted(together) == list(range(len(values)))
         assert found.batch.num_rows == len(found.good)
         found.batch.validate(full=True)
+
+
+@given(st.text(alphabet='a ,"é\0', max_size=12))
+def test_lines_are_split_as_python_splits_them(text: str) -> None:
+    """As far as Python does: it takes line ends for the end of a record, and nothing for none."""
+    try:
+        [wanted] = list(csv.reader([text], strict=True))
+    except csv.Error:
+        assert split_quoted(text, ",") is None
+        return
+    assert split_quoted(text, ",") == (wanted or [""])
+
+
+def test_quotes_change_neither_how_long_a_value_may_be_nor_what_a_line_end_is() -> None:
+    long = b"x" * 200_000
+    plain = read(TextLayout("", ",", ("a", "b")), long + b",y", b"a\nb,c", b"a\rb,c", b"a,c\r\n")
+    quoted = read(
+        TextLayout("", ",", ("a", "b")),
+        b'"' + long + b'",y',
+        b'a\nb,"c"',
+        b'"a\rb",c',
+        b'a,"c"\r\n',
+        b'a\rb,"c"',
+        b'"a",b"c',
+    )
+    assert plain.bad == quoted.bad == []
+    *same, mixed, inside = quoted.batch.to_pylist()
+    assert same == plain.batch.to_pylist()
+    assert mixed == {"a": "a\rb", "b": "c"}
+    assert inside == {"a": "a", "b": 'b"c'}
 
 
 def test_what_is_too_long_is_refused() -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from penstock.codec.json_codec import JsonCodec
 from penstock.model.schema import INT64, DatasetSchema, Field
-from penstock.model.spec import PartitionKey, RouteSpec
+from penstock.model.spec import DecodeSpec, PartitionKey, RouteSpec
 from penstock.writer.samples import SAMPLE_ROWS
 from penstock.writer.ways import usual_ways, ways_of
 from tests.unit.shredding import BY_TOPIC, BY_TYPE, TOPIC, an_event, header, learned, shred
@@ -141,6 +141,12 @@ def test_tombstones_without_a_dataset_or_against_a_schema_go_to_the_quarantine()
     by_field = msgspec.structs.replace(BY_TYPE, tombstones="keep")
     done = shred(by_field, [None], learned(an_event("a")))
     assert done.report.reasons == {"TOMBSTONE": 1}
+    by_schema = msgspec.structs.replace(
+        BY_TOPIC, route=RouteSpec("schema", "schema"), decode=DecodeSpec("avro")
+    )
+    done = shred(by_schema, [None], {}, written={})
+    assert done.report.reasons == {"TOMBSTONE": 1}
+    assert done.report.samples == (), "else a dataset would be named after the topic"
     strict = DatasetSchema(TOPIC, 1, True, (Field("n", "n", INT64, nullable=False),))
     assert shred(BY_TOPIC, [None], {TOPIC: strict}).report.reasons == {"TOMBSTONE": 1}
 

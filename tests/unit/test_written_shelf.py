@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from penstock.engine.registered import WrittenShelf
+from penstock.engine.absent import MOST_REMEMBERED
+from penstock.engine.registered import MAX_ASKED, WrittenShelf
 from penstock.errors import EntryDamaged, OutcomeUnknown
 from penstock.journal.layout import Layout
 from penstock.model.registered import RegisteredSchema
@@ -89,7 +90,41 @@ def test_the_next_run_goes_on_with_what_the_lake_has_while_the_registry_is_down(
     assert shelf.known == {"1": ONE, "2": TWO}
     assert registry.asked == ["1", "2", "1"], "who does not answer is not waited for twice"
     assert not shelf.learn(["1", "2"])
-    assert registry.asked == ["1", "2", "1"]
+    assert registry.asked == ["1", "2", "1"], "nor again in the same window"
+
+
+def test_whether_an_id_means_the_same_is_asked_until_somebody_answers_but_ever_more_seldom() -> (
+    None
+):
+    store, registry = MemoryStore(), Registered(id1=ONE, id2=TWO)
+    shelf_of(store, registry).learn(["1", "2"])
+    registry.is_up, registry.asked = False, []
+    shelf = shelf_of(store, registry)
+    asked = []
+    for _ in range(20):
+        shelf.begin()
+        assert not shelf.learn(["1", "2"])
+        asked.append(len(registry.asked))
+    assert asked == [1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5]
+    registry.is_up, registry.schemas["2"] = True, ONE
+    with pytest.raises(SchemaChanged):
+        for _ in range(64):
+            shelf.begin()
+            shelf.learn(["1", "2"])
+    assert registry.asked[5:] == ["1", "2"], "once it answers, all that waited are asked for"
+
+
+def test_an_id_of_the_lake_that_was_met_while_the_registry_was_down_is_asked_for_later() -> None:
+    """Method: another run has kept it after this one began, so that it is new to this one."""
+    store, registry = MemoryStore(), Registered(id1=ONE)
+    early = shelf_of(store, registry)
+    shelf_of(store, registry).learn(["1"])
+    registry.is_up = False
+    assert early.learn(["1"])
+    registry.is_up, registry.schemas["1"] = True, TWO
+    early.begin()
+    with pytest.raises(SchemaChanged):
+        early.learn(["1"])
 
 
 def test_the_next_run_begins_with_all_that_the_lake_has() -> None:
@@ -210,7 +245,16 @@ def test_an_id_that_meant_something_else_to_another_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"\0\0", b"{}", b'{"type": "xml", "text": ""}', b'{"type": "avro", "text": "']
+    "raw",
+    [
+        b"",
+        b"\0\0",
+        b"\xff",
+        b'{"type": "avro", "text": "\xff"}',
+        b"{}",
+        b'{"type": "xml", "text": ""}',
+        b'{"type": "avro", "text": "',
+    ],
 )
 def test_a_damaged_object_in_the_lake_is_an_error_and_not_asked_for_anew(raw: bytes) -> None:
     store, registry = MemoryStore(), Registered(id1=ONE)
@@ -273,3 +317,77 @@ def test_without_a_registry_every_id_is_unknown() -> None:
     shelf = shelf_of(MemoryStore(), None)
     assert shelf.learn(["1"])
     assert shelf.known == {"1": None}
+
+
+def test_records_can_have_the_registry_asked_for_so_many_ids_in_a_window_and_no_more() -> None:
+    """Garbage of twenty thousand ids, and one true id among the smallest."""
+    store, registry = MemoryStore(), Registered(id7=ONE)
+    shelf = shelf_of(store, registry)
+    garbage = [str(number) for number in range(20_000)]
+    shelf.begin()
+    assert shelf.learn(garbage)
+    assert len(registry.asked) == MAX_ASKED
+    assert shelf.known["7"] == ONE
+    assert set(shelf.known) == set(garbage), "the rest counts as absent for this window"
+    assert not shelf.learn(garbage), "else it would be read for ever"
+    assert len(registry.asked) == MAX_ASKED
+    shelf.begin()
+    assert len(shelf.known) <= MOST_REMEMBERED + 1, "what was not asked for is not remembered"
+
+
+def test_what_is_not_there_is_asked_for_ever_more_seldom_and_found_when_it_comes() -> None:
+    store, registry = MemoryStore(), Registered()
+    shelf = shelf_of(store, registry)
+    asked = []
+    for window in range(12):
+        shelf.begin()
+        assert shelf.learn(["1"]) == (window == 0), "a window is not read twice for nothing"
+        asked.append(len(registry.asked))
+    assert asked == [1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4]
+    registry.schemas["1"] = ONE
+    found = []
+    for _ in range(64):
+        shelf.begin()
+        found.append(shelf.learn(["1"]))
+    assert found.count(True) == 1
+    assert shelf.known == {"1": ONE}
+
+
+def test_what_was_not_there_is_not_guessed_either_while_the_registry_is_down() -> None:
+    store, registry = MemoryStore(), Registered()
+    shelf = shelf_of(store, registry)
+    shelf.learn(["1"])
+    registry.is_up = False
+    shelf.begin()
+    with pytest.raises(RegistryDown):
+        shelf.learn(["1"])
+    assert "1" not in shelf.known
+
+
+def test_an_id_that_no_registry_can_have_is_never_asked_for() -> None:
+    registry = Registered()
+    registry.is_up = False
+    shelf = shelf_of(MemoryStore(), registry)
+    for number in range(3):
+        shelf.begin()
+        assert shelf.learn([str(2**31), str(2**32 - 1)]) == (number == 0)
+    assert registry.asked == []
+    assert shelf.known == {str(2**31): None, str(2**32 - 1): None}
+
+
+def test_a_schema_that_cannot_be_used_is_not_kept_since_it_may_be_mended() -> None:
+    why = RegisteredSchema("unusable", "it refers to b/2, which is not there")
+    store, registry = MemoryStore(), Registered(id1=why)
+    shelf = shelf_of(store, registry)
+    assert shelf.learn(["1"])
+    assert not shelf.learn(["1"])
+    assert shelf.ready() == {"1": why}
+    assert kept(store) == {}
+    registry.schemas["1"] = ONE
+    shelf.begin()
+    assert shelf.learn(["1"])
+    assert shelf.known == {"1": ONE}
+    registry.schemas["1"] = why
+    later = shelf_of(store, registry)
+    assert not later.learn(["1"]), "what is known stays known"
+    assert later.known == {"1": ONE}

@@ -29,6 +29,7 @@ AvroKind = Literal[
     "record",
 ]
 _PLAIN: dict[str, "AvroType"]
+_MOST_BYTES = 2**31 - 1
 
 
 class AvroType(Value, frozen=True, omit_defaults=True):
@@ -110,6 +111,8 @@ class _Reader:
         if not isinstance(schema, dict):
             raise SchemaUnsupported(path, "this is no type")
         kind = schema.get("type")
+        if not isinstance(kind, str):  # a type inside a type, which some tools write
+            return self._logical(self.read(kind, path), schema, path)
         if kind in {"record", "error"}:
             return self._record(schema, path)
         if kind == "enum":
@@ -158,8 +161,8 @@ class _Reader:
 
     def _fixed(self, schema: dict[str, Any], path: str) -> AvroType:
         size = schema.get("size")
-        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-            raise SchemaUnsupported(path, "a fixed type needs a size")
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _MOST_BYTES:
+            raise SchemaUnsupported(path, "a fixed type needs a size that a record can have")
         plain = AvroType("fixed", self._full_name(schema), size=size)
         return self._name(self._logical(plain, schema, path))
 
@@ -175,7 +178,8 @@ class _Reader:
             return msgspec.structs.replace(
                 plain, logical="decimal", precision=precision, scale=scale
             )
-        return msgspec.structs.replace(plain, logical=str(logical)) if logical else plain
+        known = isinstance(logical, str) and logical
+        return msgspec.structs.replace(plain, logical=logical) if known else plain
 
     def _by_name(self, name: str, path: str) -> AvroType:
         """A plain type, or one that was defined before."""

@@ -38,7 +38,7 @@ def column(shape: Shape, values: Sequence[Any]) -> pa.Array:
         if kind == "list" and shape.item.type.kind in _DIRECT:
             return pa.array(values, shape.arrow)
         return _collections(shape, shape.item, values)
-    if kind == "timestamp_us" and shape.type.unit_us != 1:
+    if kind in {"timestamp_us", "local_us"} and shape.type.unit_us != 1:
         counts = pa.array(values, pa.int64())
         return pc.multiply_checked(counts, pa.scalar(shape.type.unit_us)).cast(shape.arrow)
     return pa.array(values, shape.arrow)

@@ -27,6 +27,7 @@ from penstock.model.schema import (
 )
 
 _PLAIN = {"boolean": BOOLEAN, "integer": INT64, "number": DOUBLE, "string": STRING}
+_KINDS = {*_PLAIN, "object", "array"}
 _REFUSED = (
     "$ref",
     "$dynamicRef",
@@ -64,6 +65,8 @@ def _fields(schema: dict[str, Any], path: str, depth: int) -> tuple[Field, ...]:
     required = schema.get("required", [])
     if not isinstance(properties, dict) or not isinstance(required, list):
         raise SchemaUnsupported(path, "properties or required are malformed")
+    if not all(isinstance(name, str) for name in required):
+        raise SchemaUnsupported(path, "required has something that is no name")
     missing = [name for name in required if name not in properties]
     if missing:
         raise SchemaUnsupported(path, f"{missing[0]} is required and not described")
@@ -98,8 +101,8 @@ def _kind(schema: Any, path: str) -> tuple[str, bool]:
     kinds = schema.get("type")
     listed = kinds if isinstance(kinds, list) else [kinds]
     found = [kind for kind in listed if kind != "null"]
-    if len(found) == 1 and found[0] in {*_PLAIN, "object", "array"}:
-        return str(found[0]), "null" in listed or schema.get("nullable") is True
+    if len(found) == 1 and isinstance(found[0], str) and found[0] in _KINDS:
+        return found[0], "null" in listed or schema.get("nullable") is True
     raise SchemaUnsupported(path, "a value needs exactly one known type besides null")
 
 

@@ -22,6 +22,9 @@ from penstock.model.registered import RegisteredSchema
 from penstock.model.schema import MAX_FIELDS, MAX_NESTING, DatasetSchema
 
 _END = 2**31 - 1  # without a stop, Arrow fails on large arrays
+_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
+# What no column comes from: schemas for others to refer to, and values that only look like schemas.
+_ELSEWHERE = frozenset({"definitions", "$defs", "default", "examples", "enum", "const"})
 
 
 def json_writer(schema: RegisteredSchema) -> Writer:
@@ -60,24 +63,39 @@ class _Inlining:
     def __init__(self, others: Mapping[str, dict[str, Any]]) -> None:
         self._others = others
         self._left = 10 * MAX_FIELDS
+        self._depth = 0
 
     def inlined(self, part: Any, document: dict[str, Any], around: tuple[str, ...]) -> Any:
-        """A part of a document, with nothing that points elsewhere."""
-        self._left -= 1
-        if self._left < 0 or len(around) > MAX_NESTING:
-            raise SchemaUnsupported("$", "its references lead too far")
+        """A part of a document where a schema stands, with nothing that points elsewhere."""
+        self._enter(around)
         if isinstance(part, list):
-            return [self.inlined(each, document, around) for each in part]
+            found: Any = [self.inlined(each, document, around) for each in part]
+        elif not isinstance(part, dict):
+            found = part
+        elif isinstance(reference := part.get("$ref"), str):
+            found = self._followed(reference, document, around)
+        else:
+            found = {
+                key: self._named(value, document, around)
+                if key in _BY_NAME
+                else self.inlined(value, document, around)
+                for key, value in part.items()
+                if key not in _ELSEWHERE
+            }
+        self._depth -= 1
+        return found
+
+    def _named(self, part: Any, document: dict[str, Any], around: tuple[str, ...]) -> Any:
+        """Schemas by names, which may be any: none of them is a word of JSON Schema's."""
         if not isinstance(part, dict):
             return part
-        reference = part.get("$ref")
-        if isinstance(reference, str):
-            return self._followed(reference, document, around)
-        return {
-            key: self.inlined(value, document, around)
-            for key, value in part.items()
-            if key not in {"definitions", "$defs"}
-        }
+        return {key: self.inlined(value, document, around) for key, value in part.items()}
+
+    def _enter(self, around: tuple[str, ...]) -> None:
+        self._left -= 1
+        self._depth += 1
+        if self._left < 0 or len(around) > MAX_NESTING or self._depth > 4 * MAX_NESTING:
+            raise SchemaUnsupported("$", "its references lead too far, or it nests too deep")
 
     def _followed(self, reference: str, document: dict[str, Any], around: tuple[str, ...]) -> Any:
         name, mark, path = reference.partition("#")

@@ -110,6 +110,6 @@ def _as_parsed(column: pa.Array, kind: FieldType) -> pa.Array:
     """Values as they are written in events: days and times are counts there."""
     if kind.kind == "date":
         return column.view(pa.int32())
-    if kind.kind == "timestamp_us":
+    if kind.kind in {"timestamp_us", "local_us"}:
         return pc.divide(column.view(pa.int64()), kind.unit_us)
     return column

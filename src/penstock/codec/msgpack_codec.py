@@ -24,7 +24,15 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from penstock.codec.payload import EMPTY, PARSER_ERRORS, TOO_LONG, Limits
+from penstock.codec.payload import (
+    EMPTY,
+    PARSER_ERRORS,
+    TOO_DEEP,
+    TOO_LONG,
+    Limits,
+    is_too_deep,
+    too_deep,
+)
 from penstock.model.rows import BadRecord
 
 NOT_MSGPACK = "NOT_MSGPACK"
@@ -73,19 +81,28 @@ def _one(payload: bytes, limits: Limits) -> bytes:
     try:
         found = _decode(payload)
         text = _encode(found)
+    except RecursionError:
+        raise _Wrong(TOO_DEEP, too_deep(limits)) from None
     except (*PARSER_ERRORS, TypeError, OverflowError) as error:
         raise _Wrong(NOT_MSGPACK, str(error)) from None
+    if is_too_deep(text, limits):
+        raise _Wrong(TOO_DEEP, too_deep(limits))
     if any(sign in payload for sign in _SUSPECT) and not _is_finite(found):
         raise _Wrong(NOT_FINITE, "a number that is infinite, or none")
     return text
 
 
 def _is_finite(value: Any) -> bool:
-    """Look at every number; the parser has bounded the depth."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(_is_finite(each) for each in (*value, *value.values()))
-    if isinstance(value, list | tuple):
-        return all(map(_is_finite, value))
+    """Look at every number, level by level: no stack grows with what a record holds."""
+    level = [value]
+    while level:
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, float) and not math.isfinite(each):
+                return False
+            if isinstance(each, dict):
+                below += (*each, *each.values())
+            elif isinstance(each, list | tuple):
+                below += each
+        level = below
     return True

@@ -50,6 +50,18 @@ def depth_of(payload: bytes) -> int:
     return int(steps.cumsum(dtype=np.int64).max(initial=0))
 
 
+def is_too_deep(payload: bytes, limits: Limits) -> bool:
+    """Whether a payload nests deeper than is read; few brackets answer that by themselves."""
+    if payload.count(b"[") + payload.count(b"{") <= limits.max_depth:
+        return False
+    return depth_of(payload) > limits.max_depth
+
+
+def too_deep(limits: Limits) -> str:
+    """What is told of such a payload."""
+    return f"at most {limits.max_depth} levels are read"
+
+
 def refuse(_payload: bytes) -> Any:
     """A parser that leaves every record to the reference."""
     raise ValueError("only the reference reads this")
@@ -74,10 +86,8 @@ def _unfit(payload: bytes, limits: Limits) -> Reason | None:
             payload.decode()
         except UnicodeDecodeError as error:
             return NOT_UTF8, f"{error.reason} (byte {error.start})"
-    if payload.count(b"[") + payload.count(b"{") > limits.max_depth:
-        depth = depth_of(payload)
-        if depth > limits.max_depth:
-            return TOO_DEEP, f"at most {limits.max_depth} levels are read"
+    if is_too_deep(payload, limits):
+        return TOO_DEEP, too_deep(limits)
     return None
 
 

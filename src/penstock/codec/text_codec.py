@@ -6,6 +6,7 @@
     bytes that are not UTF-8                      bad: NOT_UTF8
     more than 16 MiB                              bad: TOO_LONG
     one line end at its end (LF or CRLF)          it is not part of the text
+    any other line end, in quotes or not          part of its value
     a text that the pattern does not fit, whole   bad: NO_MATCH
     a group that takes no part in the match       an empty text
     more or fewer values than columns             bad: WRONG_COLUMNS
@@ -18,7 +19,6 @@ Every column is a text. Expressions are RE2's, which take time in proportion to 
 it holds.
 """
 
-import csv
 from functools import partial
 from typing import Any
 
@@ -148,9 +148,34 @@ def _by_delimiter(delimiter: str, schema: pa.Schema, texts: pa.Array, rows: Any)
 
 
 def split_quoted(text: str, delimiter: str) -> list[str] | None:
-    """The values of one line; None when its quotes do not fit. The reference for all lines."""
-    try:
-        lines = list(csv.reader([text], delimiter=delimiter, quotechar=_QUOTE, strict=True))
-    except csv.Error:
-        return None
-    return lines[0] if len(lines) == 1 else None
+    """The values of one line; None when its quotes do not fit. The reference for all lines.
+
+    Python's own reader of CSV has a limit for the whole process, and takes a line end for the end
+    of a record.
+    """
+    values, at = [], 0
+    while True:
+        if text.startswith(_QUOTE, at):
+            end = _closing(text, at + 1)
+            if end is None:
+                return None
+            values.append(text[at + 1 : end].replace(_QUOTE * 2, _QUOTE))
+            end += 1
+            if end < len(text) and not text.startswith(delimiter, end):
+                return None
+        else:
+            end = text.find(delimiter, at)
+            end = len(text) if end < 0 else end
+            values.append(text[at:end])
+        if end == len(text):
+            return values
+        at = end + len(delimiter)
+
+
+def _closing(text: str, at: int) -> int | None:
+    """Where a quote closes what begins behind the opening one; two of them close nothing."""
+    while (end := text.find(_QUOTE, at)) >= 0:
+        if not text.startswith(_QUOTE, end + 1):
+            return end
+        at = end + 2
+    return None

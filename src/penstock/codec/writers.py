@@ -32,3 +32,5 @@ def writer_of(schema: RegisteredSchema, message: tuple[int, ...]) -> Writer | Sc
         raise SchemaUnsupported("$", schema.text)
     except SchemaUnsupported as error:
         return error
+    except RecursionError:
+        return SchemaUnsupported("$", "it nests too deep")

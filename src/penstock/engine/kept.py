@@ -42,5 +42,5 @@ def newest(schemas: Iterable[DatasetSchema]) -> dict[str, DatasetSchema]:
 def _decode(key: str, raw: bytes) -> DatasetSchema:
     try:
         return _decoder.decode(raw)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, ValueError) as error:  # what is no UTF-8 is a ValueError
         raise EntryDamaged(key, f"it is no schema: {error}") from error

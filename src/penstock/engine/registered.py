@@ -3,25 +3,33 @@
 A run begins with all that the lake has, so no window is read a second time to learn what an earlier
 run knew; and it goes on with that while the registry is down. The first record that names an id has
 the registry asked whether the id still means the same.
+
+Records may name any id. What they name is asked for within bounds: so many ids in a window, and
+what was not there ever more seldom.
 """
 
 from collections.abc import Iterable
 
 import msgspec
 
-from penstock.engine.prepared import fixed_for, usable
+from penstock.engine.absent import Absent, Pause
+from penstock.engine.compiled import Compiled
+from penstock.engine.prepared import fixed_for
 from penstock.errors import EntryDamaged
 from penstock.journal.layout import Layout
 from penstock.model.names import decode_component, encode_component
 from penstock.model.registered import RegisteredSchema
 from penstock.model.spec import FeedSpec
 from penstock.source.errors import RegistryDown, SchemaChanged
-from penstock.source.registry import Registry
+from penstock.source.registry import Registry, can_be
 from penstock.store.protocol import Store
 from penstock.store.surely import create_surely
 from penstock.writer.written import FIXED
 
 _decoder = msgspec.json.Decoder(RegisteredSchema)
+
+
+MAX_ASKED = 1_000  # ids in one window that nobody knew; garbage may name any number of them
 
 
 class WrittenShelf:
@@ -33,6 +41,7 @@ class WrittenShelf:
         self._store = store
         self._prefix = layout.registry
         self._registry = registry
+        self._compiled = Compiled(store, layout.registry)
         self.known: dict[str, RegisteredSchema | None] = {}
         fixed = fixed_for(feed)
         if fixed is not None:
@@ -40,17 +49,40 @@ class WrittenShelf:
         else:
             self.known.update(self._lake())
         self._unasked = set(self.known) - {FIXED}  # whether they still mean the same
+        self._met: set[str] = set()  # what records of this run have named
+        self._left_out: set[str] = set()  # what was not worth compiling before a record names it
+        self._absent = Absent()
+        self._down = Pause()  # of questions that can wait
+        self._window = 0
+        self._room = MAX_ASKED
 
     def ready(self) -> dict[str, RegisteredSchema | None]:
-        """All that is known, as executors take it."""
-        return {
-            key: usable(schema) if schema is not None and key != FIXED else schema
-            for key, schema in self.known.items()
-        }
+        """What is known, as executors take it.
+
+        What no record of this run has named is there if it costs nothing, and left out if it would
+        have to be compiled. Raises `CompilerFailed`.
+        """
+        found: dict[str, RegisteredSchema | None] = {}
+        for key, schema in self.known.items():
+            if schema is None or key == FIXED:
+                found[key] = schema
+            elif key in self._met:
+                found[key] = self._compiled.make(schema)
+            elif (compiled := self._compiled.find(schema)) is not None:
+                found[key] = compiled
+            else:
+                self._left_out.add(key)
+        return found
 
     def begin(self) -> None:
-        """Ask anew for what was not there: a registry may be behind its writers for a while."""
-        self.known = {key: schema for key, schema in self.known.items() if schema is not None}
+        """Begin a window. Of what was not there, only so much is remembered."""
+        self._window += 1
+        self._room = MAX_ASKED
+        self.known = {
+            key: schema
+            for key, schema in self.known.items()
+            if _is_sound(schema) or key in self._absent
+        }
 
     def learn(self, keys: Iterable[str]) -> bool:
         """Find what records name; True when something was new.
@@ -58,44 +90,102 @@ class WrittenShelf:
         Whatever the lake has is taken, also while the registry is down; and whoever does not answer
         is not waited for a second time. Raises `RegistryDown` at the end when something is needed
         that only the registry could tell, and `SchemaChanged` when it tells something else than
-        before.
+        before. What was not there is asked for again, since a registry may be behind its writers
+        for a while, but ever more seldom.
         """
         named = set(keys) - {FIXED}
         unknown = named - set(self.known)
+        again = {key for key in named - unknown if self._absent.is_due(key, self._window)}
+        down = self._find(unknown | again)
+        if down is None:
+            self._check(named & self._unasked & set(self.known))
+        left_out = named & self._left_out
+        self._left_out -= named
+        self._met |= {key for key in named if _is_sound(self.known.get(key))}
+        if down is not None and not named <= set(self.known):
+            raise down
+        return bool(unknown or left_out) or any(_is_sound(self.known[key]) for key in again)
+
+    def _find(self, keys: set[str]) -> RegistryDown | None:
+        """Look in the lake and ask the registry; why it does not answer, if so.
+
+        Beyond what one window may ask, and for ids that cannot be, the answer is none.
+        """
         down: RegistryDown | None = None
-        for key in sorted(unknown | named & self._unasked):
-            kept, now = self.known.pop(key, None) or self._kept(key), None
-            if down is None:
-                try:
-                    now = self._ask(key)
-                except RegistryDown as error:
-                    down = error
+        for key in sorted(keys, key=lambda each: (len(each), each)):  # true ids are small ones
+            if not can_be(key):
+                self._lacks(key, None)
+                continue
+            if self._room == 0:
+                if down is None:
+                    self.known.setdefault(key, None)
+                continue
+            self._room -= 1
+            self.known.pop(key, None)
+            kept, now = self._kept(key), None
+            try:
+                now = self._ask(key) if down is None else None
+            except RegistryDown as error:
+                down = error
             if kept is not None:
                 self._compare(key, kept, now)
-                self.known[key] = kept
-                self._unasked.discard(key)
+                self._has(key, kept)
+                if down is not None:
+                    self._unasked.add(key)
             elif down is None:
                 self._take(key, now)
-        if down is not None and not unknown <= set(self.known):
-            raise down
-        return bool(unknown)
+        return down
+
+    def _check(self, keys: set[str]) -> None:
+        """Whether schemas of the lake still mean the same; that can wait while nobody answers."""
+        for key in sorted(keys):
+            if not self._down.is_over(self._window):
+                return
+            kept = self.known.pop(key)
+            try:
+                now = self._ask(key)
+            except RegistryDown:
+                self.known[key] = kept
+                return
+            if kept is not None:
+                self._compare(key, kept, now)
+            self.known[key] = kept
+            self._unasked.discard(key)
 
     def _take(self, key: str, schema: RegisteredSchema | None) -> None:
-        """Remember a schema; also in the lake, unless there is none, which may change."""
-        if schema is not None:
-            mine = msgspec.json.encode(schema)
-            other = create_surely(self._store, self._place(key), mine)
-            if other is not None:
-                self._compare(key, self._decode(key, other), schema)
+        """Remember a schema; in the lake, too, unless there is none or it may yet be mended."""
+        if schema is None or not _is_sound(schema):
+            self._lacks(key, schema)
+            return
+        mine = msgspec.json.encode(schema)
+        other = create_surely(self._store, self._place(key), mine)
+        if other is not None:
+            self._compare(key, self._decode(key, other), schema)
+        self._has(key, schema)
+
+    def _has(self, key: str, schema: RegisteredSchema) -> None:
         self.known[key] = schema
+        self._absent.remove(key)
+
+    def _lacks(self, key: str, why: RegisteredSchema | None) -> None:
+        self.known[key] = why
+        self._absent.add(key, self._window)
 
     def _compare(self, key: str, before: RegisteredSchema, now: RegisteredSchema | None) -> None:
-        """An id must still mean the same, if anybody answered."""
-        if now is not None and before != now:
+        """An id must still mean the same, if anybody answered with a schema."""
+        if now is not None and _is_sound(now) and before != now:
             raise SchemaChanged(key, before.fingerprint, now.fingerprint)
 
     def _ask(self, key: str) -> RegisteredSchema | None:
-        return None if self._registry is None else self._registry.find(key)
+        if self._registry is None:
+            return None
+        try:
+            found = self._registry.find(key)
+        except RegistryDown:
+            self._down.grow(self._window)
+            raise
+        self._down = Pause()
+        return found
 
     def _kept(self, key: str) -> RegisteredSchema | None:
         raw = self._store.read(self._place(key))
@@ -106,8 +196,10 @@ class WrittenShelf:
         found = {}
         for place in self._store.list_after(self._prefix):
             key = decode_component(place.rpartition("/")[2].removesuffix(".json"))
-            raw = None if key is None else self._store.read(place)
-            if key is None or raw is None or self._place(key) != place:
+            if key is None or self._place(key) != place:
+                continue
+            raw = self._store.read(place)
+            if raw is None:
                 continue
             try:
                 found[key] = self._decode(key, raw)
@@ -121,5 +213,10 @@ class WrittenShelf:
     def _decode(self, key: str, raw: bytes) -> RegisteredSchema:
         try:
             return _decoder.decode(raw)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, ValueError) as error:
             raise EntryDamaged(self._place(key), f"it is no schema: {error}") from error
+
+
+def _is_sound(schema: RegisteredSchema | None) -> bool:
+    """Whether there is a schema, and not only why there is none."""
+    return schema is not None and schema.type != "unusable"

@@ -11,6 +11,7 @@ from penstock.codec.written import Writer
 from penstock.engine.errors import SchemaRefused
 from penstock.engine.kept import keep_schema, kept_schemas, newest
 from penstock.engine.outputs import Outputs
+from penstock.engine.redeclared import redeclared
 from penstock.journal.layout import Layout
 from penstock.model.keys import Keys
 from penstock.model.merging import Incompatible, first_version, merged
@@ -96,7 +97,10 @@ class SchemaShelf:
                 self._keep(schema)
 
     def _declare(self, feed: FeedSpec) -> None:
-        """Declared schemas come from the configuration; a change of the file is a new version."""
+        """Declared schemas come from the configuration; a change of the file is a new version.
+
+        Raises `SchemaRefused` when columns that exist would be of another type.
+        """
         for declared in feed.datasets:
             if declared.schema_kind is None:
                 continue
@@ -105,8 +109,16 @@ class SchemaShelf:
             known = self.known.get(dataset)
             if known is None:
                 self._keep(wanted)
-            elif (known.fields, known.declared) != (wanted.fields, True):
-                self._keep(msgspec.structs.replace(wanted, version=known.version + 1))
+                continue
+            try:
+                fields = redeclared(known.fields, wanted.fields)
+            except Incompatible as error:
+                raise SchemaRefused(
+                    feed.name, f"dataset {declared.route!r}", _changed(error)
+                ) from error
+            if (known.fields, known.declared) != (fields, True):
+                number = known.version + 1
+                self._keep(msgspec.structs.replace(wanted, version=number, fields=fields))
 
     def _keep(self, schema: DatasetSchema) -> None:
         is_apart = schema.dataset in self.outputs
@@ -114,6 +126,14 @@ class SchemaShelf:
         self.known[schema.dataset] = keep_schema(self._store, prefix, schema)
         if is_apart:
             self.outputs.pin(self.known[schema.dataset])
+
+
+def _changed(error: Incompatible) -> str:
+    return (
+        f"{error}, while the dataset has files with a column of the type before, and columns keep "
+        "theirs for ever. Restore the file, or give the field of the other type another name; or "
+        "read the topics with a feed of another name, which begins with this schema"
+    )
 
 
 def declared_schema(feed: FeedSpec, declared: DatasetSpec) -> DatasetSchema:

@@ -31,6 +31,9 @@ _ACCEPT = "application/vnd.schemaregistry.v1+json, application/json"
 _NO_SUCH = {40401, 40402, 40403}  # no such subject, version, schema
 _TYPES: dict[str, SchemaType] = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "json"}
 
+_LAST_ID = 2**31 - 1
+_ODD = {400, 422}  # how some say that an id or a version cannot be one
+
 Fetch = Callable[[str], tuple[int, bytes]]
 
 
@@ -61,6 +64,15 @@ class _Referred:
     texts: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
+class _Unusable(Exception):
+    """A schema that the registry has and nobody can read with. That is not the registry's fault."""
+
+
+def can_be(key: str) -> bool:
+    """Whether a registry could have a schema of that name: ids have 31 bits there."""
+    return not key.isdecimal() or int(key) <= _LAST_ID
+
+
 class Registry:
     """Schemas by id. Every call may take as long as the time limit."""
 
@@ -71,17 +83,26 @@ class Registry:
     def find(self, key: str) -> RegisteredSchema | None:
         """A schema by what records call it; None when the registry is sure that there is none.
 
-        That is the digits of its id, or `guid:` and the name that it has in every registry.
+        That is the digits of its id, or `guid:` and the name that it has in every registry. One
+        that is there and cannot be used, such as one whose references lead nowhere, is `unusable`.
         """
+        if not can_be(key):
+            return None
         guid = key.removeprefix("guid:")
         place = "ids" if guid == key else "guids"
         reply = self._get(f"/schemas/{place}/{quote(guid, safe='')}")
         if reply is None:
             return None
+        kind = _TYPES.get(reply.schemaType or "AVRO")
         found = _Referred()
-        self._follow(reply, found, ())
+        try:
+            if kind is None:
+                raise _Unusable(f"it is of the type {reply.schemaType!r}")
+            self._follow(reply, found, ())
+        except _Unusable as error:
+            return RegisteredSchema("unusable", str(error))
         names = tuple((name, text) for (name, _place), text in found.texts.items())
-        return RegisteredSchema(_type_of(self._url, reply), reply.schema, names)
+        return RegisteredSchema(kind, reply.schema, names)
 
     def check(self) -> None:
         """Raise what stands in the way: nobody answers, we are not let in, it is no registry."""
@@ -96,29 +117,25 @@ class Registry:
         for reference in reply.references or ():
             place = f"{reference.subject}/{reference.version}"
             if place in above:
-                raise RegistryWrong(self._url, f"{place} refers to itself")
+                raise _Unusable(f"{place} refers to itself")
             if (reference.name, place) in found.texts:
                 continue
             if place not in found.replies:
-                self._bound(len(found.replies) + 1)
+                _bound(len(found.replies) + 1)
                 found.replies[place] = self._referred(reference, place)
             below = found.replies[place]
             self._follow(below, found, (*above, place))
-            self._bound(len(found.texts) + 1)
+            _bound(len(found.texts) + 1)
             found.texts[reference.name, place] = below.schema
         if sum(map(len, found.texts.values())) > _MOST_BYTES:
-            raise RegistryWrong(self._url, f"a schema refers to over {_MOST_BYTES:,} characters")
-
-    def _bound(self, count: int) -> None:
-        if count > _MOST_REFERENCES:
-            raise RegistryWrong(self._url, f"a schema has over {_MOST_REFERENCES} references")
+            raise _Unusable(f"it refers to over {_MOST_BYTES:,} characters")
 
     def _referred(self, reference: _Reference, place: str) -> _Reply:
         """A schema by its subject and version, also if it was deleted since: records need it."""
         subject = quote(reference.subject, safe="")
         found = self._get(f"/subjects/{subject}/versions/{reference.version}?deleted=true")
         if found is None:
-            raise RegistryWrong(self._url, f"a schema refers to {place}, which is not there")
+            raise _Unusable(f"it refers to {place}, which is not there")
         return found
 
     def _get(self, path: str) -> _Reply | None:
@@ -127,6 +144,8 @@ class Registry:
             if _error_code(body) in _NO_SUCH or self._is_registry():
                 return None
             raise RegistryWrong(self._url, f"{path} is no address of a registry (404)")
+        if status in _ODD and _error_code(body) is not None and self._is_registry():
+            return None
         _check(self._url, status)
         try:
             return _decoder.decode(body)
@@ -159,11 +178,9 @@ def _check(url: str, status: int) -> None:
         raise RegistryDown(url, f"it answered {status}")
 
 
-def _type_of(url: str, reply: _Reply) -> SchemaType:
-    found = _TYPES.get(reply.schemaType or "AVRO")
-    if found is None:
-        raise RegistryWrong(url, f"a schema of the type {reply.schemaType!r}")
-    return found
+def _bound(count: int) -> None:
+    if count > _MOST_REFERENCES:
+        raise _Unusable(f"it has over {_MOST_REFERENCES} references")
 
 
 def _error_code(body: bytes) -> int | None:

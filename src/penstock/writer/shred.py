@@ -38,6 +38,7 @@ from penstock.writer.split import Piece, Splitter
 from penstock.writer.tally import Tally
 
 TOMBSTONE = "TOMBSTONE"
+_WITHOUT_VALUE = frozenset({"topic", "header"})  # routes that a record without a value has
 
 
 class RangeShredder:
@@ -159,7 +160,7 @@ class RangeShredder:
             gone = rows[nulls]
             if self._feed.tombstones == "filter":
                 self._filter(batch, gone)
-            elif self._feed.tombstones == "keep" and self._feed.route.kind != "field":
+            elif self._feed.tombstones == "keep" and self._feed.route.kind in _WITHOUT_VALUE:
                 self._keep_tombstones(batch, gone)
             else:
                 self._refuse(batch, gone, _tombstones(len(gone), "no value"), "")

@@ -181,8 +181,15 @@ def column_at(batch: pa.RecordBatch, fields: tuple[Field, ...], path: str) -> pa
 
 
 def values_of(column: pa.Array) -> list[Any]:
-    """A column as values that can name a dataset or a directory; times as counts, others as are."""
+    """A column as values that can name a dataset or a directory; times as counts, others as are.
+
+    Decimals without digits behind the point are the whole numbers that they are, such as uint64 of
+    Protobuf. Others are nothing, as bytes are: 1.5 and 1.50 would be two names for one value.
+    """
     kind = column.type
+    if pa.types.is_decimal(kind) and kind.scale == 0:
+        whole = _whole(column)
+        return whole if isinstance(whole, list) else whole.to_pylist()  # type: ignore[no-any-return]
     if pa.types.is_timestamp(kind):
         return column.view(pa.int64()).to_pylist()  # type: ignore[no-any-return]
     if pa.types.is_date(kind):
@@ -190,6 +197,14 @@ def values_of(column: pa.Array) -> list[Any]:
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind):
         return [None] * len(column)
     return column.to_pylist()  # type: ignore[no-any-return]
+
+
+def _whole(column: pa.Array) -> pa.Array | list[int | None]:
+    """Decimals without a scale as whole numbers; a list where one of them has over 64 bits."""
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return [None if value is None else int(value) for value in column.to_pylist()]
 
 
 def times_of(column: Any, kafka_ms: Any, spec: TimeSpec, now_s: float) -> Times:
@@ -203,6 +218,8 @@ def times_of(column: Any, kafka_ms: Any, spec: TimeSpec, now_s: float) -> Times:
         return event_times(micros, kafka_ms, _in_micros(spec), now_s)
     if pa.types.is_int64(column.type):
         return event_times(column, kafka_ms, spec, now_s)
+    if pa.types.is_decimal(column.type) and column.type.scale == 0:
+        return event_times(_whole(column), kafka_ms, spec, now_s)
     return event_times(values_of(column), kafka_ms, spec, now_s)
 
 

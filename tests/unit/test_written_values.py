@@ -1,0 +1,49 @@
+"""Columns of a writer as event times, and as names of datasets and directories."""
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from penstock.model.spec import TimeSpec
+from penstock.shape.time import TIME_MISSING, TIME_TOO_LATE
+from penstock.writer.written import times_of, values_of
+
+UINT64 = pa.decimal128(20, 0)
+SPEC = TimeSpec(field="ts", unit="ms")
+AT_MS = 1_763_200_000_000
+NOW_S = 1.8e9
+
+
+def decimals(*values: int | str | None, kind: pa.DataType = UINT64) -> pa.Array:
+    return pa.array([None if value is None else Decimal(value) for value in values], kind)
+
+
+@pytest.mark.parametrize("largest", [AT_MS, 2**64 - 1], ids=["of 63 bits", "of 64 bits"])
+def test_a_decimal_without_a_scale_is_a_time_as_a_whole_number_is(largest: int) -> None:
+    """The largest one takes all of the column another way."""
+    kafka_ms = np.full(3, 1_700_000_000_000)
+    found = times_of(decimals(AT_MS, None, largest), kafka_ms, SPEC, NOW_S)
+    assert found.micros[0] == AT_MS * 1_000
+    reasons = {bad.index: bad.reason for bad in found.bad}
+    late = {} if largest == AT_MS else {2: TIME_TOO_LATE}
+    assert reasons == {1: TIME_MISSING} | late
+
+
+@pytest.mark.parametrize("largest", [7, 2**64 - 1])
+def test_a_decimal_without_a_scale_names_datasets_and_directories(largest: int) -> None:
+    values = values_of(decimals(7, None, largest))
+    assert values == [7, None, largest]
+    assert all(value is None or type(value) is int for value in values)
+
+
+def test_a_decimal_with_a_scale_counts_as_absent() -> None:
+    column = decimals("1.50", None, kind=pa.decimal128(9, 2))
+    assert values_of(column) == [None, None]
+    found = times_of(column, np.full(2, 1_700_000_000_000), SPEC, NOW_S)
+    assert [bad.reason for bad in found.bad] == [TIME_MISSING] * 2
+
+
+def test_all_digits_of_38_are_a_name() -> None:
+    assert values_of(decimals("9" * 38, kind=pa.decimal128(38, 0))) == [int("9" * 38)]
