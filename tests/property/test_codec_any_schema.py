@@ -57,7 +57,8 @@ def placed(kind: SchemaType, part: Any) -> list[Any]:
         return [part, {"type": "object", "properties": {"a": part}},
                 {"type": "object", "properties": {"a": {"type": part}}},
                 {"type": "object", "properties": {"a": {"type": "string"}}, "required": part},
-                {"type": "object", "properties": part}, {"type": "object", "title": part}]  # fmt: skip
+                {"type": "object", "properties": part},
+                {"type": "object", "title": part}]  # fmt: skip
     field = {"number": 1, "name": "a", "kind": part, "label": "implicit"}
     message = {"name": "a", "fields": [field, part]}
     whole = {"name": "a", "fields": [field | {"kind": "message", "type": part}]}

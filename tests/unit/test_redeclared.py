@@ -25,9 +25,10 @@ def record(**fields: Any) -> dict[str, Any]:
 
 def shelf_of(store: MemoryStore, **fields: Any) -> SchemaShelf:
     """What a run has with a file of these fields; with none there is no file."""
-    kind = "avsc" if fields else None
-    text = json.dumps(record(**fields)) if fields else ""
-    dataset = DatasetSpec(route="click", schema_kind=kind, schema_text=text)
+    dataset = DatasetSpec(route="click")
+    if fields:
+        text = json.dumps(record(**fields))
+        dataset = DatasetSpec(route="click", schema_kind="avsc", schema_text=text)
     route = RouteSpec("field", "type")
     feed = FeedSpec(name="events", topics=("t",), route=route, datasets=(dataset,))
     return SchemaShelf(store, Layout("events"), feed)

@@ -189,7 +189,7 @@ def values_of(column: pa.Array) -> list[Any]:
     kind = column.type
     if pa.types.is_decimal(kind) and kind.scale == 0:
         whole = _whole(column)
-        return whole if isinstance(whole, list) else whole.to_pylist()  # type: ignore[no-any-return]
+        return whole if isinstance(whole, list) else whole.to_pylist()
     if pa.types.is_timestamp(kind):
         return column.view(pa.int64()).to_pylist()  # type: ignore[no-any-return]
     if pa.types.is_date(kind):
