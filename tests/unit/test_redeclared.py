@@ -9,6 +9,7 @@ import pytest
 from penstock.codec.json_codec import JsonCodec
 from penstock.engine.errors import SchemaRefused
 from penstock.engine.schemas import SchemaShelf
+from penstock.errors import EntryDamaged
 from penstock.journal.layout import Layout
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec
@@ -122,3 +123,13 @@ def test_a_file_for_a_dataset_that_was_learned_keeps_what_was_learned() -> None:
     ]
     with pytest.raises(SchemaRefused):
         next_of(store, a="string")
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}", b'{"dataset": "\xff", "version": 1}', b"\xff"])
+def test_a_damaged_schema_in_the_lake_is_told_by_its_name(raw: bytes) -> None:
+    store = MemoryStore()
+    next_of(store, a="long")
+    [place] = store.shelf.objects
+    store.shelf = store.shelf.with_object(place, raw)
+    with pytest.raises(EntryDamaged, match=place):
+        next_of(store, a="long")
