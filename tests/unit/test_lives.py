@@ -86,14 +86,20 @@ class Lake:
         return DecodeAgain(MENDED, self.store, self.learning, in_turn, now)  # type: ignore[arg-type]
 
 
-def test_both_lives_of_a_topic_come_back_from_the_quarantine(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
+def lived_twice(directory: Path, first: bytes, second: bytes) -> Lake:
+    """A lake with one record of each life of a topic."""
+    lake = Lake(directory / "lake")
     starts = [(PartitionStart(TOPIC, topic_id, 0, 0),) for topic_id in ("first", "second")]
     lake.journal.append(lake.fold, Start(starts[0]), lake.epoch)
-    lake.deliver("first", "1-1", [no_time(1)])
+    lake.deliver("first", "1-1", [first])
     again = Rebind(TOPIC, "first", "second", starts[1], "me", "it was made again")
     lake.journal.append(lake.fold, again, lake.epoch)
-    lake.deliver("second", "1-2", [no_time(2)])
+    lake.deliver("second", "1-2", [second])
+    return lake
+
+
+def test_both_lives_of_a_topic_come_back_from_the_quarantine(tmp_path: Path) -> None:
+    lake = lived_twice(tmp_path, no_time(1), no_time(2))
     assert audit(lake.journal).verdict == "ok"
     found = lives(live_records(lake.journal.open(deep=True)))
     assert found == [{"first"}, {"second"}]
@@ -107,13 +113,7 @@ def test_both_lives_of_a_topic_come_back_from_the_quarantine(tmp_path: Path) -> 
 
 
 def test_a_replay_that_is_not_told_takes_one_life_of_each_topic(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    starts = [(PartitionStart(TOPIC, topic_id, 0, 0),) for topic_id in ("first", "second")]
-    lake.journal.append(lake.fold, Start(starts[0]), lake.epoch)
-    lake.deliver("first", "1-1", [no_time(1)])
-    again = Rebind(TOPIC, "first", "second", starts[1], "me", "it was made again")
-    lake.journal.append(lake.fold, again, lake.epoch)
-    lake.deliver("second", "1-2", [no_time(1)])
+    lake = lived_twice(tmp_path, no_time(1), no_time(1))
     replay(lake.journal, AROUND, "me", lake.decode())
     assert [part.topic_id for part in live_records(lake.journal.open(deep=True))] == ["second"]
 

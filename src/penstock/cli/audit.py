@@ -24,7 +24,7 @@ from penstock.cli.common import (
 )
 from penstock.cli.errors import UsageMistake
 from penstock.cli.offset_words import ago, at_time
-from penstock.cli.outlet import say, unless_cut_off
+from penstock.cli.outlet import telling, unless_cut_off
 from penstock.cli.run import revealed, starting_session
 from penstock.config.clients import reveal_kafka
 from penstock.engine.run import worst
@@ -85,11 +85,7 @@ def run(chosen: argparse.Namespace) -> int:
     ticker = Ticker(sys.stderr, time.monotonic)
     what = DeepSpec(chosen.since, chosen.dataset)
     codes: list[int] = []
-
-    def tell(feed: str, error: PenstockError) -> None:
-        codes.append(error.exit_code)
-        say(f"{feed}: {error}", sys.stderr)
-
+    tell = telling(codes)
     journals = list(readable_journals(spec, chosen_feeds(spec, chosen.feeds), tell))
     is_deep = chosen.deep and journals  # Spark is not started for nothing
     with opened_tools(spec, ticker) if is_deep else nullcontext() as tools:

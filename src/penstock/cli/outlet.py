@@ -2,9 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
+
+from penstock.errors import PenstockError
 
 CUT_OFF = 1  # nobody heard the end, so it is not a success
 
@@ -15,6 +17,16 @@ def say(text: str, stream: TextIO, end: str = "\n") -> None:
         print(text, file=stream, end=end, flush=True)
     except (OSError, ValueError):
         return  # the reader is gone, the disk of a log is full, or the stream is closed
+
+
+def telling(codes: list[int]) -> Callable[[str, PenstockError], None]:
+    """What tells why a feed is left out, and keeps the exit code of that: the others go on."""
+
+    def tell(feed: str, error: PenstockError) -> None:
+        codes.append(error.exit_code)
+        say(f"{feed}: {error}", sys.stderr)
+
+    return tell
 
 
 @contextmanager

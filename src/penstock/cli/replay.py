@@ -78,7 +78,8 @@ def add_drop(acts: Any) -> None:
 def run_replay(chosen: argparse.Namespace) -> int:
     """Deliver what can be delivered, and say what stays and why."""
     spec, feed, journal = feed_named(chosen, chosen.feed)
-    require_started(journal.open().state, chosen.feed)
+    fold = journal.open(deep=True)
+    require_started(fold.state, chosen.feed)
     author = chosen.author or login_name()
     around = surroundings()
     keys = reveal_keys([feed], os.environ)
@@ -87,7 +88,7 @@ def run_replay(chosen: argparse.Namespace) -> int:
     delivered, stays, entries = 0, Counter[str](), []
     refused: EntryRefused | None = None
     with spreading(spec) as spread:
-        for topic_ids in lives(live_records(journal.open(deep=True))):
+        for topic_ids in lives(live_records(fold)):
             decode = DecodeAgain(
                 feed, journal.store, learning, spread, around.now, chosen.fingerprint, dataset
             )

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -19,7 +18,7 @@ from penstock.cli.common import (
     with_output,
 )
 from penstock.cli.kafka import asking_kafka
-from penstock.cli.outlet import say, unless_cut_off
+from penstock.cli.outlet import telling, unless_cut_off
 from penstock.engine.run import worst
 from penstock.errors import PenstockError
 from penstock.journal.lease import last_beat
@@ -51,11 +50,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Print a row per feed; one that cannot be read does not keep the others from it."""
     spec = configured(chosen)
     codes: list[int] = []
-
-    def tell(feed: str, error: PenstockError) -> None:
-        codes.append(error.exit_code)
-        say(f"{feed}: {error}", sys.stderr)
-
+    tell = telling(codes)
     with asking_kafka(spec) if chosen.live else nullcontext() as admin:
         found = list(snapshots(spec, chosen_feeds(spec, chosen.feeds), admin, tell))
     with unless_cut_off(codes):

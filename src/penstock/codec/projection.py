@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from penstock.codec.shapes import plan_of, shape_of
+from penstock.codec.shapes import plan_of
+from penstock.model.arrow_types import arrow_type
 from penstock.model.schema import DatasetSchema, Field, FieldType
 
 Fields = tuple[Field, ...]
@@ -56,6 +57,4 @@ def _fitted(array: pa.Array, have: FieldType, want: FieldType) -> pa.Array:
     return pa.MapArray.from_arrays(starts, array.keys, items, type=arrow, mask=mask)
 
 
-@lru_cache(maxsize=4096)
-def _arrow(kind: FieldType) -> pa.DataType:
-    return shape_of(kind, "").arrow
+_arrow = lru_cache(maxsize=4096)(arrow_type)

@@ -13,13 +13,10 @@ from typing import Annotated, Any
 import msgspec
 import pyarrow as pa
 
-from penstock.model.arrow_types import arrow_type
+from penstock.model.arrow_types import FIRST_DAY, FIRST_US, LAST_DAY, LAST_US, arrow_type
 from penstock.model.schema import REST, DatasetSchema, Field, FieldType
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-# The years 1 to 9999, as days since 1970: what every reader of the columns can show.
-FIRST_DAY, LAST_DAY = -719_162, 2_932_896
-_DAY_US = 86_400_000_000
 # Up to here every integer is a double; beyond, the reference way looks at the digits.
 EXACT = float(2**53 - 1)
 
@@ -142,8 +139,7 @@ def bounds_of(kind: FieldType) -> tuple[int, int]:
     if kind.kind == "date":
         return FIRST_DAY, LAST_DAY
     if kind.kind in {"timestamp_us", "local_us"}:
-        first, last = FIRST_DAY * _DAY_US, (LAST_DAY + 1) * _DAY_US - 1
-        return -(-first // kind.unit_us), last // kind.unit_us
+        return -(-FIRST_US // kind.unit_us), LAST_US // kind.unit_us
     return INT64_MIN, INT64_MAX
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.model.arrow_types import arrow_type
+from penstock.model.arrow_types import FIRST_DAY, FIRST_US, LAST_DAY, LAST_US, arrow_type
 from penstock.model.convert import ConvertSpec
 from penstock.model.schema import (
     BOOLEAN,
@@ -37,9 +37,6 @@ _PLAIN = {
     "date": DATE,
     "timestamp": TIMESTAMP_US,
 }
-# From the first day of the year 1 to the last one of 9999, since 1970.
-_LEAST_DAY, _MOST_DAY = -719_162, 2_932_896
-_DAY_US = 86_400_000_000
 _MOST_DIGITS = 76  # of the widest decimal of Arrow
 _ALWAYS_SHOWN = 15  # so many digits a double shows as they were
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", re.ASCII)
@@ -114,10 +111,9 @@ def _is_same(column: pa.Array, made: pa.Array) -> Mask:
     is_text = pa.types.is_string(have) or pa.types.is_binary(have)
     same: pa.Array | None = None
     if pa.types.is_date32(want):
-        same = _is_between(made.cast(pa.int32()), _LEAST_DAY, _MOST_DAY)
+        same = _is_between(made.cast(pa.int32()), FIRST_DAY, LAST_DAY)
     elif pa.types.is_timestamp(want):
-        least, most = _LEAST_DAY * _DAY_US, (_MOST_DAY + 1) * _DAY_US - 1
-        same = _is_between(made.cast(pa.int64()), least, most)
+        same = _is_between(made.cast(pa.int64()), FIRST_US, LAST_US)
     elif pa.types.is_int64(want) and is_text:
         is_hexadecimal = pc.or_(pc.starts_with(column, "0x"), pc.starts_with(column, "0X"))
         same = pc.invert(is_hexadecimal)
