@@ -20,7 +20,7 @@ from tests.certify.counting import outcome, recover, settle
 from tests.certify.crash_cases import a_job, measured
 from tests.certify.oracle import Tally, is_broken, picture, tally_lake
 from tests.certify.table import Outcome
-from tests.integration import test_owners
+from tests.integration import test_owners, test_replay
 from tests.integration.lakes import AROUND, deep_fold, journal_of, run_feeds
 from tests.integration.processes import Child, Job, a_feed, child, killed_at
 
@@ -43,7 +43,8 @@ def cases() -> Iterator[Case]:
     yield Case("Z9", ("Z9",), paused_before_its_link, 50.0)
     yield Case("Z10", ("Z10",), latest_is_held, 30.0)
     yield Case("Z11", ("Z11",), cleaner_beside_an_owner, 25.0)
-    yield Case("Z12", ("Z12",), two_drops, 15.0)
+    yield Case("Z12/drop", ("Z12",), two_drops, 15.0)
+    yield Case("Z12/replay", ("Z12",), two_replays, 15.0)
 
 
 def take_over(run: Run, job: Job) -> None:
@@ -305,5 +306,13 @@ def two_drops(run: Run) -> Outcome:
         problem = problem or "the second drop was accepted"
     except EntryRefused:
         pass
-    note = "by two `drop` entries, since `replay` has no command yet; replay: the simulator"
-    return outcome(tally + second_look(run, job), problem, note=note)
+    return outcome(tally + second_look(run, job), problem)
+
+
+def two_replays(run: Run) -> Outcome:
+    """One replays everything just before the other decides; the test of everyday, counted."""
+    parts = run.parts
+    test_replay.test_two_replays_at_once_deliver_every_record_once(
+        parts.spark, parts.kafka, parts.client, run.directory
+    )
+    return outcome(tally_lake(parts, run.directory, broken=test_replay.is_hopeless))

@@ -46,6 +46,11 @@ NEW_TYPE = [json.dumps({"type": "late", "n": n, "more": {"x": n}}).encode() for 
 TORN = [b'{"type": "click", "event_ti', b"\xff\xfe"]
 
 
+def is_hopeless(value: bytes | None) -> bool:
+    """True for a record that no change of the feed can mend."""
+    return value in TORN
+
+
 def broken_feed(topic: str) -> FeedSpec:
     """A feed that refuses records without a time."""
     return mixed_feed(topic, datasets=(DatasetSpec("click", owner="web"),))

@@ -33,6 +33,17 @@ ARROW = (
     "-Darrow.enable_null_check_for_get=false",
 )
 
+# No job may read what an earlier one had fetched (see `source/groups.py`). Spark would keep the
+# consumers of finished jobs all the same, 64 of them for five minutes, each with what it fetched
+# ahead: most of a heap of a gigabyte.
+KEEPING = {
+    "spark.kafka.consumer.cache.capacity": "1",
+    "spark.kafka.consumer.cache.timeout": "1s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "1s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
+}
+
 
 def open_session(
     name: str,
@@ -54,6 +65,7 @@ def open_session(
         "spark.sql.session.timeZone": "UTC",
         ROWS_KEY: str(ROWS),
         BYTES_KEY: UNBOUNDED,
+        **KEEPING,
     }
     is_local = settings.get("spark.master", "local").startswith("local")
     if is_local:

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.functions import expr
 
 from penstock.model.ranges import OffsetRange
+from penstock.source.groups import ReadingGroups
 
 TOO_LARGE = "penstock: a record is larger than those before"
 HEADERS = "case when size(headers) > 0 then to_json(headers) end as headers"
@@ -21,6 +22,7 @@ FETCHING = {
     "max.partition.fetch.bytes": str(8 * 1024 * 1024),
     "receive.buffer.bytes": str(1024 * 1024),
 }
+_groups = ReadingGroups()  # one, like the JVM whose memory it bounds
 
 
 def read_ranges(
@@ -65,7 +67,7 @@ def ranges_reader(
     spark: SparkSession, options: Mapping[str, str], ranges: tuple[OffsetRange, ...]
 ) -> DataFrameReader:
     """A reader of exactly these ranges, read-committed; one range per partition."""
-    reader = spark.read.format("kafka")
+    reader = spark.read.format("kafka").option("kafka.group.id", _groups.next(options, ranges))
     for name, value in {**FETCHING, **options}.items():
         reader = reader.option(f"kafka.{name}", value)
     return (
