@@ -10,7 +10,7 @@ import pytest
 from penstock.cli import demo as command
 from penstock.cli.main import main
 from penstock.demo import story
-from penstock.demo.errors import DemoRefused
+from penstock.demo.errors import DemoDifference, DemoRefused
 from penstock.demo.place import Place, prepare
 
 MARKER = ".penstock-demo"
@@ -170,3 +170,33 @@ def test_an_error_without_words_of_the_system_is_told(
     (a_demo(tmp_path / "demo") / "lake").mkdir()
     with pytest.raises(DemoRefused, match="something odd"):
         prepare(tmp_path / "demo")
+
+
+def test_a_demo_that_has_ended_is_no_longer_in_use_whoever_gets_its_process_id(
+    tell: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tell("--dir", "demo") == 0
+    assert (tmp_path / "demo" / MARKER).read_text().split() == ["made"]
+
+    def broken(*_: object) -> None:
+        raise DemoDifference("The audit found a difference", tmp_path / "demo")
+
+    monkeypatch.setattr(command._story(), "judged", broken)
+    assert tell("--dir", "demo") == 4
+    assert (tmp_path / "demo" / MARKER).read_text().split() == ["made"]
+
+
+def test_a_demo_of_another_user_is_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_yours(*_: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "kill", not_yours)
+    with pytest.raises(DemoRefused, match="process 123"):
+        prepare(a_demo(tmp_path / "demo", b"123\n"))
+
+
+def test_letting_go_brings_nothing_back_and_never_fails(tmp_path: Path) -> None:
+    place, _ = prepare(tmp_path / "demo")
+    place.remove()
+    place.let_go()
+    assert not place.root.exists()

@@ -79,6 +79,8 @@ def run(chosen: argparse.Namespace) -> int:
     except PenstockError:
         _leave(place, screen, chosen.rm, is_whole=False)
         raise
+    finally:
+        place.let_go()
     _leave(place, screen, chosen.rm, is_whole=code == 0)
     return code
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,6 +103,13 @@ class Place:
         (self.root / "schemas" / "payment.avsc").write_text(_PAYMENT)
         self.config.write_text(text)
 
+    def let_go(self) -> None:
+        """Say that no demo runs here any more: process ids are given again. Safe to repeat."""
+        words = [word for word in _marker_words(self.root) if not _PID.fullmatch(word)]
+        if _is_ours(self.root / _MARKER):
+            with suppress(OSError):  # then the marker is as that of a demo that was killed
+                (self.root / _MARKER).write_text(" ".join(words) + "\n")
+
     def empty(self) -> None:
         """Remove all that the demo has made but the marker: half a demo is still ours."""
         for path in (self.root / name for name in sorted(_DIRECTORIES | _FILES)):
@@ -191,8 +199,10 @@ def _refuse_if_in_use(root: Path) -> None:
         return
     try:
         os.kill(pids[0], 0)
-    except (ProcessLookupError, PermissionError):
+    except ProcessLookupError:
         return
+    except PermissionError:
+        pass  # somebody else's, so it is there
     raise DemoRefused(
         f"A demo runs in {str(root)!r} already, as process {pids[0]}.",
         "Choose another directory with --dir, or wait for it.",
