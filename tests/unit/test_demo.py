@@ -23,7 +23,7 @@ from penstock.demo.place import Place, prepare
 from penstock.demo.queries import python_here, query_lines
 from penstock.demo.screen import Screen
 from penstock.demo.serve import server_for
-from penstock.demo.story import Ending, at_the_kill, judged
+from penstock.demo.story import Ending, at_the_kill, judged, show
 from penstock.demo.watch import Onlooker, Sight
 
 TOPIC = Topic(records=4_000, first_day_ms=DAY_MS * 20_000)
@@ -205,6 +205,18 @@ def test_a_difference_ends_with_exit_code_4(changes: dict[str, object], words: s
         judged(ending)
     assert raised.value.exit_code == 4
     judged(Ending(Place(Path("demo")), FACTS))
+
+
+def test_the_verdict_stands_on_a_line_of_its_own() -> None:
+    """Scripts look for this very line."""
+    out = io.StringIO()
+    screen = Screen(out, lambda: 0.0)
+    show(Ending(Place(Path("demo")), FACTS), screen, kept=False)
+    assert out.getvalue().splitlines()[-3:] == [
+        "0 lost, 0 doubled",
+        "5 records in Kafka = 3 rows + 1 quarantined + 1 filtered",
+        "0 s in all",
+    ]
 
 
 def test_the_receipt_fits_beside_the_time_in_80_columns() -> None:
