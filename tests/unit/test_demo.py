@@ -12,7 +12,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from penstock.cli.main import main
 from penstock.demo.count import Tally
@@ -270,6 +272,19 @@ def test_query_lines_survive_odd_directories(tmp_path: Path) -> None:
         assert (program, flag) == (python_here(), "-c")
         compile(code, "query", "exec")
         assert str(feed / "order").replace('"', '\\"') in code
+
+
+@pytest.mark.parametrize("name", ["plain", "a[1]", "b*c", "d?e", "f[", "g{h}", "i!j"])
+def test_the_line_for_duckdb_finds_the_files_below_names_that_look_like_patterns(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    feed = tmp_path / name / "lake" / "events"
+    for folder in (feed / "order" / f"day=2026-11-{day}" for day in ("09", "10")):
+        folder.mkdir(parents=True)
+        parquet.write_table(pa.table({"amount": [1.5]}), folder / "x.parquet")
+    exec(shlex.split(query_lines(feed)["duckdb"])[2], {})
+    assert capsys.readouterr().out.count("2026-11-") == 2
 
 
 def test_only_the_page_is_served(tmp_path: Path) -> None:
