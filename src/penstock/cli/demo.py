@@ -1,4 +1,4 @@
-"""`penstock demo`: the whole of it in two minutes, on a broker of its own."""
+"""`penstock demo`: the whole of it in a minute and a half, on a broker of its own."""
 
 import argparse
 import os
@@ -24,7 +24,7 @@ def add_to(commands: Any) -> None:
     """The words of this command."""
     command = commands.add_parser(
         "demo",
-        help="see all of it in two minutes, on a broker of its own",
+        help="see all of it in a minute and a half, on a broker of its own",
         description="Start a Kafka broker, write mixed events to it, deliver them into a lake, "
         "kill the run with -9 on the way, start it again, and count what landed with a client that "
         "shares no code with it. Everything lies in one directory; nothing is left running. Exit "
