@@ -118,7 +118,7 @@ lock: $(HAS_UV) ## Resolve pyproject.toml again into requirements/*.lock (UPGRAD
 	resolve dev $(if $(UPGRADE),--upgrade) pyproject.toml --group dev; \
 	resolve bootstrap --group bootstrap
 
-demo: setup ## See all of it in a minute: a broker, a lake, a kill -9, a count (DEMO="--serve")
+demo: setup ## See all of it in a minute and a half: broker, lake, kill -9, count (DEMO="--serve")
 	@$(PY) -m penstock demo $(DEMO)
 
 format: setup ## Rewrite the code in the house format

@@ -13,12 +13,14 @@ from pathlib import Path
 
 from bench.figures import Turn, Turns, medians, verdicts, workload_name, workload_result
 from bench.machine import machine
-from bench.mixed_topic import fill, open_world
-from bench.pictures import comparison, earlier, write_down
+from bench.mixed_topic import FIRST_WINDOW, fill, open_world
+from bench.pictures import comparison, earlier, place_for, write_down
 from bench.processes import PERIOD_S
 from bench.ways import FETCHES, take_turn, watch_without, ways_of
 
 WARM_UPS = 2
+ROUNDS = 3
+RECORDS = 2_000_000
 Measured = dict[int, dict[str, list[Turn]]]
 # With 200 types, plain Spark with 100 writers runs out of memory in the gigabyte that Spark takes
 # by itself. All ways share the JVM, so all get more.
@@ -75,26 +77,40 @@ def show(turns: Measured, results: Mapping[str, Mapping[str, object]]) -> None:
         print(verdict)
 
 
+def check_sizes(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Refuse what leaves nothing to measure, before anything is started."""
+    if options.records <= FIRST_WINDOW or options.rounds < 1:
+        arguments.error(f"at least one round, and more than {FIRST_WINDOW:,} records")
+
+
+def out_of(options: argparse.Namespace, records: int) -> Path | None:
+    """Where this run is written down, if it is; `records` are those of a whole run."""
+    is_whole = options.rounds >= ROUNDS and options.records >= records
+    return place_for(options.out, is_whole)
+
+
 def main() -> None:
     """Measure, print, and write down."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    arguments.add_argument("--records", type=int, default=2_000_000, help="events per topic")
+    arguments.add_argument("--records", type=int, default=RECORDS, help="events per topic")
     arguments.add_argument("--types", type=int, nargs="+", default=[12, 200], help="workloads")
-    arguments.add_argument("--rounds", type=int, default=3, help="turns of each, after two to warm")
+    arguments.add_argument(
+        "--rounds", type=int, default=ROUNDS, help="turns of each, after two to warm"
+    )
     arguments.add_argument("--keep", type=Path, help="where the broker keeps topics for later")
     arguments.add_argument("--out", type=Path, help="directory for results.json and results.svg")
     arguments.add_argument(
         "--fetch", choices=FETCHES, default="penstock", help="consumer settings of plain Spark"
     )
     options = arguments.parse_args()
+    check_sizes(arguments, options)
     before = machine()
     turns = measure(options)
-    about = {"machine": before, "load_1_min_at_end": machine()["load_1_min"]}
+    about = {"machine": [before, machine()]}
     results = {workload_name(t): {**workload_result(ways), **about} for t, ways in turns.items()}
     show(turns, results)
-    if options.out is not None:
-        found = earlier(options.out, "results") | results
-        write_down(options.out, "results", found, comparison(results))
+    if (out := out_of(options, RECORDS)) is not None:
+        write_down(out, "results", earlier(out, "results") | results, comparison(results))
 
 
 if __name__ == "__main__":

@@ -119,7 +119,12 @@ def workload_result(turns: Mapping[str, Turns]) -> dict[str, object]:
         "ratio_plain_spark_cpu": round(ratio(ours, plain, by_cpu), 3),
         "ratio_read_only": round(ratio(ours, reading), 3),
         "ratio_read_only_cpu": round(ratio(ours, reading, by_cpu), 3),
-        "variants": {name: medians(turns[name]) for name in map(variant, WRITERS) if name in turns},
+        # A list: every mapping in a workload is a way.
+        "variants": [
+            {"variant": name, **medians(turns[name])}
+            for name in map(variant, WRITERS)
+            if name in turns
+        ],
         "records": ours[0].records,
         "rounds": len(ours),
     }

@@ -20,7 +20,7 @@ from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.functions import col, expr
 
 from bench.avro_events import FIRST_ID, avro_schema
-from bench.compare import HEAP, WARM_UPS, line_of
+from bench.compare import HEAP, ROUNDS, WARM_UPS, check_sizes, line_of, out_of
 from bench.events import type_name
 from bench.figures import (
     ON_JSON,
@@ -35,7 +35,7 @@ from bench.figures import (
     workload_result,
 )
 from bench.machine import machine
-from bench.mixed_topic import FIRST_WINDOW, MixedTopic, fill, open_world
+from bench.mixed_topic import MixedTopic, fill, open_world
 from bench.pictures import earlier, write_figures
 from bench.processes import Watch
 from bench.ways import (
@@ -126,22 +126,21 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--records", type=int, default=RECORDS, help="events per topic")
     arguments.add_argument("--only", nargs="+", choices=WORKLOADS, default=WORKLOADS)
-    arguments.add_argument("--rounds", type=int, default=3, help="turns of each that count")
+    arguments.add_argument("--rounds", type=int, default=ROUNDS, help="turns of each that count")
     arguments.add_argument("--warm-ups", type=int, default=WARM_UPS, help="turns before these")
     arguments.add_argument("--keep", type=Path, help="where the broker keeps topics for later")
     arguments.add_argument("--out", type=Path, help="directory of results.json")
     options = arguments.parse_args()
-    if options.records <= FIRST_WINDOW or options.rounds < 1:
-        arguments.error(f"at least one round, and more than {FIRST_WINDOW:,} records")
+    check_sizes(arguments, options)
     before = machine()
     turns = measure(options)
-    about = {"machine": before, "load_1_min_at_end": machine()["load_1_min"]}
+    about = {"machine": [before, machine()]}
     for workload, found in turns.items():
         print(format_verdict(*parts_of(workload), found))
-    if options.out is not None:
+    if (out := out_of(options, RECORDS)) is not None:
         names = {workload: f"{workload.replace('-', '_')}_types" for workload in turns}
         results = {names[w]: {**result_of(w, t), **about} for w, t in turns.items()}
-        write_figures(options.out, "results", earlier(options.out, "results") | results)
+        write_figures(out, "results", earlier(out, "results") | results)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,19 @@ from typing import Any
 from bench.figures import OURS, PLAIN, READ_ONLY
 from penstock.status.charts import Axes, Bar, Series, bar_chart, line_chart
 
+# Figures of whole runs are kept here, with the code.
+KEPT = Path(__file__).parent
 NAMES = {PLAIN: "plain Spark", OURS: "Penstock", READ_ONLY: "reading only"}
 _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 _FLEXIBLE = ' style="max-width:100%;height:auto"'
+
+
+def place_for(out: Path | None, is_whole: bool) -> Path | None:
+    """Where to write; a quick look must not take the place of the figures that are kept."""
+    if out is None or is_whole or out.resolve() != KEPT.resolve():
+        return out
+    print(f"not written: {out}/results.json keeps whole runs only; --out DIR writes elsewhere")
+    return None
 
 
 def write_down(out: Path, name: str, found: Mapping[str, object], picture: str) -> None:
@@ -24,6 +34,7 @@ def write_down(out: Path, name: str, found: Mapping[str, object], picture: str) 
 
 def write_figures(out: Path, name: str, found: Mapping[str, object]) -> None:
     """Leave the figures in a directory."""
+    out.mkdir(parents=True, exist_ok=True)
     figures = out / f"{name}.json"
     figures.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(f"written: {figures}")

@@ -31,7 +31,7 @@ def trimmed(out: str) -> str:
         "         ...",
         *lines[at("its receipt") : at("What landed") - 1],
         "",
-        *lines[at(" lost, ") : at(" lost, ") + 2],
+        *lines[at(" lost, ") : at(" lost, ") + 3],
     ]
     return "\n".join(kept) + "\n"
 

@@ -2,7 +2,7 @@
 
 A block fenced as `sh` is run by a test, unless the comment `<!-- not run: why -->` stands right
 above it. Then each of its commands must be one that the parser of `penstock` accepts, a target that
-the Makefile lists, or one of a few plain words of the shell.
+the Makefile lists with variables that it reads, or one of a few plain words of the shell.
 """
 
 import contextlib
@@ -59,6 +59,12 @@ def blocks(text: str, page: str) -> list[Block]:
     return found
 
 
+def fence_kinds(text: str) -> list[str]:
+    """What stands behind each opening fence; all of a line that `blocks` would not take for one."""
+    fences = [line for line in text.splitlines() if line.lstrip().startswith(("```", "~~~"))]
+    return [line.removeprefix("```") for line in fences[::2]]
+
+
 def blocks_of(page: Path) -> list[Block]:
     """The same for a file."""
     return blocks(page.read_text(encoding="utf-8"), page.name)
@@ -70,12 +76,22 @@ def complaint(command: str) -> str:
     if words[0] == "penstock":
         return _parse_complaint(words[1:])
     if words[0] == "make":
-        targets = {word for word in words[1:] if "=" not in word}
-        unknown = targets - make_targets()
-        return f"make has no target {', '.join(sorted(unknown))}" if unknown else ""
+        return _make_complaint(words[1:])
     if words[:3] == [".venv/bin/python", "-m", "pre_commit"] or words[0] in _PLAIN_WORDS:
         return ""
     return f"nobody knows the command {words[0]!r}"
+
+
+def _make_complaint(words: list[str]) -> str:
+    """What is wrong with targets and variables; what `DEMO` hands on has a parser of its own."""
+    targets = {word for word in words if "=" not in word}
+    given = dict(word.split("=", 1) for word in words if "=" in word)
+    if unknown := targets - make_targets():
+        return f"make has no target {', '.join(sorted(unknown))}"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    if unread := [name for name in given if f"$({name})" not in makefile]:
+        return f"make has no variable {', '.join(unread)}"
+    return _parse_complaint(["demo", *shlex.split(given["DEMO"])]) if "DEMO" in given else ""
 
 
 def _parse_complaint(words: list[str]) -> str:

@@ -83,6 +83,18 @@ def test_a_missing_and_an_invented_option_are_noticed() -> None:
     )
 
 
+def test_the_page_names_every_choice_of_an_option() -> None:
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    missing = [
+        f"{name}: {words}"
+        for name, action in leaves(parser(), "penstock")
+        if action.choices and action.option_strings
+        if (words := f"{action.option_strings[-1]} {'|'.join(map(str, action.choices))}")
+        not in page.split(f"## {name} ")[1].split(" ## ")[0]
+    ]
+    assert missing == []
+
+
 @pytest.mark.parametrize(("name", "text", "has_output"), list(parsers(parser(), "penstock")))
 def test_every_command_has_an_example_and_prints_its_data_for_machines(
     name: str, text: str, has_output: bool

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from penstock.store.protocol import Store
+
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 SCHEDULES = ROOT / "tests" / "simulator" / "schedules.py"
@@ -54,6 +56,13 @@ def test_every_schedule_that_the_guarantees_name_exists() -> None:
     known = set(re.findall(r"^def (\w+)", SCHEDULES.read_text(encoding="utf-8"), re.MULTILINE))
     assert len(named) > 5
     assert named - known == set()
+
+
+def test_the_architecture_names_every_call_of_the_store() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    listed = page.split("The protocol (`store/protocol.py`)")[1].split("A **handle**")[0]
+    calls = {name for name in vars(Store) if not name.startswith("_")} - {"kind"}
+    assert set(re.findall(r"`(\w+)`", listed)) == calls
 
 
 def test_a_link_to_nowhere_is_noticed(tmp_path: Path) -> None:

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.shell import PAGES, QUICKSTART, Block, blocks, blocks_of, complaint, unshown
+from tests.docs.shell import (
+    PAGES,
+    QUICKSTART,
+    ROOT,
+    Block,
+    blocks,
+    blocks_of,
+    complaint,
+    fence_kinds,
+    unshown,
+)
 
 # Run from top to bottom, by tests/integration/test_quickstart.py.
 RUN = {
@@ -41,13 +51,20 @@ def test_the_quickstart_is_run() -> None:
 
 
 def test_no_fence_escapes_the_runner() -> None:
-    """Shell in a block of another kind would never be looked at."""
-    kinds = {
-        kind
-        for page in PAGES
-        for kind in re.findall(r"^```(\S*)\n", page.read_text(encoding="utf-8"), re.MULTILINE)
-    }
-    assert kinds - {""} <= {"sh", "text", "python", "yaml", "json", "toml"}
+    """Shell in a block of another kind, or of none, would never be looked at."""
+    kinds = {kind for page in PAGES for kind in fence_kinds(page.read_text(encoding="utf-8"))}
+    assert kinds <= {"sh", "text", "python", "yaml", "json", "toml"}
+
+
+def test_a_fence_without_a_kind_and_one_that_is_indented_or_of_tildes_are_noticed() -> None:
+    page = "```sh\nls\n```\n\n```\nmake tea\n```\n  ```sh\n  ls\n  ```\n~~~\nmake tea\n~~~\n"
+    assert fence_kinds(page) == ["sh", "", "  ```sh", "~~~"]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "Makefile"], ids=lambda page: page.name)
+def test_every_option_that_a_page_hands_to_the_demo_is_one_of_its_own(page: Path) -> None:
+    handed = re.findall(r'DEMO="[^"]*"', page.read_text(encoding="utf-8"))
+    assert [said for words in handed if (said := complaint(f"make demo {words}"))] == []
 
 
 PAGE = """
@@ -84,6 +101,9 @@ def test_blocks_are_read_with_their_reason_and_their_output() -> None:
         ("penstock audit --quick", "unrecognized arguments"),
         ("make demo", ""),
         ('make demo DEMO="--serve"', ""),
+        ('make demo DEMO="--bogus"', "unrecognized arguments"),
+        ("make certify SEED=2", ""),
+        ("make certify SED=2", "no variable SED"),
         ("make tea", "no target tea"),
         ("curl example", "nobody knows"),
     ],

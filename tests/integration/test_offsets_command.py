@@ -114,7 +114,8 @@ def test_a_feed_that_never_ran_has_no_offsets_and_says_so(
     desk = Desk(tmp_path, kafka.bootstrap, "off-never").watched_by(capsys)
     (desk.lake / LAKE_KEY).parent.mkdir(parents=True)
     (desk.lake / LAKE_KEY).write_text('{"format": 1, "id": "x"}')
-    for words in (["show", "events"], ["reset", "events", "--to-latest", "--execute"]):
+    word = ["--reason", "test", "--execute"]
+    for words in (["show", "events"], ["reset", "events", "--to-latest", *word]):
         code, _, err = desk.types("offsets", *words)
         assert code == 2
         assert "never run" in err
@@ -147,11 +148,11 @@ def test_reset_shows_first_then_skips_by_name_and_never_goes_back_over_delivered
     assert [(r["from"], r["to"], r["skipped"], r["entry"]) for r in rows] == [(60, 85, 25, None)]
     assert "dry run" in err
 
-    code, rows, _ = desk.types("offsets", "reset", "events", "--to-earliest", "--execute")
+    word = ["--execute", "--author", "ann", "--reason", "bad deploy"]
+    code, rows, _ = desk.types("offsets", "reset", "events", "--to-earliest", *word)
     assert (code, desk.last_body()) == (2, before)
     assert [str(r["note"]) for r in rows] == ["refused: delivered up to 60"] * 2
 
-    word = ["--execute", "--author", "ann", "--reason", "bad deploy"]
     code, rows, _ = desk.types(*words, *word)
     assert code == 0
     assert rows[0]["entry"] is not None
@@ -183,7 +184,8 @@ def test_a_gap_stops_the_feed_until_its_range_is_accepted_by_name(
         client.produce("off-gap", partition, [an_event(n) for n in range(30)])
     desk = Desk(tmp_path, kafka.bootstrap, "off-gap").watched_by(capsys)
     assert desk.runs(spark, kafka)[0] == 0
-    assert desk.types("offsets", "accept-gap", "events", "--execute")[:2] == (0, [])
+    word = ["--reason", "late", "--execute"]
+    assert desk.types("offsets", "accept-gap", "events", *word)[:2] == (0, [])
     delivered = desk.positions()
     for partition in (0, 1):
         client.produce("off-gap", partition, [an_event(n) for n in range(40)])
@@ -199,7 +201,7 @@ def test_a_gap_stops_the_feed_until_its_range_is_accepted_by_name(
     assert "dry run" in err
     assert desk.runs(spark, kafka)[0] == 5
 
-    code, rows, _ = desk.types("offsets", "accept-gap", "events", "--reason", "late", "--execute")
+    code, rows, _ = desk.types("offsets", "accept-gap", "events", *word)
     assert (code, len({r["entry"] for r in rows})) == (0, 2)
     body = desk.last_body()
     assert isinstance(body, dict)
@@ -221,7 +223,8 @@ def test_a_recreated_topic_is_read_from_its_new_beginning_once_somebody_rebinds_
     assert desk.runs(spark, kafka)[0] == 0
     delivered = desk.positions()
     words = ["offsets", "rebind", "events", "--topic", "off-again"]
-    code, _, err = desk.types(*words, "--execute")
+    word = ["--author", "ann", "--reason", "moved", "--execute"]
+    code, _, err = desk.types(*words, *word)
     assert code == 2
     assert "was not recreated" in err
 
@@ -242,7 +245,7 @@ def test_a_recreated_topic_is_read_from_its_new_beginning_once_somebody_rebinds_
     code, rows, _ = desk.types(*words)
     assert [(r["partition"], r["start"], r["log_end"]) for r in rows] == [(0, 0, 35), (1, 0, 35)]
     assert (code, desk.last_body()) == (0, before)
-    assert desk.types(*words, "--author", "ann", "--execute")[0] == 0
+    assert desk.types(*words, *word)[0] == 0
     body = desk.last_body()
     assert isinstance(body, dict)
     assert body["kind"] == Rebind.__struct_config__.tag

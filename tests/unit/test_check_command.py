@@ -131,3 +131,23 @@ def test_words_that_make_no_sense_are_bad_usage(words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["offsets", *words])
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("reason", [[], ["--reason", ""], ["--reason", "  "]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["reset", "events", "--to-latest"],
+        ["accept-gap", "events"],
+        ["rebind", "events", "--topic", "t"],
+    ],
+)
+def test_what_a_person_decides_needs_a_reason_before_anything_else_is_looked_at(
+    words: list[str], reason: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is not even a configuration: it would be the first thing to be read."""
+    absent = str(tmp_path / "penstock.yaml")
+    assert main(["offsets", *words, *reason, "--execute", "-c", absent]) == 2
+    err = capsys.readouterr().err
+    assert "USAGE" in err
+    assert "--reason" in err

@@ -65,6 +65,20 @@ def test_any_other_feed_name_is_a_mistake(tmp_path: Path, name: str) -> None:
     assert caught.value.mistakes[0].line == 5
 
 
+def test_a_bad_name_hides_no_mistake_below_it(tmp_path: Path) -> None:
+    text = (
+        f"{HEAD}feeds:\n  Events:\n    topics: [a]\n    window: {{evry: 3s}}\n"
+        "    datasets: {'${env:A}': {ownr: me}}\n"
+    )
+    with pytest.raises(ConfigInvalid) as caught:
+        spec_of(tmp_path, text)
+    found = [mistake.found for mistake in caught.value.mistakes]
+    assert len(found) == 4
+    assert found[:2] == ["found the feed name 'Events'", "unknown key"]
+    assert found[2].startswith("a reference to a secret")
+    assert found[3] == "unknown key"
+
+
 @pytest.mark.parametrize("feeds", ["feeds:", "feeds: {}"])
 def test_a_file_without_feeds_is_a_mistake(tmp_path: Path, feeds: str) -> None:
     with pytest.raises(ConfigInvalid, match="at least one feed"):

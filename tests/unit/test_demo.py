@@ -12,7 +12,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from penstock.cli.main import main
 from penstock.demo.count import Tally
@@ -23,7 +25,7 @@ from penstock.demo.place import Place, prepare
 from penstock.demo.queries import python_here, query_lines
 from penstock.demo.screen import Screen
 from penstock.demo.serve import server_for
-from penstock.demo.story import Ending, at_the_kill, judged
+from penstock.demo.story import Ending, at_the_kill, judged, show
 from penstock.demo.watch import Onlooker, Sight
 
 TOPIC = Topic(records=4_000, first_day_ms=DAY_MS * 20_000)
@@ -207,6 +209,18 @@ def test_a_difference_ends_with_exit_code_4(changes: dict[str, object], words: s
     judged(Ending(Place(Path("demo")), FACTS))
 
 
+def test_the_verdict_stands_on_a_line_of_its_own() -> None:
+    """Scripts look for this very line."""
+    out = io.StringIO()
+    screen = Screen(out, lambda: 0.0)
+    show(Ending(Place(Path("demo")), FACTS), screen, kept=False)
+    assert out.getvalue().splitlines()[-3:] == [
+        "0 lost, 0 doubled",
+        "5 records in Kafka = 3 rows + 1 quarantined + 1 filtered",
+        "0 s in all",
+    ]
+
+
 def test_the_receipt_fits_beside_the_time_in_80_columns() -> None:
     receipt = {
         "feed": "events", "entries": 14, "epoch": 2, "windows": 10, "read": 5_000_000,
@@ -258,6 +272,19 @@ def test_query_lines_survive_odd_directories(tmp_path: Path) -> None:
         assert (program, flag) == (python_here(), "-c")
         compile(code, "query", "exec")
         assert str(feed / "order").replace('"', '\\"') in code
+
+
+@pytest.mark.parametrize("name", ["plain", "a[1]", "b*c", "d?e", "f[", "g{h}", "i!j"])
+def test_the_line_for_duckdb_finds_the_files_below_names_that_look_like_patterns(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    feed = tmp_path / name / "lake" / "events"
+    for folder in (feed / "order" / f"day=2026-11-{day}" for day in ("09", "10")):
+        folder.mkdir(parents=True)
+        parquet.write_table(pa.table({"amount": [1.5]}), folder / "x.parquet")
+    exec(shlex.split(query_lines(feed)["duckdb"])[2], {})
+    assert capsys.readouterr().out.count("2026-11-") == 2
 
 
 def test_only_the_page_is_served(tmp_path: Path) -> None:

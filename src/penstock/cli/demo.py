@@ -1,4 +1,4 @@
-"""`penstock demo`: the whole of it in two minutes, on a broker of its own."""
+"""`penstock demo`: the whole of it in a minute and a half, on a broker of its own."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ from typing import Any
 from penstock.cli.common import surroundings
 from penstock.config.overrides import PREFIX
 from penstock.demo.errors import DemoDifference, DemoPartsMissing
-from penstock.demo.place import Place
+from penstock.demo.place import Place, reason
 from penstock.demo.screen import Screen
 from penstock.demo.serve import serve
 from penstock.errors import PenstockError
@@ -24,7 +24,7 @@ def add_to(commands: Any) -> None:
     """The words of this command."""
     command = commands.add_parser(
         "demo",
-        help="see all of it in two minutes, on a broker of its own",
+        help="see all of it in a minute and a half, on a broker of its own",
         description="Start a Kafka broker, write mixed events to it, deliver them into a lake, "
         "kill the run with -9 on the way, start it again, and count what landed with a client that "
         "shares no code with it. Everything lies in one directory; nothing is left running. Exit "
@@ -41,7 +41,7 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "--records", type=int, default=200_000, metavar="N", help="how many events (200000)"
     )
-    command.add_argument("--rm", action="store_true", help="remove the directory at the end")
+    command.add_argument("--rm", action="store_true", help="remove what it made at the end")
     command.add_argument(
         "--serve", action="store_true", help="then show the page on 127.0.0.1 until Ctrl-C"
     )
@@ -79,19 +79,33 @@ def run(chosen: argparse.Namespace) -> int:
     except PenstockError:
         _leave(place, screen, chosen.rm, is_whole=False)
         raise
+    finally:
+        place.let_go()
     _leave(place, screen, chosen.rm, is_whole=code == 0)
     return code
 
 
 def _leave(place: Place, screen: Screen, is_unwanted: bool, is_whole: bool) -> None:
     """Remove what was made; say where the parts of a story without an end lie."""
+    where = place.shown()  # before the directory one may stand in is gone
+    told = _removed(place, where) if is_unwanted else ""
+    if not is_unwanted and not is_whole:
+        told = f"what was made so far lies in {where}; the next demo replaces it"
     with suppress(BrokenPipeError):
         screen.close()
-        if is_unwanted:
-            place.remove()
-            screen.plain(f"removed {place.shown()}")
-        elif not is_whole:
-            screen.plain(f"what was made so far lies in {place.shown()}; the next demo replaces it")
+        if told:
+            screen.plain(told)
+
+
+def _removed(place: Place, where: str) -> str:
+    """Remove the demo, and say what became of it."""
+    try:
+        why_kept = place.remove()
+    except OSError as error:
+        return f"not all of {where} could be removed: {reason(error)}"
+    if why_kept:
+        return f"removed all that the demo made in {where}; the directory {why_kept}"
+    return f"removed {where}"
 
 
 def _forget_overrides() -> None:

@@ -22,7 +22,8 @@ from penstock.cli.outlet import CUT_OFF, all_is_out, say
 from penstock.errors import PenstockError
 
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
-4 audit found a difference, 5 a feed has halted and needs a person, 75 fenced by a newer owner"""
+4 audit found a difference, 5 a feed has halted and needs a person, 75 fenced by a newer owner,
+or a lease held by another one with --no-wait"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

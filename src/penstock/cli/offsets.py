@@ -119,7 +119,7 @@ def _add_rebind(verbs: Any) -> None:
         help="accept a topic that was recreated on purpose",
         description="Bind the feed to the topic's new life, which starts at its earliest offset "
         "or at its latest one. What was delivered of the old life stays.",
-        epilog="example: penstock offsets rebind events --topic events --execute",
+        epilog='example: penstock offsets rebind events --topic events --reason "moved" --execute',
     )
     _with_feed(verb, rebind_topic)
     verb.add_argument("--topic", required=True, metavar="T")
@@ -139,7 +139,9 @@ def _with_feed(verb: argparse.ArgumentParser, command: Any) -> None:
 
 def _with_word(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--execute", action="store_true", help="do it; without this, only show")
-    verb.add_argument("--reason", default="", metavar="TEXT", help="stands in the journal")
+    verb.add_argument(
+        "--reason", default="", metavar="TEXT", help="stands in the journal; --execute needs it"
+    )
     verb.add_argument("--author", default="", metavar="NAME", help="default: your login name")
 
 
@@ -198,14 +200,15 @@ def show(chosen: argparse.Namespace) -> int:
 
 def reset(chosen: argparse.Namespace) -> int:
     """Print the moves; make them when told to."""
+    word = _word(chosen)
     with looking(chosen) as sight:
         places = _chosen_places(sight, chosen.topic)
         in_time = _offsets_at(sight, places, chosen.target)
         moves = moves_to(sight.state, sight.available, places, chosen.target, in_time)
     entries: dict[TopicPartition, SealedEntry] = {}
-    if chosen.execute and not any(move.is_refused for move in moves):
+    if word is not None and not any(move.is_refused for move in moves):
         targets = {m.place: m.to_offset for m in moves if m.to_offset != m.from_offset}
-        landed = seek_all(sight.journal, targets, _word(chosen))
+        landed = seek_all(sight.journal, targets, word)
         entries = dict(zip(targets, landed, strict=True))
     print_rows([_moved_row(move, entries.get(move.place)) for move in moves], chosen.output)
     check_moves(sight.feed.name, moves)
@@ -216,13 +219,14 @@ def reset(chosen: argparse.Namespace) -> int:
 
 def accept_gap(chosen: argparse.Namespace) -> int:
     """Print what is lost; accept it when told to."""
+    word = _word(chosen)
     with looking(chosen) as sight:
         check_identity(sight.state.cluster_id, sight.bound, sight.available)
         lost = lost_ranges(sight.state, sight.available)
     if not lost:
         print(f"no gap: Kafka holds all that {sight.feed.name} has not read", file=sys.stderr)
         return 0
-    entries = accept_gaps(sight.journal, lost, _word(chosen)) if chosen.execute else []
+    entries = accept_gaps(sight.journal, lost, word) if word is not None else []
     numbers = dict(enumerate(entry.number for entry in entries))
     rows: list[Row] = [
         {
@@ -242,6 +246,7 @@ def accept_gap(chosen: argparse.Namespace) -> int:
 
 def rebind_topic(chosen: argparse.Namespace) -> int:
     """Print where the new life would start; bind to it when told to."""
+    word = _word(chosen)
     with looking(chosen) as sight:
         old_id = sight.state.topics.get(chosen.topic)
         if old_id is None or not wants(sight.feed, chosen.topic):
@@ -263,8 +268,7 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
         for partition, offsets in sorted(topic.partitions.items())
     )  # fmt: skip
     entry = None
-    if chosen.execute:
-        word = _word(chosen)
+    if word is not None:
         entry = rebind(sight.journal, surroundings(), topic.topic, starts, word).number
     rows: list[Row] = [
         {
@@ -397,11 +401,20 @@ def _tell(chosen: argparse.Namespace, what: str) -> None:
     if chosen.execute:
         print(f"done: {what}", file=sys.stderr)
     else:
-        print(f"dry run, nothing was changed: {what}. Add --execute to do it.", file=sys.stderr)
+        wanted = "--execute" if chosen.reason.strip() else "--reason and --execute"
+        print(f"dry run, nothing was changed: {what}. Add {wanted} to do it.", file=sys.stderr)
 
 
-def _word(chosen: argparse.Namespace) -> Word:
-    return Word(chosen.author or _login_name(), chosen.reason or "no reason given")
+def _word(chosen: argparse.Namespace) -> Word | None:
+    """Who decides, and why; None for a dry run. Asked first, so that a refusal has done nothing."""
+    if not chosen.execute:
+        return None
+    reason = chosen.reason.strip()
+    if not reason:
+        raise UsageMistake(
+            "`--execute` needs a `--reason`.", "Nothing was changed. The journal keeps who and why."
+        )
+    return Word(chosen.author or _login_name(), reason)
 
 
 def _login_name() -> str:

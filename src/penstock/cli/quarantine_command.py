@@ -10,7 +10,7 @@ def add_to(commands: Any) -> None:
     """The words of this command."""
     command = commands.add_parser(
         "errors",
-        help="look at the quarantine, and let a broken window through",
+        help="look at the quarantine, replay or drop it, let a broken window through",
         description="The records that could not be delivered, with their raw bytes and reasons.",
         epilog="example: penstock errors list events",
     )

@@ -81,17 +81,18 @@ def _missing_time(word: str) -> str | None:
 
 
 def _dataset(name: str, node: Node, reading: Reading) -> DatasetSpec:
-    text(Scalar(name, node.place))  # a route value obeys the rules of any text
+    try:
+        text(Scalar(name, node.place))  # a route value obeys the rules of any text
+    except Refused as refused:
+        reading.mistakes.refuse(node.place, refused)  # and what lies below it is read all the same
     return DATASET(node, reading, route=name)
 
 
 def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
     """Read one feed, and check what its keys mean together."""
     if not _FEED_NAME.fullmatch(name):
-        raise Refused(
-            f"found the feed name {shown(name)}",
-            "small letters, digits, then also '_' and '-'; at most 100 characters",
-        )
+        allowed = "small letters, digits, then also '_' and '-'; at most 100 characters"
+        reading.mistakes.add(node.place, f"found the feed name {shown(name)}", allowed)
     spec = FEED(node, reading, name=name)
     table = as_table(node)
     for check in (_one_choice_of_topics, _starts_in_its_topics, _fits_its_format, _has_few_forks):

@@ -1,7 +1,9 @@
 """The directory of a demo: what it holds, and when an old one may be replaced."""
 
 import os
+import re
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +12,10 @@ from penstock.demo.errors import DemoRefused
 TOPIC = "events"
 FEED = "events"
 _MARKER = ".penstock-demo"
-_OURS = {
-    _MARKER, "kafka", "lake", "schemas", "penstock.yaml", "run-1.log", "run-2.log", "audit.log",
-    "demo.html",
-}  # fmt: skip
+_MADE = "made"
+_PID = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)  # kill takes no longer ones, and 0 means oneself
+_DIRECTORIES = frozenset({"kafka", "lake", "schemas"})
+_FILES = frozenset({"penstock.yaml", "run-1.log", "run-2.log", "audit.log", "demo.html"})
 
 _CONFIG = """\
 # The demo's own configuration. `penstock init` writes one with every key explained.
@@ -90,7 +92,7 @@ class Place:
         """The directory as the user would type it from here."""
         try:
             relative = os.path.relpath(self.root)
-        except ValueError:
+        except (ValueError, OSError):  # another drive, or the directory one stands in is gone
             return str(self.root)
         return str(self.root) if relative.startswith("..") else relative
 
@@ -101,44 +103,87 @@ class Place:
         (self.root / "schemas" / "payment.avsc").write_text(_PAYMENT)
         self.config.write_text(text)
 
-    def remove(self) -> None:
-        """Remove all that the demo has made. The marker goes last: half a demo is still ours."""
-        for name in sorted(_OURS - {_MARKER}):
-            path = self.root / name
+    def let_go(self) -> None:
+        """Say that no demo runs here any more: process ids are given again. Safe to repeat."""
+        words = [word for word in _marker_words(self.root) if not _PID.fullmatch(word)]
+        if _is_ours(self.root / _MARKER):
+            with suppress(OSError):  # then the marker is as that of a demo that was killed
+                (self.root / _MARKER).write_text(" ".join(words) + "\n")
+
+    def empty(self) -> None:
+        """Remove all that the demo has made but the marker: half a demo is still ours."""
+        for path in (self.root / name for name in sorted(_DIRECTORIES | _FILES)):
+            if not _is_ours(path):
+                continue
             if path.is_dir():
                 shutil.rmtree(path)
             else:
-                path.unlink(missing_ok=True)
+                path.unlink()
+
+    def remove(self) -> str:
+        """The same with the marker and the directory; the answer says why that one stays, if so.
+
+        A directory that was there before the first demo is not ours to remove.
+        """
+        was_made = _MADE in _marker_words(self.root)
+        self.empty()
         (self.root / _MARKER).unlink(missing_ok=True)
-        self.root.rmdir()
+        if not was_made:
+            return "was there before it, and stays"
+        try:
+            self.root.rmdir()
+        except OSError as error:
+            if any(self.root.iterdir()):
+                return "is not empty, and stays"
+            return f"cannot be removed: {reason(error)}"
+        return ""
 
 
 def prepare(directory: Path) -> tuple[Place, bool]:
     """Make the directory; the second value says whether an old demo was removed for it.
 
-    A directory that holds anything else is never touched.
+    A directory that holds anything else is never touched. One that is there stays, even while an
+    old demo makes room: it may be a link, a mount point, or where the user stands.
     """
-    place = Place(directory.absolute())
     replaced = False
     try:
-        found = {path.name for path in place.root.iterdir()} if place.root.exists() else set()
+        place = Place(directory.absolute())
+        found = sorted(place.root.iterdir()) if place.root.exists() else []
+        was_made = not place.root.exists()
         if found:
             _refuse_strangers(place.root, found)
             _refuse_if_in_use(place.root)
-            place.remove()
+            was_made = _MADE in _marker_words(place.root)
+            place.empty()
             replaced = True
         place.root.mkdir(parents=True, exist_ok=True)
-        (place.root / _MARKER).write_text(f"{os.getpid()}\n")
+        words = [str(os.getpid()), *[_MADE] * was_made]
+        (place.root / _MARKER).write_text(" ".join(words) + "\n")
     except OSError as error:
         raise DemoRefused(
-            f"The directory {str(directory)!r} cannot be used: {error.strerror}.",
+            f"The directory {str(directory)!r} cannot be used: {reason(error)}.",
             "Nothing was started. Choose another one with --dir.",
         ) from error
     return place, replaced
 
 
-def _refuse_strangers(root: Path, found: set[str]) -> None:
-    strangers = sorted(found - _OURS) if _MARKER in found else sorted(found)
+def reason(error: OSError) -> str:
+    """What the system says, or what Python says where the system says nothing."""
+    return error.strerror or str(error)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a demo has made this: no demo makes links, mounts, or a file where a lake lies."""
+    if path.is_symlink() or path.is_mount():
+        return False
+    if path.name in _DIRECTORIES:
+        return path.is_dir()
+    return path.name in _FILES | {_MARKER} and path.is_file()
+
+
+def _refuse_strangers(root: Path, found: list[Path]) -> None:
+    has_marker = _is_ours(root / _MARKER)
+    strangers = [path.name for path in found if not (has_marker and _is_ours(path))]
     if strangers:
         some = ", ".join(strangers[:3]) + (", ..." if len(strangers) > 3 else "")
         raise DemoRefused(
@@ -149,14 +194,22 @@ def _refuse_strangers(root: Path, found: set[str]) -> None:
 
 def _refuse_if_in_use(root: Path) -> None:
     """Two demos in one directory would remove each other's lake."""
-    text = (root / _MARKER).read_text().strip()
-    if not text.isdigit() or int(text) == os.getpid():
+    pids = [int(word) for word in _marker_words(root) if _PID.fullmatch(word)]
+    if not pids or pids[0] == os.getpid():
         return
     try:
-        os.kill(int(text), 0)
-    except (ProcessLookupError, PermissionError):
+        os.kill(pids[0], 0)
+    except ProcessLookupError:
         return
+    except PermissionError:
+        pass  # somebody else's, so it is there
     raise DemoRefused(
-        f"A demo runs in {str(root)!r} already, as process {text}.",
+        f"A demo runs in {str(root)!r} already, as process {pids[0]}.",
         "Choose another directory with --dir, or wait for it.",
     )
+
+
+def _marker_words(root: Path) -> list[str]:
+    """The process that runs there, if any, and whether a demo has made the directory."""
+    path = root / _MARKER
+    return path.read_text(encoding="utf-8", errors="replace").split() if _is_ours(path) else []

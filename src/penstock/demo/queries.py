@@ -1,5 +1,6 @@
 """Three lines to paste into a shell: the lake as DuckDB, pandas and Spark see it."""
 
+import glob
 import json
 import os
 import shlex
@@ -28,7 +29,8 @@ def query_lines(feed: Path, dataset: str = DATASET) -> dict[str, str]:
     """A shell line per reader that is installed, for the directory the user stands in."""
     folder = _from_here(feed / dataset)
     codes = {"duckdb": _DUCKDB, "pandas": _PANDAS, "pyspark": _SPARK}
-    places = {"folder": _quoted(folder), "files": _quoted(f"{folder}/*/*.parquet")}
+    files = f"{glob.escape(folder)}/*/*.parquet"  # a name may look like a pattern
+    places = {"folder": _quoted(folder), "files": _quoted(files)}
     return {
         name: f"{shlex.quote(python_here())} -c {shlex.quote(code.format(**places))}"
         for name, code in codes.items()

@@ -197,11 +197,12 @@ def show(ending: Ending, screen: Screen, kept: bool) -> None:
         screen.plain(line)
     screen.plain()
     count = facts.tally
-    screen.verdict(f"{count.sentence()}   ({screen.elapsed_s():.0f} s in all)", facts.is_clean)
+    screen.verdict(count.sentence(), facts.is_clean)  # nothing else on this line: scripts read it
     screen.plain(
         f"{count.records:,} records in Kafka = {count.written:,} rows + {count.quarantined:,} "
         f"quarantined + {count.filtered:,} filtered"
     )
+    screen.plain(f"{screen.elapsed_s():.0f} s in all")
     if kept:
         _show_way_on(ending, screen)
 
