@@ -19,6 +19,7 @@ from penstock.store.pieces import open_in_pieces, pieces
 from penstock.store.protocol import Store
 
 Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the row in its record
+Lives = dict[Place, dict[str, OffsetSet]]  # what is live there, by the id of the topic
 
 BATCH_ROWS = 10_000
 COLUMNS = {
@@ -51,10 +52,12 @@ class Position(Value, frozen=True, order=True):
 class QuarantinedRecord(Value, frozen=True, kw_only=True):
     """One broken record, whole. `time` is Kafka's; `dataset` is empty when none was found.
 
-    `row` is above 0 for a further row of a record that became several.
+    `row` is above 0 for a further row of a record that became several. `topic_id` tells the lives
+    of a topic apart that was deleted and made again; it is empty where a file holds both of them.
     """
 
     position: Position
+    topic_id: str
     time: str
     reason: str
     detail: str
@@ -111,14 +114,15 @@ def groups(store: Store, state: JournalState, ledger: Ledger) -> list[Quarantine
 
 def records(store: Store, state: JournalState, ledger: Ledger) -> Iterator[QuarantinedRecord]:
     """Every live record, file by file; those that were replayed or dropped are left out."""
+    live = _live_offsets(ledger)
     for final, file in sorted(ledger.files.items()):
         if file.dataset != QUARANTINE or is_pending(state, file.number, QUARANTINE):
             continue
-        live = _live_offsets(ledger, final)
+        covered = {part.topic_id for part in ledger.recorded[final].ranges}
         for row in _rows(store, final, file):
-            place = (row["_topic"], row["_partition"], row["dataset"] or "", row.get(ROW_COLUMN, 0))
-            if any(_holds(offsets, row["_offset"]) for offsets in live.get(place, ())):
-                yield _record(row)
+            ids = _lives_of(live, row, covered)
+            if ids:
+                yield _record(row, ids[0] if len(ids) == 1 else "")
 
 
 def waiting_records(state: JournalState, ledger: Ledger) -> int:
@@ -130,18 +134,27 @@ def waiting_records(state: JournalState, ledger: Ledger) -> int:
     )
 
 
-def _live_offsets(ledger: Ledger, final: str) -> dict[Place, list[OffsetSet]]:
-    """What is live of a file's records, by what its rows say of themselves.
-
-    A row carries its topic's name and not its id. The ranges of the file tell the id, so that the
-    offsets of a topic's earlier life are not taken for those of the present one.
-    """
-    ids = {part.topic_id for part in ledger.recorded[final].ranges}
-    live: dict[Place, list[OffsetSet]] = {}
+def _live_offsets(ledger: Ledger) -> Lives:
+    """What is live, by what rows say of themselves; they do not know the id of their topic."""
+    live: Lives = {}
     for (topic, topic_id, partition, dataset, row), offsets in ledger.records.items():
-        if offsets.runs and (not ids or topic_id in ids):
-            live.setdefault((topic, partition, dataset, row), []).append(offsets)
+        if offsets.runs:
+            live.setdefault((topic, partition, dataset, row), {})[topic_id] = offsets
     return live
+
+
+def _lives_of(live: Lives, row: dict[str, Any], covered: set[str]) -> list[str]:
+    """The ids that a row's topic may have; none when the row is not live any more.
+
+    What its file covers tells the id, so that a record of a topic's earlier life is not taken for
+    one of the present life. A window's file covers one; a rewritten file may cover more, or none.
+    """
+    place = (row["_topic"], row["_partition"], row["dataset"] or "", row.get(ROW_COLUMN, 0))
+    return [
+        topic_id
+        for topic_id, offsets in live.get(place, {}).items()
+        if (not covered or topic_id in covered) and _holds(offsets, row["_offset"])
+    ]
 
 
 def _holds(offsets: OffsetSet, offset: int) -> bool:
@@ -166,10 +179,11 @@ def _rows(store: Store, final: str, file: LiveFile) -> Iterator[dict[str, Any]]:
             raise QuarantineUnreadable(final, str(error).splitlines()[0]) from error
 
 
-def _record(row: dict[str, Any]) -> QuarantinedRecord:
+def _record(row: dict[str, Any], topic_id: str) -> QuarantinedRecord:
     time = row["_timestamp"]
     return QuarantinedRecord(
         position=Position(row["_topic"], row["_partition"], row["_offset"]),
+        topic_id=topic_id,
         time="" if time is None else time.isoformat(),
         reason=row["reason"],
         detail=row["detail"] or "",

@@ -200,6 +200,7 @@ def group_as_json(group: QuarantineGroup) -> dict[str, object]:
 def record_as_text(record: QuarantinedRecord) -> Iterator[str]:
     """A whole record for people, one fact a line."""
     yield f"position     {printable(str(record.position))}"
+    yield f"topic id     {printable(record.topic_id) or '-'}"
     yield f"time         {record.time}"
     yield f"fingerprint  {printable(record.fingerprint)}"
     yield f"reason       {printable(record.reason)}"
@@ -215,6 +216,7 @@ def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
     """A whole record for programs, with its bytes exactly."""
     return {
         "topic": record.position.topic,
+        "topic_id": record.topic_id or None,
         "partition": record.position.partition,
         "offset": record.position.offset,
         "time": record.time,

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.audit.ledger import open_ledger
-from penstock.audit.quarantine import Place, records
+from penstock.audit.quarantine import records
 from penstock.care.decode_again import DecodeAgain
 from penstock.care.replay import drop, live_records, lives, replay
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.common import feed_named, print_rows, surroundings, with_config, with_output
+from penstock.cli.errors import UsageMistake
 from penstock.cli.quarantine import (
     login_name,
     no_such_record,
@@ -28,7 +29,7 @@ from penstock.config.convert import reveal_keys
 from penstock.engine.learning import Learning
 from penstock.engine.spread import SparkSpread
 from penstock.errors import EntryRefused
-from penstock.journal.inventory import Inventory
+from penstock.journal.inventory import RecordsKey
 from penstock.journal.journal import Journal
 from penstock.model.manifest import RecordSet
 from penstock.model.names import encode_component
@@ -68,6 +69,11 @@ def add_drop(acts: Any) -> None:
     )
     act.add_argument("feed", metavar="FEED")
     act.add_argument("id", metavar="ID", help="a fingerprint, or topic/partition/offset")
+    act.add_argument(
+        "--topic-id",
+        metavar="T",
+        help="only those of one life of a topic that was deleted and made again",
+    )
     act.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
     act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
     with_config(act)
@@ -110,7 +116,7 @@ def run_drop(chosen: argparse.Namespace) -> int:
     """Write down that they are given up."""
     reason, author = reason_and_author(chosen)
     _, _, journal = feed_named(chosen, chosen.feed)
-    found = records_meant(journal, chosen.id)
+    found = records_meant(journal, chosen.id, chosen.topic_id)
     count = sum(len(each.offsets) for each in found)
     if not count:
         raise no_such_record(chosen)
@@ -122,26 +128,41 @@ def run_drop(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def records_meant(journal: Journal, word: str) -> tuple[RecordSet, ...]:
-    """The live records that a fingerprint or a position means, as the journal names them."""
+def records_meant(
+    journal: Journal, word: str, topic_id: str | None = None
+) -> tuple[RecordSet, ...]:
+    """The live records that a fingerprint or a position means, as the journal names them.
+
+    With a topic's id only those of that life of the topic.
+    """
     fits = wanted(word)
     state, ledger = open_ledger(journal)
-    offsets: dict[Place, list[int]] = {}
+    offsets: dict[RecordsKey, list[int]] = {}
     for record in records(journal.store, state, ledger):
-        if fits(record):
+        if fits(record) and topic_id in (None, record.topic_id):
             at = record.position
-            place = (at.topic, at.partition, record.dataset, record.row)
+            place = (at.topic, record.topic_id, at.partition, record.dataset, record.row)
             offsets.setdefault(place, []).append(at.offset)
-    return tuple(_named(ledger, place, OffsetSet.of(each)) for place, each in offsets.items())
+    _require_one_life(word, {place[1] for place in offsets})
+    return tuple(
+        RecordSet(topic, life, partition, dataset, OffsetSet.of(found), row)
+        for (topic, life, partition, dataset, row), found in offsets.items()
+    )
 
 
-def _named(inventory: Inventory, place: Place, offsets: OffsetSet) -> RecordSet:
-    """Records with the id of their topic, which is that of those that are live."""
-    topic, partition, dataset, row = place
-    for (name, topic_id, *rest), live in inventory.records.items():
-        if (name, *rest) == place and offsets.issubset(live):
-            return RecordSet(topic, topic_id, partition, dataset, offsets, row)
-    raise EntryRefused("drop", f"records {offsets} of {topic}/{partition} are of several topics")
+def _require_one_life(word: str, ids: set[str]) -> None:
+    """Refuse to guess: a position may be of two lives of a topic that was made again."""
+    if "" in ids:
+        raise UsageMistake(
+            f"{word!r} means records of which nothing tells the topic's id.",
+            "They lie in a file that was rewritten, with a topic that was deleted and made again.",
+        )
+    if "/" in word and len(ids) > 1:
+        raise UsageMistake(
+            f"{word!r} is the position of several records: their topic was deleted and made again.",
+            f"Say which one is meant: --topic-id {' or --topic-id '.join(sorted(ids))}; "
+            "`penstock errors show` shows them.",
+        )
 
 
 def _tell_replayed(
