@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from penstock.care.replay import drop, live_records
@@ -166,6 +167,45 @@ def test_a_record_of_a_recreated_topic_is_not_taken_for_its_namesake(
     assert an_owner(room, anew, max_records=5).run_window()
     records = shown(lake, capsys, "events/0/3")
     assert [base64.b64decode(record["value_base64"]) for record in records] == [UNTIMED_TOO]
+
+
+class Dated(ShreddedSource):
+    """A source whose producer has a clock of its own."""
+
+    kafka_ms = 0
+
+    def batch(self, start: int, end: int) -> pa.RecordBatch:
+        """The records with that time."""
+        found = super().batch(start, end)
+        times = pa.array([self.kafka_ms] * (end - start), pa.int64())
+        return found.set_column(found.schema.get_field_index("timestamp"), "timestamp", times)
+
+
+@pytest.mark.parametrize(
+    ("kafka_ms", "time"),
+    [
+        (-1, "1969-12-31T23:59:59.999000+00:00"),
+        (1_799_990_000_000, "2027-01-15T05:13:20+00:00"),
+        (-62_135_596_800_000, "0001-01-01T00:00:00+00:00"),
+        (-62_135_596_800_001, "-62135596800001 ms"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999000+00:00"),
+        (253_402_300_800_000, "253402300800000 ms"),
+        (2**63 - 1, "9223372036854775807 ms"),
+        (-(2**63), "-9223372036854775808 ms"),
+    ],
+)
+def test_a_time_of_no_calendar_hides_no_record(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], kafka_ms: int, time: str
+) -> None:
+    source = Dated(lake.store, SPEC, [GOOD, UNTIMED, UNTIMED_TOO])
+    source.kafka_ms = kafka_ms
+    assert an_owner(lake.room([]), source, max_records=5).run_window()
+    assert [group["count"] for group in listed(lake, capsys)] == [2]
+    assert shown(lake, capsys, "events/0/1")[0]["time"] == time
+    words = ("errors", "drop", FEED, "events/0/1", "--reason", "x", "--author", "ann")
+    assert main(lake.words(*words)) == 0
+    assert main(lake.words("audit", FEED)) == 0
+    assert main(lake.words("status", FEED)) == 0
 
 
 def test_records_of_a_window_that_is_not_published_are_announced(

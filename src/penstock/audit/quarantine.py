@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the ro
 Lives = dict[Place, dict[str, OffsetSet]]  # what is live there, by the id of the topic
 
 BATCH_ROWS = 10_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 COLUMNS = {
     "_topic", "_partition", "_offset", "_timestamp", "key", "value", "headers", "reason", "detail",
     "fingerprint", "dataset", "owner",
@@ -174,17 +176,33 @@ def _rows(store: Store, final: str, file: LiveFile) -> Iterator[dict[str, Any]]:
                 raise QuarantineUnreadable(final, f"it has no column {', '.join(sorted(absent))}")
             wanted = sorted(COLUMNS | ({ROW_COLUMN} & set(parquet.schema_arrow.names)))
             for batch in pieces(parquet, wanted, BATCH_ROWS):
-                yield from batch.to_pylist()
+                yield from _with_numbers_for_times(batch).to_pylist()
         except (pa.ArrowException, OSError) as error:
             raise QuarantineUnreadable(final, str(error).splitlines()[0]) from error
 
 
+def _with_numbers_for_times(batch: Any) -> Any:
+    """Milliseconds for Kafka's times, which a producer chooses: Python's end with year 9999."""
+    column = batch.schema.get_field_index("_timestamp")
+    times = batch.column(column).cast(pa.timestamp("ms")).cast(pa.int64())
+    return batch.set_column(column, "_timestamp", times)
+
+
+def _time(kafka_ms: int | None) -> str:
+    """A time as people write it, or in milliseconds where no calendar has it."""
+    if kafka_ms is None:
+        return ""
+    try:
+        return (_EPOCH + timedelta(milliseconds=kafka_ms)).isoformat()
+    except OverflowError:
+        return f"{kafka_ms} ms"
+
+
 def _record(row: dict[str, Any], topic_id: str) -> QuarantinedRecord:
-    time = row["_timestamp"]
     return QuarantinedRecord(
         position=Position(row["_topic"], row["_partition"], row["_offset"]),
         topic_id=topic_id,
-        time="" if time is None else time.isoformat(),
+        time=_time(row["_timestamp"]),
         reason=row["reason"],
         detail=row["detail"] or "",
         fingerprint=row["fingerprint"],
