@@ -2,6 +2,7 @@
 
 import base64
 import json
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,19 @@ def test_samples_are_short_and_cannot_drive_the_terminal(
     assert dirty.endswith("xxx...")
     assert len(dirty[header.index("sample") :]) == 60
     assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("act", [("list",), ("show", "events/0/0")])
+def test_a_terminal_without_unicode_is_shown_escapes(
+    lake: DiskLake, monkeypatch: pytest.MonkeyPatch, act: tuple[str, ...]
+) -> None:
+    value = '{"type": "click", "x": "é中"}'.encode()
+    assert an_owner(lake.room([]), ShreddedSource(lake.store, SPEC, [value])).run_window()
+    plain = TextIOWrapper(BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", plain)
+    assert main(lake.words("errors", act[0], FEED, *act[1:])) == 0
+    plain.seek(0)
+    assert '"x": "\\xe9\\u4e2d"' in plain.read()
 
 
 @pytest.mark.usefixtures("room")
