@@ -2,6 +2,7 @@
 
 import base64
 import json
+from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.audit.ledger import open_ledger
+from penstock.audit.quarantine import groups
 from penstock.care.replay import drop, live_records
 from penstock.cli.main import main
 from penstock.cli.printable import printable, printable_bytes
@@ -87,6 +90,35 @@ def test_what_the_writer_wrote_passes_the_audit(
     assert main(lake.words("audit", FEED, "--output", "json")) == 0, capsys.readouterr()
     receipt = json.loads(capsys.readouterr().out)
     assert (receipt["read"], receipt["written"], receipt["quarantined"]) == (7, 3, 4)
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_where_groups_are_too_many_the_largest_are_shown_and_the_others_told(
+    lake: DiskLake,
+    room: Room,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    output: str,
+) -> None:
+    journal = room.journal()
+    all_of_them = groups(journal.store, *open_ledger(journal))
+    assert (len(all_of_them.shown), all_of_them.others) == (3, 0)
+    few = groups(journal.store, *open_ledger(journal), most=1)
+    assert few.shown == all_of_them.shown[:1]
+    assert (few.shown[0].count, few.others, few.other_records) == (2, 2, 2)
+    monkeypatch.setattr("penstock.cli.quarantine.groups", partial(groups, most=1))
+    assert main(lake.words("errors", "list", FEED, "--output", output)) == 0
+    told = capsys.readouterr()
+    assert few.shown[0].fingerprint in told.out
+    assert told.err == "2 smaller groups are not shown, with 2 records\n"
+
+
+def test_of_a_large_record_a_group_keeps_the_beginning(lake: DiskLake) -> None:
+    torn = b'{"type": "' + b"x" * 100_000
+    room = lake.room([])
+    assert an_owner(room, ShreddedSource(lake.store, SPEC, [torn, torn])).run_window()
+    [group] = groups(lake.store, *open_ledger(room.journal())).shown
+    assert group.sample == torn[:400]
 
 
 @pytest.mark.usefixtures("room")

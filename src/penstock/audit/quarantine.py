@@ -1,6 +1,7 @@
 """The quarantine as it stands: live records with their raw bytes, one by one and in groups."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,6 +24,8 @@ Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the ro
 Lives = dict[Place, dict[str, OffsetSet]]  # what is live there, by the id of the topic
 
 BATCH_ROWS = 10_000
+MOST_GROUPS = 5_000
+SAMPLE_BYTES = 400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 COLUMNS = {
     "_topic", "_partition", "_offset", "_timestamp", "key", "value", "headers", "reason", "detail",
@@ -73,7 +76,7 @@ class QuarantinedRecord(Value, frozen=True, kw_only=True):
 
 
 class QuarantineGroup(Value, frozen=True):
-    """Records that are broken in the same way, with one of them as a sample."""
+    """Records that are broken in the same way, with the beginning of one of them as a sample."""
 
     fingerprint: str
     count: int
@@ -87,7 +90,7 @@ class QuarantineGroup(Value, frozen=True):
     def of(cls, record: QuarantinedRecord) -> "QuarantineGroup":
         """A group of one."""
         at, datasets = record.position, (record.dataset,)
-        return cls(record.fingerprint, 1, record.reason, datasets, at, at, record.value)
+        return cls(record.fingerprint, 1, record.reason, datasets, at, at, _sample(record))
 
     def with_record(self, record: QuarantinedRecord) -> "QuarantineGroup":
         """The group with one more record in it; the first one stays the sample."""
@@ -99,19 +102,49 @@ class QuarantineGroup(Value, frozen=True):
             tuple(sorted({*self.datasets, record.dataset})),
             min(self.first, at),
             max(self.last, at),
-            record.value if at < self.first else self.sample,
+            _sample(record) if at < self.first else self.sample,
         )
 
 
-def groups(store: Store, state: JournalState, ledger: Ledger) -> list[QuarantineGroup]:
-    """The live records by fingerprint, the largest group first."""
+class Groups(Value, frozen=True):
+    """The largest groups, the largest first; and how many smaller ones were left out."""
+
+    shown: tuple[QuarantineGroup, ...]
+    others: int = 0
+    other_records: int = 0
+
+
+def groups(store: Store, state: JournalState, ledger: Ledger, most: int = MOST_GROUPS) -> Groups:
+    """The live records by fingerprint.
+
+    Of all fingerprints only the counts are kept, because whoever writes to a topic may bring about
+    any number of them. Where there are too many, a second look is for the largest ones alone.
+    """
+    counts: Counter[str] = Counter()
     found: dict[str, QuarantineGroup] = {}
     for record in records(store, state, ledger):
-        known = found.get(record.fingerprint)
-        found[record.fingerprint] = (
-            QuarantineGroup.of(record) if known is None else known.with_record(record)
-        )
-    return sorted(found.values(), key=lambda group: (-group.count, group.first))
+        counts[record.fingerprint] += 1
+        if record.fingerprint in found or len(found) < most:
+            _put(found, record)
+    if len(counts) > most:
+        largest = {fingerprint for fingerprint, _ in counts.most_common(most)}
+        found = {}
+        for record in records(store, state, ledger):
+            if record.fingerprint in largest:
+                _put(found, record)
+    shown = sorted(found.values(), key=lambda group: (-group.count, group.first))
+    rest = counts.total() - sum(group.count for group in shown)
+    return Groups(tuple(shown), len(counts) - len(shown), rest)
+
+
+def _put(found: dict[str, QuarantineGroup], record: QuarantinedRecord) -> None:
+    known = found.get(record.fingerprint)
+    group = QuarantineGroup.of(record) if known is None else known.with_record(record)
+    found[record.fingerprint] = group
+
+
+def _sample(record: QuarantinedRecord) -> bytes | None:
+    return None if record.value is None else record.value[:SAMPLE_BYTES]
 
 
 def records(store: Store, state: JournalState, ledger: Ledger) -> Iterator[QuarantinedRecord]:

@@ -95,9 +95,11 @@ def run_list(chosen: argparse.Namespace) -> int:
     journal, state, ledger = opened(chosen)
     found = groups(journal.store, state, ledger)
     as_row = group_as_json if chosen.output == "json" else group_as_row
-    print_rows([as_row(group) for group in found], chosen.output)
-    if not found:
+    print_rows([as_row(group) for group in found.shown], chosen.output)
+    if not found.shown:
         tell(f"no record of feed {chosen.feed} is in the quarantine")
+    if found.others:
+        tell(f"{found.others} smaller groups are not shown, with {found.other_records} records")
     tell_waiting(state, ledger)
     return 0
 

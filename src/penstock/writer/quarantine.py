@@ -22,7 +22,9 @@ from penstock.writer.plan import ShredPlan, file_name
 from penstock.writer.rows import numbers_of, or_firsts
 
 NOBODY = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
-_VALUES = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
+_GUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_NUMBER = r"(?<!\w)\d\w*"  # also 1e400 or 16MiB; not the digit of a name, as in $.line1
+_VALUES = re.compile(rf"{_GUID}|{_NUMBER}|'[^']*'|\"[^\"]*\"")
 
 SCHEMA = pa.schema(
     [
