@@ -274,6 +274,8 @@ def test_records_of_a_window_that_is_not_published_are_announced(
         ("events/1/4", "has no record"),
         ("events/x/4", "is no position"),
         ("0/4", "is no position"),
+        pytest.param("events/0/" + "9" * 5_000, "is no position", id="thousands of digits"),
+        ("events/0/9223372036854775807", "has no record"),
     ],
 )
 def test_an_unknown_id_is_said_to_be_unknown(
@@ -373,6 +375,7 @@ def test_a_cut_text_keeps_to_its_length_whatever_it_holds() -> None:
     "words",
     [
         ("audit",), ("errors",), ("errors", "list"), ("errors", "show"), ("errors", "accept"),
+        ("errors", "replay"), ("errors", "drop"),
         ("jars",), ("jars", "list"), ("jars", "fetch"),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ import pyarrow as pa
 from penstock.audit.errors import QuarantineUnreadable
 from penstock.audit.files import is_pending
 from penstock.audit.ledger import Ledger
-from penstock.journal.inventory import LiveFile
+from penstock.journal.inventory import Inventory, LiveFile
 from penstock.journal.state import JournalState
 from penstock.model.fork import ROW_COLUMN
 from penstock.model.manifest import QUARANTINE
@@ -24,6 +24,7 @@ Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the ro
 Lives = dict[Place, dict[str, OffsetSet]]  # what is live there, by the id of the topic
 
 BATCH_ROWS = 10_000
+MOST_DIGITS = 19  # of an offset; Python refuses to read numbers of very many
 MOST_GROUPS = 5_000
 SAMPLE_BYTES = 400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -50,6 +51,8 @@ class Position(Value, frozen=True, order=True):
         if not topic or len(numbers) != 2:
             return None
         if not all(number.isascii() and number.isdigit() for number in numbers):
+            return None
+        if max(map(len, numbers)) > MOST_DIGITS:
             return None
         return cls(topic, int(numbers[0]), int(numbers[1]))
 
@@ -160,7 +163,7 @@ def records(store: Store, state: JournalState, ledger: Ledger) -> Iterator[Quara
                 yield _record(row, ids[0] if len(ids) == 1 else "")
 
 
-def waiting_records(state: JournalState, ledger: Ledger) -> int:
+def waiting_records(state: JournalState, ledger: Inventory) -> int:
     """How many quarantined records are decided and not yet visible."""
     return sum(
         file.evidence.count

@@ -27,6 +27,7 @@ from penstock.cli.common import (
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
 from penstock.journal.accepted import accept_next
+from penstock.journal.inventory import Inventory
 from penstock.journal.journal import Journal
 from penstock.journal.state import JournalState
 
@@ -97,7 +98,7 @@ def run_list(chosen: argparse.Namespace) -> int:
     as_row = group_as_json if chosen.output == "json" else group_as_row
     print_rows([as_row(group) for group in found.shown], chosen.output)
     if not found.shown:
-        tell(f"no record of feed {chosen.feed} is in the quarantine")
+        tell_empty(chosen.feed)
     if found.others:
         tell(f"{found.others} smaller groups are not shown, with {found.other_records} records")
     tell_waiting(state, ledger)
@@ -112,7 +113,7 @@ def run_show(chosen: argparse.Namespace) -> int:
     shown = list(islice(found, chosen.limit))
     if not shown:
         tell_waiting(state, ledger)
-        raise no_such_record(chosen)
+        raise no_such_record(chosen.feed, repr(chosen.id))
     if chosen.output == "json":
         print_rows([record_as_json(record) for record in shown], "json")
     else:
@@ -139,20 +140,26 @@ def run_accept(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def no_such_record(chosen: argparse.Namespace) -> UsageMistake:
-    """What to say when a fingerprint or a position means nothing that is there."""
+def no_such_record(feed: str, what: str) -> UsageMistake:
+    """What to say when a fingerprint, a position or a dataset means nothing that is there."""
     return UsageMistake(
-        f"The quarantine of feed {chosen.feed!r} has no record {chosen.id!r}.",
+        f"The quarantine of feed {feed!r} has no record {what}.",
         "It may have been replayed or dropped; `penstock errors list` shows what is there.",
     )
 
 
 def reason_and_author(chosen: argparse.Namespace) -> tuple[str, str]:
     """Why, and who says so; both are kept, so neither may be empty."""
-    reason, author = chosen.reason.strip(), (chosen.author or login_name()).strip()
+    reason, author = chosen.reason.strip(), author_of(chosen)
     if not reason or not author:
         raise UsageMistake("The reason or the author is empty.", "Both are kept: say who and why.")
     return reason, author
+
+
+def author_of(chosen: argparse.Namespace) -> str:
+    """Who says so; empty when nothing but spaces was given."""
+    author: str = chosen.author or login_name()
+    return author.strip()
 
 
 def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:
@@ -256,7 +263,12 @@ def positive(word: str) -> int:
     return number
 
 
-def tell_waiting(state: JournalState, ledger: Ledger) -> None:
+def tell_empty(feed: str) -> None:
+    """That there is nothing to look at."""
+    tell(f"no record of feed {feed} is in the quarantine")
+
+
+def tell_waiting(state: JournalState, ledger: Inventory) -> None:
     """Records of a window that is still being published cannot be read yet."""
     waiting = waiting_records(state, ledger)
     if waiting:
