@@ -176,7 +176,10 @@ class StayingRows(QuarantineRows):
 def by_number(parts: list[tuple[Offsets, Offsets]]) -> dict[int, OffsetSet]:
     """Offsets by the number that a row has in its record."""
     offsets, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(numbers, kind="stable")
+    found, firsts = np.unique(numbers[order], return_index=True)
+    each_offsets = np.split(offsets[order], firsts)[1:]  # nothing lies before the first
     return {
-        int(number): OffsetSet.of(offsets[numbers == number].tolist())
-        for number in np.unique(numbers)
+        int(number): OffsetSet.of(mine.tolist())
+        for number, mine in zip(found, each_offsets, strict=True)
     }
