@@ -11,10 +11,11 @@ from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.manifest import QUARANTINE
 from penstock.model.position_columns import records_evidence
+from penstock.model.ranges import OffsetSet
 from penstock.model.schema import INT64, STRING, DatasetSchema, with_columns
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, TimeSpec
 from penstock.model.window import StageOrder
-from penstock.writer.again import AgainPart, AgainReport, shred_again
+from penstock.writer.again import AgainPart, AgainReport, shred_again, wanted_batches
 from penstock.writer.plan import ShredPlan
 from tests.unit.shredding import NOON_MS, Shredded, shred
 from tests.unit.test_forks import EVEN, FEED, SCHEMAS, SPREAD, THIRD, an_array, found, number
@@ -124,6 +125,39 @@ def test_arrays_are_spread_when_the_feed_says_so_at_last() -> None:
     assert found(rows, "number") == [(0, 0, 1), (0, 1, 2)]
     assert found(rows, "even") == [(0, 1 + FORK_ROWS, 2)]
     assert done.report.reasons["FILTERED"] == 1
+
+
+def test_the_elements_of_an_array_come_back_together() -> None:
+    """Goal: a long array takes no batch per element. The rows of a fork are for themselves."""
+    feed = with_keys(SPREAD, forks=(EVEN,))
+    values = [number(0, at=None), an_array(*(number(n, at=None) for n in range(50)))]
+    before = shred(feed, values, SCHEMAS)
+    before.refused()
+    files = tuple(f.handle.final for f in before.report.files if f.dataset == QUARANTINE)
+    part = AgainPart(before.report.evidence.range, files, before.report.quarantined)
+    batches = [(dataset, batch.num_rows) for dataset, batch in wanted_batches(before.store, part)]
+    assert sorted(batches) == [("even", 26), ("number", 51)]
+    done, rows = again(before, with_keys(feed, time=TIMELESS))
+    assert (done.tried, done.report.reasons) == (77, {})
+    assert found(rows, "number") == [(0, 0, 0), *((1, n, n) for n in range(50))]
+    even = [(1, n + FORK_ROWS, n) for n in range(0, 50, 2)]
+    assert found(rows, "even") == [(0, FORK_ROWS, 0), *even]
+
+
+def test_of_an_array_only_the_wanted_elements_are_taken() -> None:
+    before = shred(SPREAD, [an_array(*(number(n, at=None) for n in range(5)))] * 3, SCHEMAS)
+    before.refused()
+    files = tuple(f.handle.final for f in before.report.files if f.dataset == QUARANTINE)
+    wanted = tuple(
+        msgspec.structs.replace(each, offsets=OffsetSet.of([each.row % 3, 2]))
+        for each in before.report.quarantined
+        if each.row != 4
+    )
+    part = AgainPart(before.report.evidence.range, files, wanted)
+    [(dataset, batch)] = wanted_batches(before.store, part)
+    taken = list(zip(batch["offset"].to_pylist(), batch["row"].to_pylist(), strict=True))
+    assert dataset == "number"
+    assert taken == [(0, 0), (0, 3), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]
 
 
 @pytest.mark.parametrize("forks", [(), (EVEN,)])

@@ -2,11 +2,16 @@
 
 import base64
 import json
+from functools import partial
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from penstock.audit.ledger import open_ledger
+from penstock.audit.quarantine import groups
 from penstock.care.replay import drop, live_records
 from penstock.cli.main import main
 from penstock.cli.printable import printable, printable_bytes
@@ -87,6 +92,35 @@ def test_what_the_writer_wrote_passes_the_audit(
     assert (receipt["read"], receipt["written"], receipt["quarantined"]) == (7, 3, 4)
 
 
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_where_groups_are_too_many_the_largest_are_shown_and_the_others_told(
+    lake: DiskLake,
+    room: Room,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    output: str,
+) -> None:
+    journal = room.journal()
+    all_of_them = groups(journal.store, *open_ledger(journal))
+    assert (len(all_of_them.shown), all_of_them.others) == (3, 0)
+    few = groups(journal.store, *open_ledger(journal), most=1)
+    assert few.shown == all_of_them.shown[:1]
+    assert (few.shown[0].count, few.others, few.other_records) == (2, 2, 2)
+    monkeypatch.setattr("penstock.cli.quarantine.groups", partial(groups, most=1))
+    assert main(lake.words("errors", "list", FEED, "--output", output)) == 0
+    told = capsys.readouterr()
+    assert few.shown[0].fingerprint in told.out
+    assert told.err == "2 smaller groups are not shown, with 2 records\n"
+
+
+def test_of_a_large_record_a_group_keeps_the_beginning(lake: DiskLake) -> None:
+    torn = b'{"type": "' + b"x" * 100_000
+    room = lake.room([])
+    assert an_owner(room, ShreddedSource(lake.store, SPEC, [torn, torn])).run_window()
+    [group] = groups(lake.store, *open_ledger(room.journal())).shown
+    assert group.sample == torn[:400]
+
+
 @pytest.mark.usefixtures("room")
 def test_samples_are_short_and_cannot_drive_the_terminal(
     lake: DiskLake, capsys: pytest.CaptureFixture[str]
@@ -100,6 +134,19 @@ def test_samples_are_short_and_cannot_drive_the_terminal(
     assert dirty.endswith("xxx...")
     assert len(dirty[header.index("sample") :]) == 60
     assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("act", [("list",), ("show", "events/0/0")])
+def test_a_terminal_without_unicode_is_shown_escapes(
+    lake: DiskLake, monkeypatch: pytest.MonkeyPatch, act: tuple[str, ...]
+) -> None:
+    value = '{"type": "click", "x": "é中"}'.encode()
+    assert an_owner(lake.room([]), ShreddedSource(lake.store, SPEC, [value])).run_window()
+    plain = TextIOWrapper(BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", plain)
+    assert main(lake.words("errors", act[0], FEED, *act[1:])) == 0
+    plain.seek(0)
+    assert '"x": "\\xe9\\u4e2d"' in plain.read()
 
 
 @pytest.mark.usefixtures("room")
@@ -168,6 +215,45 @@ def test_a_record_of_a_recreated_topic_is_not_taken_for_its_namesake(
     assert [base64.b64decode(record["value_base64"]) for record in records] == [UNTIMED_TOO]
 
 
+class Dated(ShreddedSource):
+    """A source whose producer has a clock of its own."""
+
+    kafka_ms = 0
+
+    def batch(self, start: int, end: int) -> pa.RecordBatch:
+        """The records with that time."""
+        found = super().batch(start, end)
+        times = pa.array([self.kafka_ms] * (end - start), pa.int64())
+        return found.set_column(found.schema.get_field_index("timestamp"), "timestamp", times)
+
+
+@pytest.mark.parametrize(
+    ("kafka_ms", "time"),
+    [
+        (-1, "1969-12-31T23:59:59.999000+00:00"),
+        (1_799_990_000_000, "2027-01-15T05:13:20+00:00"),
+        (-62_135_596_800_000, "0001-01-01T00:00:00+00:00"),
+        (-62_135_596_800_001, "-62135596800001 ms"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999000+00:00"),
+        (253_402_300_800_000, "253402300800000 ms"),
+        (2**63 - 1, "9223372036854775807 ms"),
+        (-(2**63), "-9223372036854775808 ms"),
+    ],
+)
+def test_a_time_of_no_calendar_hides_no_record(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], kafka_ms: int, time: str
+) -> None:
+    source = Dated(lake.store, SPEC, [GOOD, UNTIMED, UNTIMED_TOO])
+    source.kafka_ms = kafka_ms
+    assert an_owner(lake.room([]), source, max_records=5).run_window()
+    assert [group["count"] for group in listed(lake, capsys)] == [2]
+    assert shown(lake, capsys, "events/0/1")[0]["time"] == time
+    words = ("errors", "drop", FEED, "events/0/1", "--reason", "x", "--author", "ann")
+    assert main(lake.words(*words)) == 0
+    assert main(lake.words("audit", FEED)) == 0
+    assert main(lake.words("status", FEED)) == 0
+
+
 def test_records_of_a_window_that_is_not_published_are_announced(
     lake: DiskLake, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,6 +274,8 @@ def test_records_of_a_window_that_is_not_published_are_announced(
         ("events/1/4", "has no record"),
         ("events/x/4", "is no position"),
         ("0/4", "is no position"),
+        pytest.param("events/0/" + "9" * 5_000, "is no position", id="thousands of digits"),
+        ("events/0/9223372036854775807", "has no record"),
     ],
 )
 def test_an_unknown_id_is_said_to_be_unknown(
@@ -287,6 +375,7 @@ def test_a_cut_text_keeps_to_its_length_whatever_it_holds() -> None:
     "words",
     [
         ("audit",), ("errors",), ("errors", "list"), ("errors", "show"), ("errors", "accept"),
+        ("errors", "replay"), ("errors", "drop"),
         ("jars",), ("jars", "list"), ("jars", "fetch"),
     ],
 )  # fmt: skip

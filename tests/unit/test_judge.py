@@ -34,6 +34,17 @@ def test_a_feed_stops_above_its_ratio_and_not_before_it_has_enough_records() -> 
         judge(STRICT, counts(10, 6), {"NOT_JSON": 6}, {})
 
 
+def test_where_records_become_several_rows_a_feed_is_judged_by_its_rows() -> None:
+    """The parts must be of the same kind as the whole: what is quarantined are rows."""
+    arrays = Counts(read=5, written=10, quarantined=10, extra=15)
+    judge(STRICT, arrays, {}, {})
+    few = Counts(read=4, written=4, quarantined=5, extra=5)
+    judge(STRICT, few, {}, {})
+    enough = Counts(read=4, written=4, quarantined=6, extra=6)
+    with pytest.raises(QuarantineTooFull, match="6 of 10 rows of the next window"):
+        judge(STRICT, enough, {}, {})
+
+
 def test_a_dataset_with_a_limit_of_its_own_stops_the_window_alone() -> None:
     few, enough = counts(4, 1), counts(5, 1)
     judge(STRICT, counts(100, 1), {}, {"pay%2Fment": few})

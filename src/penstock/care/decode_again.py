@@ -36,7 +36,7 @@ class DecodeAgain:
     spread: SparkSpread
     now: Callable[[], float]
     fingerprint: str = ""
-    dataset: str | None = None
+    datasets: frozenset[str] | None = None
     tried: int = 0
     delivered: int = 0
     stays: Counter[str] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ class DecodeAgain:
         """The wanted records by Kafka partition, each with its files."""
         wanted: dict[tuple[str, str, int], list[RecordSet]] = {}
         for each in order.records:
-            if self.dataset is None or each.dataset == self.dataset:
+            if self.datasets is None or each.dataset in self.datasets:
                 wanted.setdefault((each.topic, each.topic_id, each.partition), []).append(each)
         return [
             AgainPart(

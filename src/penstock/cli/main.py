@@ -18,7 +18,7 @@ from penstock.cli import (
     schema,
     status,
 )
-from penstock.cli.outlet import CUT_OFF, all_is_out, say
+from penstock.cli.outlet import CUT_OFF, all_is_out, escape_the_unprintable, say
 from penstock.errors import PenstockError
 
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
@@ -28,6 +28,7 @@ or a lease held by another one with --no-wait"""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code, which no reader of its output can better."""
+    escape_the_unprintable()
     try:
         code = _outcome(arguments)
     finally:

@@ -4,11 +4,19 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import TextIO
 
 from penstock.errors import PenstockError
 
 CUT_OFF = 1  # nobody heard the end, so it is not a success
+
+
+def escape_the_unprintable() -> None:
+    """Let no character end a command that a terminal's or a pipe's encoding does not have."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not stream.closed:
+            stream.reconfigure(errors="backslashreplace")
 
 
 def say(text: str, stream: TextIO, end: str = "\n") -> None:

@@ -27,6 +27,7 @@ from penstock.cli.common import (
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
 from penstock.journal.accepted import accept_next
+from penstock.journal.inventory import Inventory
 from penstock.journal.journal import Journal
 from penstock.journal.state import JournalState
 
@@ -95,9 +96,11 @@ def run_list(chosen: argparse.Namespace) -> int:
     journal, state, ledger = opened(chosen)
     found = groups(journal.store, state, ledger)
     as_row = group_as_json if chosen.output == "json" else group_as_row
-    print_rows([as_row(group) for group in found], chosen.output)
-    if not found:
-        tell(f"no record of feed {chosen.feed} is in the quarantine")
+    print_rows([as_row(group) for group in found.shown], chosen.output)
+    if not found.shown:
+        tell_empty(chosen.feed)
+    if found.others:
+        tell(f"{found.others} smaller groups are not shown, with {found.other_records} records")
     tell_waiting(state, ledger)
     return 0
 
@@ -110,7 +113,7 @@ def run_show(chosen: argparse.Namespace) -> int:
     shown = list(islice(found, chosen.limit))
     if not shown:
         tell_waiting(state, ledger)
-        raise no_such_record(chosen)
+        raise no_such_record(chosen.feed, repr(chosen.id))
     if chosen.output == "json":
         print_rows([record_as_json(record) for record in shown], "json")
     else:
@@ -137,20 +140,26 @@ def run_accept(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def no_such_record(chosen: argparse.Namespace) -> UsageMistake:
-    """What to say when a fingerprint or a position means nothing that is there."""
+def no_such_record(feed: str, what: str) -> UsageMistake:
+    """What to say when a fingerprint, a position or a dataset means nothing that is there."""
     return UsageMistake(
-        f"The quarantine of feed {chosen.feed!r} has no record {chosen.id!r}.",
+        f"The quarantine of feed {feed!r} has no record {what}.",
         "It may have been replayed or dropped; `penstock errors list` shows what is there.",
     )
 
 
 def reason_and_author(chosen: argparse.Namespace) -> tuple[str, str]:
     """Why, and who says so; both are kept, so neither may be empty."""
-    reason, author = chosen.reason.strip(), (chosen.author or login_name()).strip()
+    reason, author = chosen.reason.strip(), author_of(chosen)
     if not reason or not author:
         raise UsageMistake("The reason or the author is empty.", "Both are kept: say who and why.")
     return reason, author
+
+
+def author_of(chosen: argparse.Namespace) -> str:
+    """Who says so; empty when nothing but spaces was given."""
+    author: str = chosen.author or login_name()
+    return author.strip()
 
 
 def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:
@@ -200,6 +209,7 @@ def group_as_json(group: QuarantineGroup) -> dict[str, object]:
 def record_as_text(record: QuarantinedRecord) -> Iterator[str]:
     """A whole record for people, one fact a line."""
     yield f"position     {printable(str(record.position))}"
+    yield f"topic id     {printable(record.topic_id) or '-'}"
     yield f"time         {record.time}"
     yield f"fingerprint  {printable(record.fingerprint)}"
     yield f"reason       {printable(record.reason)}"
@@ -215,6 +225,7 @@ def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
     """A whole record for programs, with its bytes exactly."""
     return {
         "topic": record.position.topic,
+        "topic_id": record.topic_id or None,
         "partition": record.position.partition,
         "offset": record.position.offset,
         "time": record.time,
@@ -252,7 +263,12 @@ def positive(word: str) -> int:
     return number
 
 
-def tell_waiting(state: JournalState, ledger: Ledger) -> None:
+def tell_empty(feed: str) -> None:
+    """That there is nothing to look at."""
+    tell(f"no record of feed {feed} is in the quarantine")
+
+
+def tell_waiting(state: JournalState, ledger: Inventory) -> None:
     """Records of a window that is still being published cannot be read yet."""
     waiting = waiting_records(state, ledger)
     if waiting:

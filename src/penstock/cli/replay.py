@@ -7,20 +7,24 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.audit.ledger import open_ledger
-from penstock.audit.quarantine import Place, records
+from penstock.audit.quarantine import records
 from penstock.care.decode_again import DecodeAgain
 from penstock.care.replay import drop, live_records, lives, replay
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.common import feed_named, print_rows, surroundings, with_config, with_output
+from penstock.cli.errors import UsageMistake
 from penstock.cli.quarantine import (
-    login_name,
+    author_of,
     no_such_record,
     reason_and_author,
     require_started,
     tell,
+    tell_empty,
+    tell_waiting,
     wanted,
 )
 from penstock.cli.run import registry_of, starting_session
@@ -28,8 +32,8 @@ from penstock.config.convert import reveal_keys
 from penstock.engine.learning import Learning
 from penstock.engine.spread import SparkSpread
 from penstock.errors import EntryRefused
-from penstock.journal.inventory import Inventory
-from penstock.journal.journal import Journal
+from penstock.journal.inventory import RecordsKey
+from penstock.journal.journal import Fold, Journal
 from penstock.model.manifest import RecordSet
 from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetSet
@@ -48,8 +52,10 @@ def add_replay(acts: Any) -> None:
         epilog="example: penstock errors replay events --fingerprint 1f0c2ab394de",
     )
     act.add_argument("feed", metavar="FEED")
-    act.add_argument("--fingerprint", default="", metavar="F", help="only those of this group")
-    act.add_argument("--dataset", metavar="NAME", help="only those meant for this dataset")
+    act.add_argument("--fingerprint", metavar="F", help="only those of this group")
+    act.add_argument(
+        "--dataset", metavar="NAME", help="only those meant for this dataset; - for none"
+    )
     act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
     with_config(act)
     with_output(act)
@@ -68,6 +74,11 @@ def add_drop(acts: Any) -> None:
     )
     act.add_argument("feed", metavar="FEED")
     act.add_argument("id", metavar="ID", help="a fingerprint, or topic/partition/offset")
+    act.add_argument(
+        "--topic-id",
+        metavar="T",
+        help="only those of one life of a topic that was deleted and made again",
+    )
     act.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
     act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
     with_config(act)
@@ -75,45 +86,111 @@ def add_drop(acts: Any) -> None:
     act.set_defaults(command=run_drop)
 
 
+@dataclass(slots=True)
+class Replayed:
+    """What has become of the records: by which entries they were delivered, and why others stay."""
+
+    tried: int = 0
+    delivered: int = 0
+    stays: Counter[str] = field(default_factory=Counter)
+    entries: list[int] = field(default_factory=list)
+    refused: EntryRefused | None = None
+
+    def add(self, decode: DecodeAgain) -> None:
+        """Count what was decoded for one entry."""
+        self.tried += decode.tried
+        self.delivered += decode.delivered
+        self.stays += decode.stays
+
+
 def run_replay(chosen: argparse.Namespace) -> int:
     """Deliver what can be delivered, and say what stays and why."""
+    author, datasets = _require_words(chosen), _datasets_named(chosen.dataset)
     spec, feed, journal = feed_named(chosen, chosen.feed)
     fold = journal.open(deep=True)
     require_started(fold.state, chosen.feed)
-    author = chosen.author or login_name()
-    around = surroundings()
-    keys = reveal_keys([feed], os.environ)
-    learning = Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
-    dataset = None if chosen.dataset is None else encode_component(chosen.dataset)
-    delivered, stays, entries = 0, Counter[str](), []
-    refused: EntryRefused | None = None
-    with spreading(spec) as spread:
-        for topic_ids in lives(live_records(fold)):
-            decode = DecodeAgain(
-                feed, journal.store, learning, spread, around.now, chosen.fingerprint, dataset
-            )
-            try:
-                entries.append(replay(journal, around, author, decode, topic_ids).number)
-            except EntryRefused as error:
-                if decode.delivered:
-                    raise
-                refused = refused or (None if decode.tried else error)
-            delivered += decode.delivered
-            stays += decode.stays
-    if refused is not None and not entries and not stays:
-        raise refused
-    _tell_replayed(chosen, delivered, dict(stays.most_common()), entries)
+    live = live_records(fold)
+    done = Replayed()
+    if any(datasets is None or each.dataset in datasets for each in live):
+        keys = reveal_keys([feed], os.environ)
+        learning = Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
+        with spreading(spec) as spread:
+            for topic_ids in lives(live):
+                decode = DecodeAgain(
+                    feed,
+                    journal.store,
+                    learning,
+                    spread,
+                    surroundings().now,
+                    chosen.fingerprint or "",
+                    datasets,
+                )
+                _replay_one_life(done, journal, author, decode, topic_ids)
+    if not done.tried and not done.entries:
+        _tell_untried(chosen, fold, done.refused)
+    _tell_replayed(chosen, done)
     return 0
+
+
+def _replay_one_life(
+    done: Replayed, journal: Journal, author: str, decode: DecodeAgain, topic_ids: frozenset[str]
+) -> None:
+    """Decide what can be delivered of these topics, by one entry."""
+    try:
+        done.entries.append(replay(journal, surroundings(), author, decode, topic_ids).number)
+    except EntryRefused as error:
+        if decode.delivered:
+            raise
+        done.refused = done.refused or error
+    done.add(decode)
+
+
+def _require_words(chosen: argparse.Namespace) -> str:
+    """Refuse words that are empty, which an unset variable of a script leaves; returns the author.
+
+    An empty fingerprint would otherwise mean everything.
+    """
+    for option in ("fingerprint", "dataset"):
+        if getattr(chosen, option) == "":
+            raise UsageMistake(
+                f"--{option} is empty.",
+                "Leave it out to replay all records; --dataset - means those of no dataset.",
+            )
+    author = author_of(chosen)
+    if not author:
+        raise UsageMistake("The author is empty.", "It is kept: say who.")
+    return author
+
+
+def _datasets_named(word: str | None) -> frozenset[str] | None:
+    """The directories that a dataset's name means; `-` are the records that the list shows so."""
+    if word is None:
+        return None
+    directory = encode_component(word)
+    return frozenset({"", directory} if word == "-" else {directory})
+
+
+def _tell_untried(chosen: argparse.Namespace, fold: Fold, refused: EntryRefused | None) -> None:
+    """Nothing was there to decode: that is no failure, unless something was asked for by name."""
+    if fold.inventory is not None:
+        tell_waiting(fold.state, fold.inventory)
+    options = {"with fingerprint": chosen.fingerprint, "of dataset": chosen.dataset}
+    named = [f"{what} {word!r}" for what, word in options.items() if word is not None]
+    if named:
+        raise no_such_record(chosen.feed, " ".join(named))
+    if refused is not None:
+        raise refused
+    tell_empty(chosen.feed)
 
 
 def run_drop(chosen: argparse.Namespace) -> int:
     """Write down that they are given up."""
     reason, author = reason_and_author(chosen)
     _, _, journal = feed_named(chosen, chosen.feed)
-    found = records_meant(journal, chosen.id)
+    found = records_meant(journal, chosen.id, chosen.topic_id)
     count = sum(len(each.offsets) for each in found)
     if not count:
-        raise no_such_record(chosen)
+        raise no_such_record(chosen.feed, repr(chosen.id))
     sealed = drop(journal, surroundings(), found, author, reason)
     if chosen.output == "json":
         print_rows([{"feed": chosen.feed, "dropped": count, "entry": sealed.number}], "json")
@@ -122,38 +199,57 @@ def run_drop(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def records_meant(journal: Journal, word: str) -> tuple[RecordSet, ...]:
-    """The live records that a fingerprint or a position means, as the journal names them."""
+def records_meant(
+    journal: Journal, word: str, topic_id: str | None = None
+) -> tuple[RecordSet, ...]:
+    """The live records that a fingerprint or a position means, as the journal names them.
+
+    With a topic's id only those of that life of the topic.
+    """
     fits = wanted(word)
     state, ledger = open_ledger(journal)
-    offsets: dict[Place, list[int]] = {}
+    offsets: dict[RecordsKey, list[int]] = {}
     for record in records(journal.store, state, ledger):
-        if fits(record):
+        if fits(record) and topic_id in (None, record.topic_id):
             at = record.position
-            place = (at.topic, at.partition, record.dataset, record.row)
+            place = (at.topic, record.topic_id, at.partition, record.dataset, record.row)
             offsets.setdefault(place, []).append(at.offset)
-    return tuple(_named(ledger, place, OffsetSet.of(each)) for place, each in offsets.items())
+    _require_one_life(word, {place[1] for place in offsets})
+    return tuple(
+        RecordSet(topic, life, partition, dataset, OffsetSet.of(found), row)
+        for (topic, life, partition, dataset, row), found in offsets.items()
+    )
 
 
-def _named(inventory: Inventory, place: Place, offsets: OffsetSet) -> RecordSet:
-    """Records with the id of their topic, which is that of those that are live."""
-    topic, partition, dataset, row = place
-    for (name, topic_id, *rest), live in inventory.records.items():
-        if (name, *rest) == place and offsets.issubset(live):
-            return RecordSet(topic, topic_id, partition, dataset, offsets, row)
-    raise EntryRefused("drop", f"records {offsets} of {topic}/{partition} are of several topics")
+def _require_one_life(word: str, ids: set[str]) -> None:
+    """Refuse to guess: a position may be of two lives of a topic that was made again."""
+    if "" in ids:
+        raise UsageMistake(
+            f"{word!r} means records of which nothing tells the topic's id.",
+            "They lie in a file that was rewritten, with a topic that was deleted and made again.",
+        )
+    if "/" in word and len(ids) > 1:
+        raise UsageMistake(
+            f"{word!r} is the position of several records: their topic was deleted and made again.",
+            f"Say which one is meant: --topic-id {' or --topic-id '.join(sorted(ids))}; "
+            "`penstock errors show` shows them.",
+        )
 
 
-def _tell_replayed(
-    chosen: argparse.Namespace, delivered: int, stays: dict[str, int], entries: list[int]
-) -> None:
+def _tell_replayed(chosen: argparse.Namespace, done: Replayed) -> None:
+    stays = dict(done.stays.most_common())
     if chosen.output == "json":
-        entry = entries[0] if entries else None
-        row = {"feed": chosen.feed, "delivered": delivered, "entry": entry, "stays": stays}
+        row = {
+            "feed": chosen.feed,
+            "delivered": done.delivered,
+            "entry": done.entries[0] if done.entries else None,
+            "entries": done.entries,
+            "stays": stays,
+        }
         print_rows([row], "json")
         return
-    where = f", by entry {' and '.join(map(str, entries))}" if entries else ""
-    print(f"{delivered} records of {chosen.feed} are delivered{where}")
+    where = f", by entry {' and '.join(map(str, done.entries))}" if done.entries else ""
+    print(f"{done.delivered} records of {chosen.feed} are delivered{where}")
     for reason, count in stays.items():
         tell(f"{count} stay in the quarantine: {reason}")
 

@@ -16,8 +16,9 @@ class QuarantineTooFull(FeedHalted):
     ) -> None:
         most = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))[:3]
         why = ", ".join(f"{reason} {count}" for reason, count in most)
+        whats = "rows" if counts.extra else "records"
         super().__init__(
-            f"{counts.quarantined} of {counts.read} records of {of} are broken"
+            f"{counts.quarantined} of {counts.rows} {whats} of {of} are broken"
             f"{f' ({why})' if why else ''}, more than max_ratio {max_ratio:g} allows.",
             "Nothing of the window is visible and the watermark stands. Look at what changed in "
             "the topic; fix the configuration and run again, or let this one window through with "
@@ -25,6 +26,7 @@ class QuarantineTooFull(FeedHalted):
         )
         self.quarantined = counts.quarantined
         self.read = counts.read
+        self.rows = counts.rows
 
 
 class SchemaRefused(PenstockError):

@@ -264,7 +264,10 @@ def judge(
 
 
 def is_too_full(limit: QuarantineSpec, counts: Counts) -> bool:
-    """True when more records are broken than a limit allows; few records are not judged."""
-    if counts.read < limit.min_records:
+    """True when more is broken than a limit allows; few records are not judged.
+
+    What is quarantined are rows, so where records become several, it is held against all rows.
+    """
+    if counts.rows < limit.min_records:
         return False
-    return counts.quarantined > limit.max_ratio * counts.read
+    return counts.quarantined > limit.max_ratio * counts.rows

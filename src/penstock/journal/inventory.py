@@ -7,6 +7,7 @@ live was planned on something that has changed since, and would deliver records 
 from penstock.model.entries import Compact, Drop, Entry, Replace, Replay, Retire
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
+from penstock.model.position_columns import records_evidence
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
 
@@ -108,7 +109,7 @@ class Inventory:
         if isinstance(body, Compact):
             return self._compaction_objection(content)
         if isinstance(body, Replay):
-            into = _records_evidence(content.records)
+            into = records_evidence(content.records)
             into += Evidence.total(seen.extra for seen in content.evidence)
         elif isinstance(body, Retire | Drop):
             into = Evidence()
@@ -134,10 +135,3 @@ class Inventory:
 
 def _records_key(records: RecordSet) -> RecordsKey:
     return (records.topic, records.topic_id, records.partition, records.dataset, records.row)
-
-
-def _records_evidence(records: tuple[RecordSet, ...]) -> Evidence:
-    return Evidence.total(
-        Evidence.of_positions(part.topic, part.partition, part.offsets, part.row)
-        for part in records
-    )

@@ -92,6 +92,11 @@ class Counts(Value, frozen=True):
     largest_bytes: int = 0
     extra: int = 0
 
+    @property
+    def rows(self) -> int:
+        """All that have a fate: as many as records, unless records became several rows."""
+        return self.read + self.extra
+
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(
             self.read + other.read,

@@ -122,18 +122,19 @@ class OffsetSet(Value, frozen=True):
         return OffsetSet.from_runs((*self.runs, *other.runs))
 
     def __sub__(self, other: "OffsetSet") -> "OffsetSet":
+        holes = other.runs
         kept: list[tuple[int, int]] = []
-        first = 0
+        at = 0  # the first hole that does not end before the run; sets may have very many runs
         for run_start, end in self.runs:
             start = run_start
-            while first < len(other.runs) and other.runs[first][1] <= start:
-                first += 1
-            for hole_start, hole_end in other.runs[first:]:
-                if hole_start >= end:
-                    break
+            while at < len(holes) and holes[at][0] < end:
+                hole_start, hole_end = holes[at]
                 if start < hole_start:
                     kept.append((start, hole_start))
                 start = max(start, hole_end)
+                if hole_end > end:
+                    break  # it may reach into the next run
+                at += 1
             if start < end:
                 kept.append((start, end))
         return OffsetSet(tuple(kept))

@@ -155,23 +155,36 @@ def wanted_batches(store: Store, part: AgainPart) -> Iterator[tuple[str, Any]]:
 def _wanted_rows(
     batch: Any, wanted: dict[tuple[str, int], OffsetSet], fingerprint: str
 ) -> Iterator[tuple[str, Any]]:
+    """The wanted rows of each dataset together; rows of forks, which stay such, for themselves."""
     offsets = batch["_offset"].to_numpy()
-    names = batch["dataset"].fill_null("")
-    prints = batch["fingerprint"]
+    names = batch["dataset"].fill_null("").dictionary_encode()
+    datasets, codes = names.dictionary.to_pylist(), names.indices.to_numpy()
     has_rows = ROW_COLUMN in batch.schema.names
     numbers = or_firsts(batch[ROW_COLUMN].to_numpy() if has_rows else None, len(offsets))
-    datasets, present = set(names.unique().to_pylist()), set(np.unique(numbers).tolist())
-    for dataset, row in sorted(wanted):
-        if dataset not in datasets or row not in present:
-            continue
-        chosen = within(offsets, wanted[dataset, row]) & (numbers == row) & _equal(names, dataset)
-        if fingerprint:
-            chosen &= _equal(prints, fingerprint)
-        if chosen.any():
-            rows = np.flatnonzero(chosen)
-            rows = rows[np.argsort(offsets[rows], kind="stable")]
-            read = _as_read(batch.take(pa.array(rows)))
-            yield dataset, with_numbers(read, np.full(len(rows), row)) if row else read
+    chosen = np.zeros(len(offsets), dtype=bool)
+    for rows in _alike(codes, numbers):
+        live = wanted.get((datasets[codes[rows[0]]], int(numbers[rows[0]])), OffsetSet())
+        chosen[rows] = within(offsets[rows], live)
+    if fingerprint:
+        chosen &= _equal(batch["fingerprint"], fingerprint)
+    for dataset in sorted(datasets):
+        mine = chosen & (codes == datasets.index(dataset))
+        for some in (mine & (numbers < FORK_ROWS), mine & (numbers >= FORK_ROWS)):
+            rows = np.flatnonzero(some)
+            rows = rows[np.lexsort((numbers[rows], offsets[rows]))]
+            if len(rows):
+                yield dataset, _numbered(_as_read(batch.take(pa.array(rows))), numbers[rows])
+
+
+def _alike(codes: Any, numbers: Any) -> list[Any]:
+    """The rows of each dataset that have one number. There may be as many as an array is long."""
+    order = np.lexsort((numbers, codes))
+    is_new = (np.diff(codes[order]) != 0) | (np.diff(numbers[order]) != 0)
+    return np.split(order, np.flatnonzero(is_new) + 1) if len(order) else []
+
+
+def _numbered(read: Any, numbers: Any) -> Any:
+    return with_numbers(read, numbers.astype(np.int64)) if numbers.any() else read
 
 
 def _equal(texts: Any, text: str) -> Any:

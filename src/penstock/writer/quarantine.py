@@ -22,7 +22,9 @@ from penstock.writer.plan import ShredPlan, file_name
 from penstock.writer.rows import numbers_of, or_firsts
 
 NOBODY = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
-_VALUES = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
+_GUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_NUMBER = r"(?<!\w)\d\w*"  # also 1e400 or 16MiB; not the digit of a name, as in $.line1
+_VALUES = re.compile(rf"{_GUID}|{_NUMBER}|'[^']*'|\"[^\"]*\"")
 
 SCHEMA = pa.schema(
     [
@@ -174,7 +176,10 @@ class StayingRows(QuarantineRows):
 def by_number(parts: list[tuple[Offsets, Offsets]]) -> dict[int, OffsetSet]:
     """Offsets by the number that a row has in its record."""
     offsets, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(numbers, kind="stable")
+    found, firsts = np.unique(numbers[order], return_index=True)
+    each_offsets = np.split(offsets[order], firsts)[1:]  # nothing lies before the first
     return {
-        int(number): OffsetSet.of(offsets[numbers == number].tolist())
-        for number in np.unique(numbers)
+        int(number): OffsetSet.of(mine.tolist())
+        for number, mine in zip(found, each_offsets, strict=True)
     }
