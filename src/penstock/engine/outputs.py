@@ -64,6 +64,18 @@ class Outputs:
         paths = [path.split(".") for path in hidden_paths(steps)]
         return any(_has(grown.fields, p) and not _has(known.fields, p) for p in paths)
 
+    def check(self, schema: DatasetSchema) -> None:
+        """Raise `ConvertRefused` when a step cannot be done for records that are read so."""
+        output_fields(self._feed, schema, self._given)
+
+    def are_possible(self, schema: DatasetSchema) -> bool:
+        """True when all steps can be done for records that are read so."""
+        try:
+            self.check(schema)
+        except ConvertRefused:
+            return False
+        return True
+
     def pin(self, schema: DatasetSchema) -> None:
         """Let the files of a dataset have what becomes of records that are read so.
 

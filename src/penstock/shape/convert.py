@@ -106,6 +106,8 @@ def _among(flow: Flow, rows: list[int]) -> Mask:
 def _keep(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
     for path in spec.paths:
         check_path("keep", path, flow.fields)
+        listed = _among(flow, flow.rest.rows_listed(path))
+        flow = flow.refusing(listed, CONVERT_FAILED, f"$.{path}: it lies in a list")
     flow.rest.keep(spec.paths)
     return flow.having("keep", _kept(flow.made(), [path.split(".") for path in spec.paths]))
 
@@ -218,7 +220,9 @@ def _filter(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
             raise ConvertImpossible("filter", condition.path, why)
         mine = fulfils(column, condition)
         values = flow.rest.values(condition.path)
-        for place in np.flatnonzero(_among(flow, list(values))):
+        # A field that was given a name which the event has, too, is the one that counts.
+        empty = column.is_null().to_numpy(zero_copy_only=False)
+        for place in np.flatnonzero(_among(flow, list(values)) & empty):
             mine[place] = fulfils_values([values[int(flow.rows[place])]], condition)[0]
         good &= mine
     return flow.without(~good)

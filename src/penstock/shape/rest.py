@@ -4,8 +4,10 @@
 a value of another kind. It keeps the shape and the names of the event. But what a step takes away
 must not stay there, and what a step hides must not be seen there:
 
-    drop, keep, set        the fields are taken out of it, too; a record is bad if a text or a list
+    drop, set              the fields are taken out of it, too; a record is bad if a text or a list
                            lies where an object was meant to hold such a field
+    keep                   the others are taken out of it, too; a record is bad if a list lies where
+                           an object was meant to hold such a field
     filter                 a value that lies there is judged like one that has a column
     mask, hash, encrypt    a record whose value lies there is bad. The driver learns a column for it
                            and lets the window be read again, unless the value fits in none
@@ -87,6 +89,11 @@ class Rest:
         """The rows that hold a text or a list on the way to a path, where an object was meant."""
         names = [name.split(".") for name in self._origins(path)] if self._texts else []
         return [row for row, text in self._texts.items() if any(_blocked(text, n) for n in names)]
+
+    def rows_listed(self, path: str) -> list[int]:
+        """The rows that hold a list with values on the way to a path."""
+        names = [name.split(".") for name in self._origins(path)] if self._texts else []
+        return [row for row, text in self._texts.items() if any(_listed(text, n) for n in names)]
 
     def drop(self, path: str) -> None:
         """Take a field out of all rests."""
@@ -210,6 +217,17 @@ def _blocked(raw: Raw, names: list[str]) -> bool:
         fields = _inside(raw)
         if fields is None:
             return not _is_null(raw)
+        if name not in fields:
+            return False
+        raw = fields[name]
+    return False
+
+
+def _listed(raw: Raw, names: list[str]) -> bool:
+    for name in names:
+        fields = _inside(raw)
+        if fields is None:
+            return bytes(raw).lstrip().startswith(b"[") and bytes(raw).strip(b"[] \t\r\n") != b""
         if name not in fields:
             return False
         raw = fields[name]
