@@ -151,8 +151,8 @@ def made_of(fields: Iterable[Field], columns: list[pa.Array]) -> Made:
 def fields_of(verb: str, made: Made, *, top: bool) -> Fields:
     """The fields of columns; raises `ConvertImpossible` when two have one name."""
     names = [name for name, *_ in made]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise ConvertImpossible(verb, twice, "two fields would have this name")
     return with_columns([(name, kind, null) for name, kind, null, _ in made], top=top)
 
