@@ -371,6 +371,54 @@ def test_a_step_that_makes_another_kind_of_column_is_refused_record_by_record() 
     assert columns_of(store, text)["n"] == "int64"
 
 
+SET_NULL = ConvertSpec("set", ("ssn",), constants=(None,))
+
+
+@pytest.mark.parametrize("value", [5, "x", {"n": 1}, [1, 2], True])
+def test_a_field_that_is_set_to_null_keeps_the_type_that_files_have(value: object) -> None:
+    store = MemoryStore()
+    deliver(BY_TYPE, [an_event("a", ssn=value)], store)
+    columns = columns_of(store, BY_TYPE)
+    feed = with_steps(BY_TYPE, SET_NULL)
+    for _ in range(2):
+        found = deliver(feed, [an_event("a", ssn=value), an_event("a")], store)
+        assert found.refused() == []
+        assert [row["ssn"] for row in found.rows("a")] == [None, None]
+    assert columns_of(store, feed) == columns
+    assert deliver(BY_TYPE, [an_event("a", ssn=value)], store).refused() == []
+
+
+def test_a_null_that_is_a_text_in_files_stays_one() -> None:
+    store = MemoryStore()
+    feed = with_steps(BY_TYPE, SET_NULL)
+    deliver(feed, [an_event("a", n=1)], store)
+    assert columns_of(store, feed)["ssn"] == "string"
+    for _ in range(2):
+        found = deliver(feed, [an_event("a", n=1, ssn=5), an_event("a", ssn="x")], store)
+        assert found.refused() == []
+        assert {row["ssn"] for row in found.rows("a")} == {None}
+    assert columns_of(store, feed)["ssn"] == "string"
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        ConvertSpec("rename", ("ssn",), ("x",)),
+        ConvertSpec("encrypt", ("ssn",), ("e",)),
+        ConvertSpec("mask", ("ssn",), ("",)),
+        ConvertSpec("cast", ("ssn",), ("date",)),
+        ConvertSpec("set", ("ssn",), constants=(1.5,)),
+    ],
+)
+@pytest.mark.parametrize("value", [5, True, {"n": 1}, [1]])
+def test_a_null_may_be_led_through_further_steps(then: ConvertSpec, value: object) -> None:
+    store, feed = MemoryStore(), with_steps(BY_TYPE, SET_NULL, then)
+    for _ in range(2):
+        found = deliver(feed, [an_event("a", ssn=value), an_event("a", n=1)], store)
+        assert found.refused() == []
+        assert len(found.rows("a")) == 2
+
+
 def test_records_that_grow_let_files_grow() -> None:
     store = MemoryStore()
     feed = with_steps(BY_TYPE, ConvertSpec("flatten", ("device",)))

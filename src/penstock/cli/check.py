@@ -37,7 +37,6 @@ from penstock.journal.state import JournalState
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
-from penstock.shape.flow import Given
 from penstock.source.admin import KafkaAdmin, bound_topics
 from penstock.source.plan import check_source, new_starts, plan_ranges
 
@@ -161,11 +160,11 @@ def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
 
 def _converters(feed: FeedSpec) -> str:
     """Their secrets, their plug-ins, and what they make of the schemas that are declared."""
-    given = Given(reveal_keys([feed], os.environ))
+    keys = reveal_keys([feed], os.environ)
     check_plugins(feed)
     for each in feed.datasets:
         if each.schema_kind:
-            output_fields(feed, declared_schema(feed, each), given)
+            output_fields(feed, declared_schema(feed, each), keys)
     return f"{len(feed.convert)} steps"
 
 

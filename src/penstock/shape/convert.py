@@ -22,6 +22,7 @@ impossible, and the others find nothing.
 import hashlib
 import hmac
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ import pyarrow.compute as pc
 
 from penstock.model.arrow_types import arrow_type
 from penstock.model.convert import ConvertSpec
+from penstock.model.keys import Keys
+from penstock.model.merging import Incompatible, merged
 from penstock.model.schema import BOOLEAN, DOUBLE, INT64, STRING, Field, FieldType
 from penstock.shape.cast import cast
 from penstock.shape.conditions import as_texts, fulfils, fulfils_values, refusal_of
@@ -41,6 +44,7 @@ from penstock.shape.flow import (
     Given,
     Made,
     Mask,
+    Origin,
     as_struct,
     check_path,
     made_of,
@@ -71,7 +75,24 @@ def convert(
 def converted_fields(steps: Sequence[ConvertSpec], fields: Fields, given: Given) -> Fields:
     """What becomes of the fields of a dataset; raises `ConvertImpossible`."""
     empty = [pa.array([], arrow_type(each.type)) for each in fields]
-    return convert(steps, fields, empty, Given(given.keys)).fields
+    return convert(steps, fields, empty, replace(given, origin=Origin())).fields
+
+
+def fitting(steps: Sequence[ConvertSpec], fields: Fields, keys: Keys, in_files: Fields) -> Given:
+    """What steps are given so that they make the columns that files have, where there is a choice.
+
+    A null could be of any type. It is of the one that its field has, so that files which have such
+    a column can take it; but files whose column was made by such a null alone have texts there.
+    The answer is the same before and after the columns have joined those of the files.
+    """
+    given, text = Given(keys), Given(keys, null_is_text=True)
+    if not any(spec.verb == "set" and None in spec.constants for spec in steps):
+        return given
+    try:
+        merged(in_files, converted_fields(steps, fields, given))
+    except (ConvertImpossible, Incompatible):
+        return text
+    return given
 
 
 def _rename(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
@@ -124,13 +145,16 @@ def _kept(made: Made, wanted: list[list[str]]) -> Made:
     return kept
 
 
-def _set(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
+def _set(flow: Flow, spec: ConvertSpec, given: Given) -> Flow:
     for name, value in zip(spec.paths, spec.constants, strict=True):
-        kind = _kind_of(value)
         flow = _dropped_from_rest(flow, "set", name)
-        column = pa.repeat(pa.scalar(value, arrow_type(kind)), len(flow.rows))
+        before = flow.at(name)
+        is_typed = before is not None and value is None and not given.null_is_text
+        kind = before[0].type if before is not None and is_typed else _kind_of(value)
+        nulls = pa.nulls(len(flow.rows), arrow_type(kind))
+        column = nulls if value is None else pa.repeat(pa.scalar(value, nulls.type), len(nulls))
         entry = (name, kind, True, column)  # null where a record without a value is kept
-        if flow.at(name) is not None:
+        if before is not None:
             flow = flow.changed("set", name, lambda _f, _c, e=entry: [e])  # type: ignore[misc]
         else:
             flow = flow.having("set", [*flow.made(), entry])

@@ -58,10 +58,14 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What steps are given besides rows: secrets, and where the rows come from."""
+    """What steps are given besides rows: secrets, and where the rows come from.
+
+    A field that is set to null keeps its type, unless `null_is_text`.
+    """
 
     keys: Keys = field(default_factory=Keys)
     origin: Origin = field(default_factory=Origin)
+    null_is_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
