@@ -418,7 +418,7 @@ def test_fields_that_were_renamed_pair_after_pair_are_still_hidden() -> None:
             ConvertSpec("rename", tuple(pairs), tuple(pairs.values())),
             ConvertSpec("hash", ("person.email",), ("salt",)),
         )
-        assert "user.mail" in hidden_paths(steps)
+        assert ("user", "mail") in hidden_paths(steps)
         rest = ['{"user": {"mail": "x@y.z"}}', None, '{"person": {"email": "x@y.z"}}']
         assert rest_of(through(*steps, rest=rest)) == [None]
 

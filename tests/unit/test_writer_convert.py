@@ -197,6 +197,29 @@ def test_a_field_to_hide_in_a_list_makes_its_records_bad() -> None:
             assert len(found.rows("a")) == 1
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"user.ssn": "123-45"},
+        {"user": {"ssn": "123-45"}, "user.ssn": "123-45"},
+        {"user": {"x": {"n": 1}}, "user.ssn": "123-45"},
+    ],
+)
+@pytest.mark.parametrize("verb", ["mask", "hash", "encrypt", "drop"])
+def test_a_path_with_points_also_hides_the_field_that_is_called_so(
+    verb: Any, event: dict[str, Any]
+) -> None:
+    words = {"mask": ("",), "hash": ("h",), "encrypt": ("e",), "drop": ()}[verb]
+    feed = with_steps(BY_TYPE, ConvertSpec(verb, ("user.ssn",), words))
+    for before in (an_event("a", n=1), an_event("a", user={"n": 1}), an_event("b")):
+        store = MemoryStore()
+        deliver(feed, [before], store)
+        for _ in range(2):
+            found = deliver(feed, [an_event("a", n=1, **event)], store)
+            assert found.refused() == []
+            assert "123-45" not in str(found.rows("a"))
+
+
 NEW_FIELDS = [
     (ConvertSpec("rename", ("mail",), ("email",)), {"mail": "x"}, {"mail": "x", "email": "boom"}),
     (ConvertSpec("flatten", ("device",)), {"device": {"os": "x"}}, {"device_os": "boom"}),

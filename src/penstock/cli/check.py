@@ -37,6 +37,7 @@ from penstock.journal.state import JournalState
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
+from penstock.shape.shown import shown_by_names
 from penstock.source.admin import KafkaAdmin, bound_topics
 from penstock.source.plan import check_source, new_starts, plan_ranges
 
@@ -153,7 +154,10 @@ def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
     told = [_try(f"schema {feed.name}", lambda look=look: str(look())) for look in looks]  # type: ignore[misc]
     if feed.convert and all(finding.state == "ok" for finding in told):
         told.append(_try(f"convert {feed.name}", partial(_converters, feed)))
-    for finding in told:
+    shown = Finding(f"convert {feed.name}")
+    for sentence in shown_by_names(feed):
+        shown.warn(sentence)
+    for finding in [*told, shown]:
         if finding.state != "ok":
             tell(finding)
 

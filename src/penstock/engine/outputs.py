@@ -12,8 +12,6 @@ it, so all files stay one table, whatever becomes of the steps.
     its last step is taken away    nothing is converted, and the two series stay
 """
 
-from collections.abc import Sequence
-
 from penstock.engine.convert_errors import ConverterMissing, ConvertRefused
 from penstock.engine.kept import keep_schema
 from penstock.journal.layout import Layout
@@ -23,7 +21,7 @@ from penstock.model.merging import Incompatible, first_version, merged
 from penstock.model.schema import DatasetSchema, Field
 from penstock.model.spec import FeedSpec
 from penstock.shape.convert import converted_fields, fitting
-from penstock.shape.flow import ConvertImpossible
+from penstock.shape.flow import ConvertImpossible, has_field
 from penstock.shape.plugins import PluginMissing, look_for
 from penstock.shape.rest import hidden_paths
 from penstock.store.protocol import Store
@@ -61,8 +59,10 @@ class Outputs:
         Records that have it could not be converted without one.
         """
         steps = steps_for(self._feed.convert, known.dataset)
-        paths = [path.split(".") for path in hidden_paths(steps)]
-        return any(_has(grown.fields, p) and not _has(known.fields, p) for p in paths)
+        return any(
+            has_field(grown.fields, names) and not has_field(known.fields, names)
+            for names in hidden_paths(steps)
+        )
 
     def check(self, schema: DatasetSchema) -> None:
         """Raise `ConvertRefused` when a step cannot be done for records that are read so."""
@@ -97,11 +97,6 @@ class Outputs:
             pinned = keep_schema(self._store, self._prefix, mine)
         if pinned is not None:
             self._in_files[schema.dataset] = self.known[schema.dataset] = pinned
-
-
-def _has(fields: Sequence[Field], names: list[str]) -> bool:
-    found = next((each for each in fields if each.name == names[0]), None)
-    return found is not None and (len(names) == 1 or _has(found.type.fields, names[1:]))
 
 
 def output_fields(

@@ -4,7 +4,8 @@ Every step says what becomes of the fields, and does the same to whole columns; 
 look at a record by itself. A value that a step cannot turn makes its record bad, alone; a row that
 a filter does not let pass is counted as filtered. A step that names a field which is not there does
 nothing. No path leads into a list or a map; a step that has to hide or take away a field there is
-impossible, and the others find nothing.
+impossible, and the others find nothing. Drop, mask, hash and encrypt also mean fields that have
+points in their own names: see `paths`.
 
     rename    another name for a field, at its place
     drop      the fields are gone
@@ -49,6 +50,7 @@ from penstock.shape.flow import (
     check_path,
     made_of,
 )
+from penstock.shape.paths import names_of
 from penstock.shape.plugins import CONVERT_FAILED, plugin
 from penstock.shape.rest import Rest
 
@@ -126,7 +128,7 @@ def _among(flow: Flow, rows: list[int]) -> Mask:
 
 def _keep(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
     for path in spec.paths:
-        check_path("keep", path, flow.fields)
+        check_path("keep", names_of(path), flow.fields)
         listed = _among(flow, flow.rest.rows_listed(path))
         flow = flow.refusing(listed, CONVERT_FAILED, f"$.{path}: it lies in a list")
     flow.rest.keep(spec.paths)
