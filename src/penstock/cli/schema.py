@@ -8,11 +8,11 @@ import msgspec
 from penstock.cli.common import feed_named, print_rows, with_config, with_output
 from penstock.cli.errors import UsageMistake
 from penstock.engine.kept import kept_schemas
-from penstock.model.ddl import DIALECTS, ddl, type_name
+from penstock.model.ddl import DIALECTS, ddl, own_columns, type_name
 from penstock.model.names import encode_component
 from penstock.model.schema import DatasetSchema, Field
 from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.shape.partition import directory_keys
+from penstock.shape.partition import keys_as_read
 from penstock.writer.split import partition_keys
 
 Row = dict[str, object]
@@ -85,7 +85,7 @@ def run_show(chosen: argparse.Namespace) -> int:
     if chosen.ddl:
         keys = partition_keys(feed, _declared(feed, schema.dataset))
         place = f"{spec.lake}/{feed.name}/{schema.dataset}"
-        print(ddl(schema, chosen.ddl, schema.dataset, place, directory_keys(keys)))
+        print(ddl(schema, chosen.ddl, place, keys_as_read(keys), own_columns(feed)))
         return 0
     if chosen.output == "json":
         print_rows([msgspec.to_builtins(schema)], "json")
