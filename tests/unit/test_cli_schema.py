@@ -22,6 +22,7 @@ from penstock.model.schema import (
     DOUBLE,
     INT64,
     STRING,
+    TIMESTAMP_MS,
     TIMESTAMP_US,
     DatasetSchema,
     FieldType,
@@ -110,6 +111,7 @@ def test_the_history_has_every_version(lake: DiskLake, capsys: pytest.CaptureFix
         (("show", FEED), "names no dataset"),
         (("show", f"{FEED}/nothing"), "It has: click"),
         (("show", f"{FEED}/click", "--version", "3"), "has no version 3"),
+        (("show", f"{FEED}/click", "--version", "0"), "has no version 0"),
         (("diff", f"{FEED}/click", "1", "2", "3"), "More than two"),
     ],
 )
@@ -166,7 +168,12 @@ def test_trino_has_one_precision_of_timestamps() -> None:
 
 @pytest.mark.parametrize(
     ("dataset", "table"),
-    [("shop.orders", "shop_orders"), ("page-view", "page_view"), ("a%20b", "a_20b"), ("a_1", "a_1")],
+    [
+        ("shop.orders", "shop_orders"),
+        ("page-view", "page_view"),
+        ("a%20b", "a_20b"),
+        ("a_1", "a_1"),
+    ],
 )
 def test_a_table_has_a_name_that_catalogs_take(dataset: str, table: str) -> None:
     schema = DatasetSchema(dataset, 1, declared=True, fields=EVERY)
@@ -178,7 +185,7 @@ def test_texts_are_quoted_so_that_they_end_nothing() -> None:
     schema = DatasetSchema("a", 1, declared=True, fields=EVERY)
     place, levels = "/o'brien\\x", ("by_it's",)
     for dialect in ("spark", "hive"):
-        assert "LOCATION '/o\\'brien\\\\x';" in ddl(schema, dialect, place, levels)  # type: ignore[arg-type]
+        assert "LOCATION '/o\\'brien\\\\x';" in ddl(schema, dialect, place, levels)
     options = "external_location = '/o''brien\\x', format = 'PARQUET', "
     assert f"{options}partitioned_by = ARRAY['by_it''s']" in ddl(schema, "trino", place, levels)
 
@@ -210,6 +217,36 @@ def test_the_types_that_trino_shares_with_duckdb_are_understood_by_it() -> None:
 
 def test_no_change_is_no_line() -> None:
     assert changes(TWO, TWO) == []
+
+
+def test_every_kind_of_change_is_told() -> None:
+    inner = list_of(struct_of(fields(t=TIMESTAMP_US)))
+    before = fields(a=(INT64, True), l=list_of(INT64, False), t=TIMESTAMP_US, m=map_of(inner))
+    inner = list_of(struct_of(fields(t=TIMESTAMP_MS, u=INT64)), False)
+    after = fields(a=INT64, l=list_of(INT64), t=TIMESTAMP_MS, m=map_of(inner))
+    assert changes(before, after) == [
+        ("required", "a", "bigint"),
+        ("nullable", "l[]", "bigint"),
+        ("unit", "t", "timestamp in ms"),
+        ("required", "m[][]", type_name(inner.item or INT64)),
+        ("unit", "m.t", "timestamp in ms"),
+        ("added", "m.u", "bigint"),
+    ]
+
+
+def test_a_version_that_is_only_declared_says_so(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    third = fields(id=INT64, day=STRING, who=struct_of(fields(name=STRING, age=INT64)))
+    for version, known in ((3, TWO), (4, third)):
+        schema = DatasetSchema("click", version, declared=True, fields=first_version(known))
+        key = f"{Layout(FEED).schemas}/click/{version:06}.json"
+        lake.store.create(key, msgspec.json.encode(schema))
+    out = said(lake, capsys, "diff", f"{FEED}/click", "2", "3")
+    assert [line.split() for line in out.splitlines()[1:]] == [["declared"]]
+    out = said(lake, capsys, "history", f"{FEED}/click")
+    changed = [line.split()[2:] for line in out.splitlines()[3:]]
+    assert changed == [["declared"], ["!id", "!who.name", "!who.age"]]
 
 
 def test_what_is_shown_is_what_files_have_after_converting(
