@@ -2,10 +2,11 @@
 
 import re
 from datetime import date
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +87,50 @@ def test_decimals_are_compared_as_numbers(values: list[Any], wanted: list[Any]) 
     for kind in (pa.decimal128(4, 2), pa.decimal128(38, 2), pa.decimal128(20, 10)):
         found = fulfils(pa.array(values, kind), condition).tolist()
         assert found == [value is not None and value in numbers for value in values]
+
+
+KINDS = st.integers(1, 38).flatmap(lambda p: st.tuples(st.just(p), st.integers(0, p)))
+BOUNDS = st.one_of(
+    st.integers(-99_999, 99_999).map(lambda cents: cents / 100),
+    st.integers(-(10**30), 10**30),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+
+
+@given(KINDS, st.lists(st.none() | st.integers(-(10**38), 10**38)), BOUNDS | st.none(), st.data())
+def test_decimals_are_bounded_by_exactly_what_is_written(
+    kind: tuple[int, int], whole: list[int | None], bound: int | float | None, data: st.DataObject
+) -> None:
+    digits, scale = kind
+    cut = [None if n is None else (n % 10**digits if n > 0 else -(-n % 10**digits)) for n in whole]
+    values = [None if n is None else Decimal(n).scaleb(-scale, Context(prec=100)) for n in cut]
+    there = [float(value) for value in values if value is not None]
+    wanted = bound if bound is not None else data.draw(st.sampled_from([0, *there]))
+    column, exact = pa.array(values, pa.decimal128(digits, scale)), Decimal(str(wanted))
+    least = fulfils(column, Condition("p", least=wanted)).tolist()
+    assert least == [value is not None and value >= exact for value in values]
+    most = fulfils(column, Condition("p", most=wanted)).tolist()
+    assert most == [value is not None and value <= exact for value in values]
+
+
+@pytest.mark.parametrize(
+    ("value", "asked", "passes"),
+    [
+        ("0.35", Condition("p", most=0.35), True),
+        ("70218.43", Condition("p", least=70218.43, most=70218.43), True),
+        ("99999999999999999.99", Condition("p", least=100000000000000000), False),
+        ("99.99", Condition("p", most=1e300), True),
+        ("99.99", Condition("p", least=-1e300), True),
+        ("99.99", Condition("p", least=1e300), False),
+        ("0.01", Condition("p", least=5e-324), True),
+        ("0.00", Condition("p", least=5e-324), False),
+    ],
+)
+def test_a_bound_of_decimals_holds_for_everyday_values(
+    value: str, asked: Condition, passes: bool
+) -> None:
+    column = pa.array([Decimal(value), None], pa.decimal128(38, 2))
+    assert fulfils(column, asked).tolist() == [passes, False]
 
 
 def test_what_is_no_decimal_of_a_column_is_none_of_its_values() -> None:

@@ -133,3 +133,10 @@ def test_the_text_of_a_double_is_read_as_the_same(value: float) -> None:
 @given(st.integers(-(2**53), 2**53))
 def test_a_whole_number_has_one_text_in_both_types(value: int) -> None:
     assert cast(DOUBLE, "string", [float(value)]) == ([str(value)], [])
+
+
+def test_the_text_of_a_small_decimal_has_an_exponent() -> None:
+    values = [Decimal(word) for word in ("0", "0.0000001", "0.000001", "0.5")]
+    texts = ["0E-10", "1.000E-7", "0.0000010000", "0.5000000000"]
+    assert cast(decimal_of(20, 10), "string", values) == (texts, [])
+    assert cast(decimal_of(10, 2), "string", [Decimal(0), Decimal("0.5")]) == (["0.00", "0.50"], [])

@@ -100,6 +100,37 @@ def test_converters_that_cannot_work_are_told(
     assert all(code in each.found[0] for code, each in zip(codes, found, strict=True))
 
 
+def test_fields_that_are_hidden_in_rows_and_name_directories_are_told(tmp_path: Path) -> None:
+    (tmp_path / "penstock.yaml").write_text(
+        "version: 1\nlake: ./lake\nkafka: {bootstrap.servers: 'localhost:1'}\nfeeds:\n"
+        "  a: {topics: [a], route: {by: 'field:type'}, partition: [day, 'field:user.land'],\n"
+        "      convert: [{rename: {user: person}}, {mask: [person.land]}, {drop: [type]}]}\n"
+        "  b: {topics: [b], partition: ['field:user.land'], convert: [{drop: [user]}]}\n"
+        "  c: {topics: [c], partition: ['field:land'], convert: [{mask: [user.land, mail]}]}\n"
+        "  d: {topics: [d], route: {by: 'field:type'}, partition: ['field:land'],\n"
+        "      datasets: {x: {partition: [day]}, y: {partition: ['field:mail']}},\n"
+        "      convert: [{drop: [land], datasets: [x]}, {mask: [mail], datasets: [y]}]}\n"
+    )
+    found: list[Finding] = []
+    for feed in load(tmp_path / "penstock.yaml", {}).feeds:
+        _check_schemas(feed, found.append)
+    told = [(each.what, each.state, each.exit_code, len(each.found)) for each in found]
+    assert told == [
+        ("convert a", "warning", 0, 2),
+        ("convert b", "warning", 0, 1),
+        ("convert d", "warning", 0, 1),
+    ]
+    sentences = [sentence for each in found for sentence in each.found]
+    assert [sentence.split(": the")[0] for sentence in sentences] == [
+        "route by field:type",
+        "partition by field:user.land",
+        "partition by field:user.land",
+        "partition by field:mail",
+    ]
+    assert "in the clear" in sentences[0]
+    assert ["`drop`" in each for each in sentences] == [True, False, True, False]
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -11,8 +11,9 @@ from penstock.cli.main import main
 from penstock.cli.schema import changes
 from penstock.engine.schemas import SchemaShelf
 from penstock.journal.layout import Layout
-from penstock.model.convert import ConvertSpec
-from penstock.model.ddl import DIALECTS, columns_of, ddl, type_name
+from penstock.model.convert import Condition, ConvertSpec
+from penstock.model.ddl import DIALECTS, Dialect, columns_of, ddl, own_columns, type_name
+from penstock.model.fork import ForkSpec
 from penstock.model.merging import first_version, merged
 from penstock.model.schema import (
     BINARY,
@@ -21,6 +22,7 @@ from penstock.model.schema import (
     DOUBLE,
     INT64,
     STRING,
+    TIMESTAMP_MS,
     TIMESTAMP_US,
     DatasetSchema,
     FieldType,
@@ -29,10 +31,12 @@ from penstock.model.schema import (
     map_of,
     struct_of,
 )
-from penstock.model.spec import FeedSpec
+from penstock.model.spec import FeedSpec, PartitionKey
+from penstock.shape.partition import keys_as_read
 from penstock.writer.plan import Samples
 from tests.simulator.programs import FEED
 from tests.unit.on_disk import DiskLake
+from tests.unit.shredding import BY_TYPE, an_event, learned, shred
 from tests.unit.test_merging import fields
 
 ONE = first_version(fields(id=INT64, day=STRING, who=struct_of(fields(name=STRING))))
@@ -107,6 +111,7 @@ def test_the_history_has_every_version(lake: DiskLake, capsys: pytest.CaptureFix
         (("show", FEED), "names no dataset"),
         (("show", f"{FEED}/nothing"), "It has: click"),
         (("show", f"{FEED}/click", "--version", "3"), "has no version 3"),
+        (("show", f"{FEED}/click", "--version", "0"), "has no version 0"),
         (("diff", f"{FEED}/click", "1", "2", "3"), "More than two"),
     ],
 )
@@ -128,7 +133,7 @@ def test_looking_at_a_schema_writes_nothing(
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_type_has_a_name_in_every_dialect(dialect: str) -> None:
     schema = DatasetSchema("click", 1, declared=True, fields=EVERY)
-    statement = ddl(schema, dialect, "click", "/lake/events/click", ("day",))  # type: ignore[arg-type]
+    statement = ddl(schema, dialect, "/lake/events/click", ("day",))  # type: ignore[arg-type]
     assert statement.count("\n") > len(EVERY)
     for name, kind in columns_of(schema, dialect):  # type: ignore[arg-type]
         assert name in statement
@@ -137,8 +142,70 @@ def test_every_type_has_a_name_in_every_dialect(dialect: str) -> None:
 
 def test_names_are_quoted_so_that_they_end_nothing() -> None:
     odd = DatasetSchema("a", 1, declared=True, fields=fields(**{'x`y"z': INT64}))
-    assert '`x``y"z` bigint' in ddl(odd, "spark", "a", "/l", ())
-    assert '"x`y""z" bigint' in ddl(odd, "trino", "a", "/l", ())
+    assert '`x``y"z` bigint' in ddl(odd, "spark", "/l", ())
+    assert '"x`y""z" bigint' in ddl(odd, "trino", "/l", ())
+
+
+@pytest.mark.parametrize("dialect", ["spark", "hive", "trino"])
+def test_a_table_has_every_column_of_the_files(dialect: Dialect) -> None:
+    forks = (ForkSpec("big", (Condition("n", least=2),)),)
+    include = ("key", "headers", "window")
+    feed = msgspec.structs.replace(BY_TYPE, include=include, forks=forks)
+    values = [an_event("a", n=3)]
+    schemas = learned(*values, an_event("big", n=3))
+    (file,) = shred(feed, values, schemas).files("a")
+    found = columns_of(schemas["a"], dialect, own_columns(feed))
+    assert sorted(name for name, _ in found) == sorted(file.schema_arrow.names)
+    plain = shred(BY_TYPE, values, schemas).files("a")[0].schema_arrow.names
+    assert [name for name, _ in columns_of(schemas["a"], dialect, own_columns(BY_TYPE))] == plain
+
+
+def test_trino_has_one_precision_of_timestamps() -> None:
+    schema = DatasetSchema("a", 1, declared=True, fields=EVERY)
+    kinds = {kind for _, kind in columns_of(schema, "trino") if "timestamp" in kind}
+    assert kinds == {"timestamp(6)"}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "table"),
+    [
+        ("shop.orders", "shop_orders"),
+        ("page-view", "page_view"),
+        ("a%20b", "a_20b"),
+        ("a_1", "a_1"),
+    ],
+)
+def test_a_table_has_a_name_that_catalogs_take(dataset: str, table: str) -> None:
+    schema = DatasetSchema(dataset, 1, declared=True, fields=EVERY)
+    assert f"TABLE `{table}` (" in ddl(schema, "spark", "/l", ())
+    assert f'TABLE "{table}" (' in ddl(schema, "trino", "/l", ())
+
+
+def test_texts_are_quoted_so_that_they_end_nothing() -> None:
+    schema = DatasetSchema("a", 1, declared=True, fields=EVERY)
+    place, levels = "/o'brien\\x", ("by_it's",)
+    for dialect in ("spark", "hive"):
+        assert "LOCATION '/o\\'brien\\\\x';" in ddl(schema, dialect, place, levels)
+    options = "external_location = '/o''brien\\x', format = 'PARQUET', "
+    assert f"{options}partitioned_by = ARRAY['by_it''s']" in ddl(schema, "trino", place, levels)
+
+
+def test_partitions_are_named_as_readers_name_them() -> None:
+    keys = (PartitionKey(), PartitionKey("field", "geo.it's"), PartitionKey("field", "a=b%"))
+    assert keys_as_read(keys) == ("day", "by_it's", "by_a=b%")
+
+
+def test_a_comment_says_what_makes_directories_known() -> None:
+    schema = DatasetSchema("page-view", 1, declared=True, fields=EVERY)
+
+    def last(dialect: Dialect, *levels: str) -> str:
+        return ddl(schema, dialect, "/l", levels).splitlines()[-1]
+
+    assert last("spark", "day") == last("hive", "day") == "-- MSCK REPAIR TABLE `page_view`;"
+    call = "-- CALL system.sync_partition_metadata('<schema>', 'page_view', 'ADD'"
+    assert last("trino", "day") == f"{call});"
+    assert last("trino", "day", "by_Land") == f"{call}, false);"
+    assert not last("hive").startswith("--")
 
 
 def test_the_types_that_trino_shares_with_duckdb_are_understood_by_it() -> None:
@@ -150,6 +217,36 @@ def test_the_types_that_trino_shares_with_duckdb_are_understood_by_it() -> None:
 
 def test_no_change_is_no_line() -> None:
     assert changes(TWO, TWO) == []
+
+
+def test_every_kind_of_change_is_told() -> None:
+    inner = list_of(struct_of(fields(t=TIMESTAMP_US)))
+    before = fields(a=(INT64, True), l=list_of(INT64, False), t=TIMESTAMP_US, m=map_of(inner))
+    inner = list_of(struct_of(fields(t=TIMESTAMP_MS, u=INT64)), False)
+    after = fields(a=INT64, l=list_of(INT64), t=TIMESTAMP_MS, m=map_of(inner))
+    assert changes(before, after) == [
+        ("required", "a", "bigint"),
+        ("nullable", "l[]", "bigint"),
+        ("unit", "t", "timestamp in ms"),
+        ("required", "m[][]", type_name(inner.item or INT64)),
+        ("unit", "m.t", "timestamp in ms"),
+        ("added", "m.u", "bigint"),
+    ]
+
+
+def test_a_version_that_is_only_declared_says_so(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    third = fields(id=INT64, day=STRING, who=struct_of(fields(name=STRING, age=INT64)))
+    for version, known in ((3, TWO), (4, third)):
+        schema = DatasetSchema("click", version, declared=True, fields=first_version(known))
+        key = f"{Layout(FEED).schemas}/click/{version:06}.json"
+        lake.store.create(key, msgspec.json.encode(schema))
+    out = said(lake, capsys, "diff", f"{FEED}/click", "2", "3")
+    assert [line.split() for line in out.splitlines()[1:]] == [["declared"]]
+    out = said(lake, capsys, "history", f"{FEED}/click")
+    changed = [line.split()[2:] for line in out.splitlines()[3:]]
+    assert changed == [["declared"], ["!id", "!who.name", "!who.age"]]
 
 
 def test_what_is_shown_is_what_files_have_after_converting(

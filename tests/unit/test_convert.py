@@ -418,7 +418,7 @@ def test_fields_that_were_renamed_pair_after_pair_are_still_hidden() -> None:
             ConvertSpec("rename", tuple(pairs), tuple(pairs.values())),
             ConvertSpec("hash", ("person.email",), ("salt",)),
         )
-        assert "user.mail" in hidden_paths(steps)
+        assert ("user", "mail") in hidden_paths(steps)
         rest = ['{"user": {"mail": "x@y.z"}}', None, '{"person": {"email": "x@y.z"}}']
         assert rest_of(through(*steps, rest=rest)) == [None]
 
@@ -436,8 +436,9 @@ def test_no_number_is_too_large_for_a_filter(number: str, deep: str) -> None:
     value = deep % number
     rest = [f'{{"n": {value}}}', None, '{"n": 2}']
     asked = [Condition("n", least=1), Condition("n", fits="1.*"), Condition("n", one_of=(1,))]
+    rows = [{**row, "n": None} for row in ROWS]
     for condition in asked:
-        flow = through(ConvertSpec("filter", conditions=(condition,)), rest=rest)
+        flow = through(ConvertSpec("filter", conditions=(condition,)), rows=rows, rest=rest)
         is_large = condition.least is not None and value == "1" + "0" * 400
         assert (0 in flow.rows) == is_large
     there = ConvertSpec("filter", conditions=(Condition("new.n", null=False),))

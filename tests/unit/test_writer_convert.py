@@ -186,13 +186,120 @@ def test_a_field_to_hide_is_learned_by_the_name_that_events_have_for_it() -> Non
     assert [(len(row["person"]["email"]), row["_rest"]) for row in found.rows("a")] == [(64, None)]
 
 
-def test_a_field_to_hide_in_a_list_stops_the_feed_before_anything_is_written() -> None:
-    feed = with_steps(BY_TYPE, ConvertSpec("encrypt", ("items.ssn",), ("e",)))
-    for before in ("a", "b"):  # the dataset is known without the field, or not at all
+def test_a_field_to_hide_in_a_list_makes_its_records_bad() -> None:
+    for verb, words in (("encrypt", ("e",)), ("drop", ()), ("keep", ())):
+        feed = with_steps(BY_TYPE, ConvertSpec(verb, ("items.ssn",), words))  # type: ignore[arg-type]
+        for before in ("a", "b"):  # the dataset is known without the field, or not at all
+            store = MemoryStore()
+            deliver(feed, [an_event(before, n=1)], store)
+            found = deliver(feed, [an_event("a", items=[{"ssn": "123"}]), an_event("a")], store)
+            assert reasons(found) == [(0, "CONVERT_FAILED")], (verb, before)
+            assert len(found.rows("a")) == 1
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"user.ssn": "123-45"},
+        {"user": {"ssn": "123-45"}, "user.ssn": "123-45"},
+        {"user": {"x": {"n": 1}}, "user.ssn": "123-45"},
+    ],
+)
+@pytest.mark.parametrize("verb", ["mask", "hash", "encrypt", "drop"])
+def test_a_path_with_points_also_hides_the_field_that_is_called_so(
+    verb: Any, event: dict[str, Any]
+) -> None:
+    words = {"mask": ("",), "hash": ("h",), "encrypt": ("e",), "drop": ()}[verb]
+    feed = with_steps(BY_TYPE, ConvertSpec(verb, ("user.ssn",), words))
+    for before in (an_event("a", n=1), an_event("a", user={"n": 1}), an_event("b")):
         store = MemoryStore()
-        deliver(feed, [an_event(before, n=1)], store)
-        with pytest.raises(ConvertRefused, match=r"items\.ssn: it lies in a list"):
-            deliver(feed, [an_event("a", items=[{"ssn": "123"}])], store)
+        deliver(feed, [before], store)
+        for _ in range(2):
+            found = deliver(feed, [an_event("a", n=1, **event)], store)
+            assert found.refused() == []
+            assert "123-45" not in str(found.rows("a"))
+
+
+NEW_FIELDS = [
+    (ConvertSpec("rename", ("mail",), ("email",)), {"mail": "x"}, {"mail": "x", "email": "boom"}),
+    (ConvertSpec("flatten", ("device",)), {"device": {"os": "x"}}, {"device_os": "boom"}),
+    (ConvertSpec("flatten", ("device",)), {"device_os": "x"}, {"device": {"os": "boom", "n": 1}}),
+    (ConvertSpec("flatten", ("device",)), {}, {"device": "boom"}),
+    (ConvertSpec("cast", ("amount",), ("int64",)), {}, {"amount": {"x": "boom"}}),
+    (ConvertSpec("rename", ("u.a",), ("b",)), {"u": {"a": "x"}}, {"u": {"a": "y", "b": "boom"}}),
+]
+
+
+@pytest.mark.parametrize(("step", "first", "later"), NEW_FIELDS)
+def test_a_new_field_that_makes_a_step_impossible_stays_in_the_rest(
+    step: ConvertSpec, first: dict[str, Any], later: dict[str, Any]
+) -> None:
+    feed, store = with_steps(BY_TYPE, step), MemoryStore()
+    deliver(feed, [an_event("a", **first)], store)
+    columns = columns_of(store, feed)
+    for _ in range(2):
+        values = [an_event("a", **first), an_event("a", **later, fresh=1), an_event("b", n=1)]
+        found = deliver(feed, values, store)
+        assert found.refused() == []
+        assert len(found.rows("b")) == 1
+        assert ["boom" in (row["_rest"] or "") for row in found.rows("a")] == [False, True]
+        assert columns_of(store, feed) == columns | {"fresh": "int64"}, "others get their column"
+    assert found.rows("a")[1]["fresh"] == 1
+
+
+def test_a_field_that_stays_in_the_rest_is_not_seen_there_if_it_is_to_be_hidden() -> None:
+    feed = with_steps(
+        BY_TYPE,
+        ConvertSpec("rename", ("mail",), ("email",)),
+        ConvertSpec("mask", ("email",), ("",)),
+    )
+    store = MemoryStore()
+    deliver(feed, [an_event("a", mail="x")], store)
+    values = [an_event("a", mail="x"), an_event("a", mail="x", email="boom")]
+    for _ in range(2):
+        found = deliver(feed, values, store)
+        assert reasons(found) == [(1, "CONVERT_FAILED")]
+        assert [(row["email"], row["_rest"]) for row in found.rows("a")] == [("***", None)]
+
+
+def test_a_field_that_stays_in_the_rest_does_not_count_where_another_has_its_name() -> None:
+    feed = with_steps(
+        BY_TYPE,
+        ConvertSpec("rename", ("mail",), ("email",)),
+        ConvertSpec("filter", conditions=(Condition("email", one_of=("x",)),)),
+    )
+    store = MemoryStore()
+    deliver(feed, [an_event("a", mail="x")], store)
+    values = [an_event("a", mail="x", email="y"), an_event("a", mail="y", email="x")]
+    assert [row["_offset"] for row in deliver(feed, values, store).rows("a")] == [0]
+
+
+def test_an_odd_first_record_of_a_new_dataset_stops_nobody() -> None:
+    feed = with_steps(
+        BY_TYPE,
+        ConvertSpec("cast", ("amount",), ("int64",)),
+        ConvertSpec("mask", ("phone",), ("",)),
+    )
+    store = MemoryStore()
+    deliver(feed, [an_event("a", amount=1.0)], store)
+    odd = [an_event("b", amount={"x": 1}, n=1), an_event("c", phone=["1"]), an_event("a", n=1)]
+    found = deliver(feed, odd, store)
+    assert reasons(found) == [(1, "CONVERT_FAILED")]
+    assert json.loads(found.rows("b")[0]["_rest"]) == {"amount": {"x": 1}}
+    deliver(feed, [an_event("b", amount=2.0)], store)
+    found = deliver(feed, [an_event("b", amount=2.0), an_event("c", phone="2")], store)
+    assert [row["amount"] for row in found.rows("b")] == [2]
+    assert [row["phone"] for row in found.rows("c")] == ["***"]
+
+
+def test_what_is_refused_is_not_kept_in_the_lake() -> None:
+    feed, store = with_steps(BY_TYPE, ConvertSpec("flatten", ("n",))), MemoryStore()
+    with pytest.raises(ConvertRefused):
+        deliver(feed, [an_event("a", n=1)], store)
+    assert not store.shelf.objects
+    deliver(BY_TYPE, [an_event("a", n=1)], store)
+    with pytest.raises(ConvertRefused, match="flatten n"):
+        Learning(store, LAYOUT, feed, None, KEYS)
 
 
 def test_text_and_messagepack_are_converted_too() -> None:
@@ -285,6 +392,54 @@ def test_a_step_that_makes_another_kind_of_column_is_refused_record_by_record() 
     assert "n, it was int64 and is now boolean" in found.refused()[0]["detail"]
     assert len(found.rows("b")) == 1
     assert columns_of(store, text)["n"] == "int64"
+
+
+SET_NULL = ConvertSpec("set", ("ssn",), constants=(None,))
+
+
+@pytest.mark.parametrize("value", [5, "x", {"n": 1}, [1, 2], True])
+def test_a_field_that_is_set_to_null_keeps_the_type_that_files_have(value: object) -> None:
+    store = MemoryStore()
+    deliver(BY_TYPE, [an_event("a", ssn=value)], store)
+    columns = columns_of(store, BY_TYPE)
+    feed = with_steps(BY_TYPE, SET_NULL)
+    for _ in range(2):
+        found = deliver(feed, [an_event("a", ssn=value), an_event("a")], store)
+        assert found.refused() == []
+        assert [row["ssn"] for row in found.rows("a")] == [None, None]
+    assert columns_of(store, feed) == columns
+    assert deliver(BY_TYPE, [an_event("a", ssn=value)], store).refused() == []
+
+
+def test_a_null_that_is_a_text_in_files_stays_one() -> None:
+    store = MemoryStore()
+    feed = with_steps(BY_TYPE, SET_NULL)
+    deliver(feed, [an_event("a", n=1)], store)
+    assert columns_of(store, feed)["ssn"] == "string"
+    for _ in range(2):
+        found = deliver(feed, [an_event("a", n=1, ssn=5), an_event("a", ssn="x")], store)
+        assert found.refused() == []
+        assert {row["ssn"] for row in found.rows("a")} == {None}
+    assert columns_of(store, feed)["ssn"] == "string"
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        ConvertSpec("rename", ("ssn",), ("x",)),
+        ConvertSpec("encrypt", ("ssn",), ("e",)),
+        ConvertSpec("mask", ("ssn",), ("",)),
+        ConvertSpec("cast", ("ssn",), ("date",)),
+        ConvertSpec("set", ("ssn",), constants=(1.5,)),
+    ],
+)
+@pytest.mark.parametrize("value", [5, True, {"n": 1}, [1]])
+def test_a_null_may_be_led_through_further_steps(then: ConvertSpec, value: object) -> None:
+    store, feed = MemoryStore(), with_steps(BY_TYPE, SET_NULL, then)
+    for _ in range(2):
+        found = deliver(feed, [an_event("a", ssn=value), an_event("a", n=1)], store)
+        assert found.refused() == []
+        assert len(found.rows("a")) == 2
 
 
 def test_records_that_grow_let_files_grow() -> None:

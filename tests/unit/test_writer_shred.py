@@ -7,6 +7,7 @@ from collections import Counter
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from penstock.codec.json_codec import JsonCodec
 from penstock.model.schema import INT64, DatasetSchema, Field
@@ -114,6 +115,22 @@ def test_columns_are_written_in_the_way_that_suits_their_values_also_inside_othe
     assert [each.has_dictionary_page for each in written] == [
         leaf in ways.use_dictionary for leaf in leaves
     ]
+
+
+@pytest.mark.parametrize("is_text", [True, False])
+def test_a_field_with_a_point_in_its_name_may_have_the_path_of_another(is_text: bool) -> None:
+    def event(n: int) -> bytes:
+        flat, deep = (f"text{n}", n * 7919) if is_text else (n * 7919, f"text{n}")
+        return an_event("a", **{"a.b": flat, "a": {"c": n, "b": deep}})
+
+    values = [event(n) for n in range(600)]
+    rows = shred(BY_TYPE, values, learned(values[0])).rows("a")
+    assert [row["a"]["c"] for row in rows] == list(range(600))
+    # Also when what was seen before `b` was there is remembered.
+    few = [an_event("c", **{"a.b": n * 7919, "a": {"c": n}}) for n in range(600)]
+    assert len(shred(BY_TYPE, few, learned(few[0])).rows("c")) == 600
+    more = [an_event("c", **{"a.b": n, "a": {"c": n, "b": f"text{n}"}}) for n in range(600)]
+    assert len(shred(BY_TYPE, more, learned(more[0])).rows("c")) == 600
 
 
 def test_tombstones_are_kept_as_rows_without_event_columns_where_the_topic_names_the_dataset() -> (

@@ -37,7 +37,7 @@ from penstock.journal.state import JournalState
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
-from penstock.shape.flow import Given
+from penstock.shape.shown import shown_by_names
 from penstock.source.admin import KafkaAdmin, bound_topics
 from penstock.source.plan import check_source, new_starts, plan_ranges
 
@@ -154,18 +154,21 @@ def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
     told = [_try(f"schema {feed.name}", lambda look=look: str(look())) for look in looks]  # type: ignore[misc]
     if feed.convert and all(finding.state == "ok" for finding in told):
         told.append(_try(f"convert {feed.name}", partial(_converters, feed)))
-    for finding in told:
+    shown = Finding(f"convert {feed.name}")
+    for sentence in shown_by_names(feed):
+        shown.warn(sentence)
+    for finding in [*told, shown]:
         if finding.state != "ok":
             tell(finding)
 
 
 def _converters(feed: FeedSpec) -> str:
     """Their secrets, their plug-ins, and what they make of the schemas that are declared."""
-    given = Given(reveal_keys([feed], os.environ))
+    keys = reveal_keys([feed], os.environ)
     check_plugins(feed)
     for each in feed.datasets:
         if each.schema_kind:
-            output_fields(feed, declared_schema(feed, each), given)
+            output_fields(feed, declared_schema(feed, each), keys)
     return f"{len(feed.convert)} steps"
 
 

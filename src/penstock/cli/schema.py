@@ -8,14 +8,17 @@ import msgspec
 from penstock.cli.common import feed_named, print_rows, with_config, with_output
 from penstock.cli.errors import UsageMistake
 from penstock.engine.kept import kept_schemas
-from penstock.model.ddl import DIALECTS, ddl, type_name
+from penstock.model.ddl import DIALECTS, ddl, own_columns, type_name
 from penstock.model.names import encode_component
-from penstock.model.schema import DatasetSchema, Field
+from penstock.model.schema import DatasetSchema, Field, FieldType
 from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.shape.partition import directory_keys
+from penstock.shape.partition import keys_as_read
 from penstock.writer.split import partition_keys
 
 Row = dict[str, object]
+Change = tuple[str, str, str]  # what, of which column, and its type
+_SIGNS = {"added": "+", "nullable": "?", "required": "!", "unit": "~"}
+_UNITS = {1: "us", 1_000: "ms", 1_000_000: "s"}
 
 
 def add_to(commands: Any) -> None:
@@ -52,8 +55,9 @@ def _add_diff(acts: Any) -> None:
     act = acts.add_parser(
         "diff",
         help="show what has changed between two versions",
-        description="One line per column that is new or may be null now, from one version to "
-        "another; by itself from the version before the newest.",
+        description="One line per column that is new, may be null now or may not any more, or "
+        "whose times are counted in another unit, from one version to another; by itself from the "
+        "version before the newest.",
         epilog="example: penstock schema diff events/page_view 1 3",
     )
     _with_dataset(act)
@@ -81,11 +85,12 @@ def _with_dataset(act: argparse.ArgumentParser) -> None:
 def run_show(chosen: argparse.Namespace) -> int:
     """Print the columns, or a statement."""
     spec, feed, versions = _opened(chosen)
-    schema = _version(chosen, versions, chosen.version or max(versions))
+    wanted = max(versions) if chosen.version is None else chosen.version
+    schema = _version(chosen, versions, wanted)
     if chosen.ddl:
         keys = partition_keys(feed, _declared(feed, schema.dataset))
         place = f"{spec.lake}/{feed.name}/{schema.dataset}"
-        print(ddl(schema, chosen.ddl, schema.dataset, place, directory_keys(keys)))
+        print(ddl(schema, chosen.ddl, place, keys_as_read(keys), own_columns(feed)))
         return 0
     if chosen.output == "json":
         print_rows([msgspec.to_builtins(schema)], "json")
@@ -102,8 +107,8 @@ def run_diff(chosen: argparse.Namespace) -> int:
     if len(chosen.versions) > 2:
         raise UsageMistake("More than two versions are given.", "Give one, two or none.")
     first, last = (*chosen.versions, newest)[:2] if chosen.versions else (newest - 1, newest)
-    before = _version(chosen, versions, first).fields if first else ()
-    rows = changes(before, _version(chosen, versions, last).fields)
+    before = _version(chosen, versions, first) if first else None
+    rows = _all_changes(before, _version(chosen, versions, last))
     told = [{"change": kind, "column": name, "type": words} for kind, name, words in rows]
     print_rows(told, chosen.output)
     return 0
@@ -113,40 +118,61 @@ def run_history(chosen: argparse.Namespace) -> int:
     """Print the versions, oldest first."""
     _, _, versions = _opened(chosen)
     rows: list[Row] = []
-    before: tuple[Field, ...] = ()
+    before: DatasetSchema | None = None
     for number, schema in sorted(versions.items()):
-        found = changes(before, schema.fields)
-        brought = [f"{'+' if kind == 'added' else '?'}{name}" for kind, name, _ in found]
+        found = _all_changes(before, schema)
+        brought = [f"{_SIGNS.get(kind, kind)}{name}" for kind, name, _ in found]
         shown = "all" if not rows else " ".join(brought)
         rows.append({"version": number, "columns": len(schema.fields), "changes": shown})
-        before = schema.fields
+        before = schema
     print_rows(rows, chosen.output)
     return 0
 
 
-def changes(
-    before: tuple[Field, ...], after: tuple[Field, ...], path: str = ""
-) -> list[tuple[str, str, str]]:
-    """What is new in a later version: added, or nullable now; nested fields by their path."""
+def changes(before: tuple[Field, ...], after: tuple[Field, ...], path: str = "") -> list[Change]:
+    """What is new in a later version, nested fields by their path.
+
+    Fields are added; they are nullable now, or required again; or their times are counted in
+    another unit. The values of a list or a map are at the path of the field and `[]`.
+    """
     known = {field.name: field for field in before}
-    found = []
+    found: list[Change] = []
     for field in after:
         name = f"{path}{field.column}"
         old = known.get(field.name)
         if old is None:
             found.append(("added", name, type_name(field.type)))
             continue
-        if field.nullable and not old.nullable:
-            found.append(("nullable", name, type_name(field.type)))
-        found += changes(_inside(old), _inside(field), f"{name}.")
+        found += _relaxed(name, field.type, old.nullable, field.nullable)
+        found += _changes_of(name, old.type, field.type)
     return found
 
 
-def _inside(field: Field) -> tuple[Field, ...]:
-    kind = field.type
-    while kind.item is not None:
-        kind = kind.item
-    return kind.fields
+def _all_changes(before: DatasetSchema | None, after: DatasetSchema) -> list[Change]:
+    """What a version has changed, beginning with who says what it is."""
+    if before is None:
+        return changes((), after.fields)
+    said = "declared" if after.declared else "learned"
+    told = [(said, "", "")] if before.declared != after.declared else []
+    return [*told, *changes(before.fields, after.fields)]
+
+
+def _changes_of(name: str, old: FieldType, new: FieldType) -> list[Change]:
+    """What has changed inside a type."""
+    if old.item is not None and new.item is not None:
+        item = f"{name}[]"
+        relaxed = _relaxed(item, new.item, old.item_nullable, new.item_nullable)
+        return [*relaxed, *_changes_of(item, old.item, new.item)]
+    if old.unit_us != new.unit_us:
+        unit = _UNITS.get(new.unit_us, f"{new.unit_us} us")
+        return [("unit", name, f"{type_name(new)} in {unit}")]
+    return changes(old.fields, new.fields, f"{name.replace('[]', '')}.")
+
+
+def _relaxed(name: str, kind: FieldType, before: bool, after: bool) -> list[Change]:
+    if before == after:
+        return []
+    return [("nullable" if after else "required", name, type_name(kind))]
 
 
 def _row(field: Field) -> Row:

@@ -12,8 +12,6 @@ it, so all files stay one table, whatever becomes of the steps.
     its last step is taken away    nothing is converted, and the two series stay
 """
 
-from collections.abc import Sequence
-
 from penstock.engine.convert_errors import ConverterMissing, ConvertRefused
 from penstock.engine.kept import keep_schema
 from penstock.journal.layout import Layout
@@ -22,8 +20,8 @@ from penstock.model.keys import Keys
 from penstock.model.merging import Incompatible, first_version, merged
 from penstock.model.schema import DatasetSchema, Field
 from penstock.model.spec import FeedSpec
-from penstock.shape.convert import converted_fields
-from penstock.shape.flow import ConvertImpossible, Given
+from penstock.shape.convert import converted_fields, fitting
+from penstock.shape.flow import ConvertImpossible, has_field
 from penstock.shape.plugins import PluginMissing, look_for
 from penstock.shape.rest import hidden_paths
 from penstock.store.protocol import Store
@@ -46,7 +44,7 @@ class Outputs:
         self._store = store
         self._prefix = layout.schemas
         self._feed = feed
-        self._given = Given(keys)
+        self._keys = keys
         self._in_files = dict(in_files)
         self._read = read
         self.known: dict[str, DatasetSchema] = {}
@@ -61,17 +59,33 @@ class Outputs:
         Records that have it could not be converted without one.
         """
         steps = steps_for(self._feed.convert, known.dataset)
-        paths = [path.split(".") for path in hidden_paths(steps)]
-        return any(_has(grown.fields, p) and not _has(known.fields, p) for p in paths)
+        return any(
+            has_field(grown.fields, names) and not has_field(known.fields, names)
+            for names in hidden_paths(steps)
+        )
+
+    def check(self, schema: DatasetSchema) -> None:
+        """Raise `ConvertRefused` when a step cannot be done for records that are read so."""
+        pinned = self._in_files.get(schema.dataset)
+        output_fields(self._feed, schema, self._keys, () if pinned is None else pinned.fields)
+
+    def are_possible(self, schema: DatasetSchema) -> bool:
+        """True when all steps can be done for records that are read so."""
+        try:
+            self.check(schema)
+        except ConvertRefused:
+            return False
+        return True
 
     def pin(self, schema: DatasetSchema) -> None:
         """Let the files of a dataset have what becomes of records that are read so.
 
         Where that is impossible, they keep what they have, and tasks refuse the records.
         """
-        fields = output_fields(self._feed, schema, self._given)
         pinned = self._in_files.get(schema.dataset)
         for _ in range(TRIES):
+            before = () if pinned is None else pinned.fields
+            fields = output_fields(self._feed, schema, self._keys, before)
             try:
                 wanted = first_version(fields) if pinned is None else merged(pinned.fields, fields)
             except Incompatible:
@@ -85,15 +99,14 @@ class Outputs:
             self._in_files[schema.dataset] = self.known[schema.dataset] = pinned
 
 
-def _has(fields: Sequence[Field], names: list[str]) -> bool:
-    found = next((each for each in fields if each.name == names[0]), None)
-    return found is not None and (len(names) == 1 or _has(found.type.fields, names[1:]))
-
-
-def output_fields(feed: FeedSpec, schema: DatasetSchema, given: Given) -> tuple[Field, ...]:
+def output_fields(
+    feed: FeedSpec, schema: DatasetSchema, keys: Keys, in_files: tuple[Field, ...] = ()
+) -> tuple[Field, ...]:
     """What becomes of the fields of a dataset; raises `ConvertRefused`."""
+    steps = steps_for(feed.convert, schema.dataset)
+    given = fitting(steps, schema.fields, keys, in_files)
     try:
-        return converted_fields(steps_for(feed.convert, schema.dataset), schema.fields, given)
+        return converted_fields(steps, schema.fields, given)
     except ConvertImpossible as error:
         raise ConvertRefused(feed.name, f"dataset {schema.dataset!r}", str(error)) from error
 

@@ -9,6 +9,7 @@ from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.writers import writer_of
 from penstock.codec.written import Writer
 from penstock.engine.errors import SchemaRefused
+from penstock.engine.growing import possible_growth
 from penstock.engine.kept import keep_schema, kept_schemas, newest
 from penstock.engine.outputs import Outputs
 from penstock.engine.redeclared import redeclared
@@ -47,15 +48,16 @@ class SchemaShelf:
     def learn(self, samples: list[Samples]) -> bool:
         """Take up new datasets and new fields; True when their records have to be read again."""
         found_new = False
+        is_first = not self.known
         for dataset in sorted({each.dataset for each in samples}):
             mine = [each for each in samples if each.dataset == dataset]
             payloads = [payload for each in mine for payload in each.payloads]
             known = self.known.get(dataset)
             if known is None:
-                self._keep(self._codec.infer(payloads, dataset))
+                self._keep(self._begun(self._codec.infer(payloads, dataset), is_first=is_first))
                 found_new = True
             elif not known.declared:
-                promoted = self._codec.promote(known, payloads)
+                promoted = self._possible(known, self._codec.promote(known, payloads))
                 if promoted != known:
                     found_new |= self.outputs.shows_hidden(known, promoted)
                     self._keep(promoted)
@@ -87,6 +89,32 @@ class SchemaShelf:
             return False
         self._keep(msgspec.structs.replace(known, version=known.version + 1, fields=grown))
         return True
+
+    def _begun(self, inferred: DatasetSchema, *, is_first: bool) -> DatasetSchema:
+        """A new dataset's schema, as far as steps can be done for it.
+
+        The first records that a feed ever meets are those that its steps were written for: there
+        an impossible one is a mistake of the configuration, and is refused.
+        """
+        nothing = msgspec.structs.replace(inferred, fields=())
+        return inferred if is_first else self._possible(nothing, inferred)
+
+    def _possible(self, known: DatasetSchema, grown: DatasetSchema) -> DatasetSchema:
+        """A schema that has grown, without the fields that would make a step impossible.
+
+        Whoever writes records could stop the feed with one such field. It stays in `_rest`, and
+        asks for nothing: the next window that has it is not read again either.
+        """
+        if grown == known or known.dataset not in self.outputs:
+            return grown
+        fields = possible_growth(
+            known.fields,
+            grown.fields,
+            lambda each: self.outputs.are_possible(msgspec.structs.replace(known, fields=each)),
+        )
+        if fields == known.fields:
+            return known
+        return msgspec.structs.replace(grown, fields=fields)
 
     def _begin_converting(self, read: frozenset[str]) -> None:
         """Until a dataset is converted, its records are read as its files say."""
@@ -122,6 +150,8 @@ class SchemaShelf:
 
     def _keep(self, schema: DatasetSchema) -> None:
         is_apart = schema.dataset in self.outputs
+        if is_apart:
+            self.outputs.check(schema)  # before it is kept: what is kept cannot be taken back
         prefix = self._layout.reading if is_apart else self._layout.schemas
         self.known[schema.dataset] = keep_schema(self._store, prefix, schema)
         if is_apart:

@@ -1,10 +1,13 @@
 """A dataset's schema in the words of those who read it: Spark, Hive and Trino."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from penstock.model.fork import ROW_COLUMN
 from penstock.model.schema import REST, DatasetSchema, FieldType
+from penstock.model.spec import FeedSpec
 
 Dialect = Literal["spark", "hive", "trino"]
 DIALECTS: tuple[Dialect, ...] = ("spark", "hive", "trino")
@@ -68,42 +71,85 @@ def type_name(kind: FieldType, dialect: Dialect = "spark") -> str:
     return words.plain[kind.kind]
 
 
-def columns_of(schema: DatasetSchema, dialect: Dialect) -> list[tuple[str, str]]:
+def own_columns(feed: FeedSpec) -> tuple[str, ...]:
+    """The columns that files of a feed have besides those that all files have."""
+    wanted = [name for name in ("key", "headers", "window") if name in feed.include]
+    rows = (ROW_COLUMN,) if feed.has_rows else ()
+    return (*rows, *(f"_{name}" for name in wanted))
+
+
+def columns_of(
+    schema: DatasetSchema, dialect: Dialect, own: tuple[str, ...] = ()
+) -> list[tuple[str, str]]:
     """Every column of a file, with its type: the event's, what had no column, and ours."""
-    words = _DIALECTS[dialect]
+    plain = _DIALECTS[dialect].plain
     found = [(field.column, type_name(field.type, dialect)) for field in schema.fields]
-    text, integer = words.plain["string"], "integer" if dialect == "trino" else "int"
-    zoned = "timestamp(3)" if dialect == "trino" else "timestamp"
-    ours = [("_topic", text), ("_partition", integer), ("_offset", words.plain["int64"])]
-    return [*found, (REST, text), *ours, ("_timestamp", zoned)]
+    text, integer = plain["string"], "integer" if dialect == "trino" else "int"
+    ours = [("_topic", text), ("_partition", integer), ("_offset", plain["int64"])]
+    more = {"_key": plain["binary"], "_headers": text, "_window": text, ROW_COLUMN: integer}
+    kinds = [*ours, ("_timestamp", plain["timestamp_us"]), *((name, more[name]) for name in own)]
+    return [*found, (REST, text), *kinds]
+
+
+def table_name(dataset: str) -> str:
+    """A name that every catalog takes for a table."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", dataset)
 
 
 def ddl(
-    schema: DatasetSchema, dialect: Dialect, table: str, place: str, levels: tuple[str, ...]
+    schema: DatasetSchema,
+    dialect: Dialect,
+    place: str,
+    levels: tuple[str, ...],
+    own: tuple[str, ...] = (),
 ) -> str:
-    """A statement that makes a table of the dataset's directory; `levels` are its directories."""
+    """A statement that makes a table of the dataset's directory; `levels` are its directories.
+
+    Behind it, as a comment, is the one that makes directories known.
+    """
     words = _DIALECTS[dialect]
-    listed = [(_quoted(name, words), kind) for name, kind in columns_of(schema, dialect)]
+    listed = [(_quoted(name, words), kind) for name, kind in columns_of(schema, dialect, own)]
     text = words.plain["string"]
     keys = [(_quoted(name, words), "date" if name == "day" else text) for name in levels]
-    name = _quoted(table, words)
+    name, place = _quoted(table_name(schema.dataset), words), _text(place, dialect)
+    known = _known(schema, dialect, levels)
     if dialect == "trino":
-        lines = _lines([*listed, *keys])
-        by = ", ".join(f"'{level}'" for level in levels)
+        by = ", ".join(_text(level, dialect) for level in levels)
         partitioned = f", partitioned_by = ARRAY[{by}]" if levels else ""
-        options = f"external_location = '{place}', format = 'PARQUET'{partitioned}"
-        return f"CREATE TABLE {name} (\n{lines}\n)\nWITH ({options});"
+        options = f"external_location = {place}, format = 'PARQUET'{partitioned}"
+        return f"CREATE TABLE {name} (\n{_lines([*listed, *keys])}\n)\nWITH ({options});{known}"
     if dialect == "hive":
         by = f"\nPARTITIONED BY ({', '.join(' '.join(key) for key in keys)})" if keys else ""
         return (
             f"CREATE EXTERNAL TABLE {name} (\n{_lines(listed)}\n){by}\n"
-            f"STORED AS PARQUET\nLOCATION '{place}';"
+            f"STORED AS PARQUET\nLOCATION {place};{known}"
         )
     by = f"\nPARTITIONED BY ({', '.join(key for key, _ in keys)})" if keys else ""
     return (
         f"CREATE TABLE {name} (\n{_lines([*listed, *keys])}\n)\n"
-        f"USING PARQUET{by}\nLOCATION '{place}';"
+        f"USING PARQUET{by}\nLOCATION {place};{known}"
     )
+
+
+def _known(schema: DatasetSchema, dialect: Dialect, levels: tuple[str, ...]) -> str:
+    """What makes directories known, as a comment: it has to be said again for new ones."""
+    if not levels:
+        return ""
+    table = table_name(schema.dataset)
+    statement = f"MSCK REPAIR TABLE {_quoted(table, _DIALECTS[dialect])};"
+    if dialect == "trino":
+        # By itself it passes over directories whose keys have capitals.
+        cased = "" if all(level == level.lower() for level in levels) else ", false"
+        called = f"'<schema>', '{table.lower()}', 'ADD'{cased}"
+        statement = f"CALL system.sync_partition_metadata({called});"
+    return f"\n-- Now, and whenever there are new directories:\n-- {statement}"
+
+
+def _text(text: str, dialect: Dialect) -> str:
+    """A text in single quotes; only Trino takes a backslash as it is."""
+    if dialect == "trino":
+        return "'" + text.replace("'", "''") + "'"
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _lines(columns: list[tuple[str, str]]) -> str:

@@ -7,7 +7,7 @@ in its batch look. `fits` is about texts alone.
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from penstock.shape.number_texts import double_texts
 Mask = NDArray[np.bool_]
 
 _LEAST_INT, _MOST_INT = -(2**63), 2**63 - 1
+_ALL_DIGITS = Context(prec=1_000)  # more than any bound has, at any scale
 
 
 def fulfils(column: pa.Array, condition: Condition) -> Mask:
@@ -170,10 +171,28 @@ def _bounded(column: pa.Array, bound: int | float, *, is_least: bool) -> Mask:
             return _truth(column.is_valid(), len(column)) & is_beyond
         return _truth(compare(column, pa.scalar(nearest, pa.int64())), len(column))
     if pa.types.is_decimal(kind):
-        column, kind = column.cast(pa.float64()), pa.float64()
+        return _bounded_decimals(column, bound, is_least=is_least)
     if not pa.types.is_float64(kind):
         return np.zeros(len(column), dtype=bool)
     return _truth(compare(column, pa.scalar(_fraction(bound), pa.float64())), len(column))
+
+
+def _bounded_decimals(column: pa.Array, bound: int | float, *, is_least: bool) -> Mask:
+    """As decimals: Arrow's way to a fraction does not always end at the nearest one.
+
+    The bound is the number as it was written, and is moved inwards to the next one that the column
+    could hold. Where that is too large for the column, all values are on one side of it.
+    """
+    kind = column.type
+    rounding = ROUND_CEILING if is_least else ROUND_FLOOR
+    unit = Decimal((0, (1,), -kind.scale))
+    nearest = Decimal(str(bound)).quantize(unit, rounding, _ALL_DIGITS)
+    try:
+        held = pa.scalar(nearest, kind)
+    except pa.ArrowInvalid:
+        return _truth(column.is_valid(), len(column)) & ((nearest < 0) == is_least)
+    compare = pc.greater_equal if is_least else pc.less_equal
+    return _truth(compare(column, held), len(column))
 
 
 def _is_multiple(column: pa.Array, of: int) -> Mask:

@@ -4,7 +4,8 @@ Every step says what becomes of the fields, and does the same to whole columns; 
 look at a record by itself. A value that a step cannot turn makes its record bad, alone; a row that
 a filter does not let pass is counted as filtered. A step that names a field which is not there does
 nothing. No path leads into a list or a map; a step that has to hide or take away a field there is
-impossible, and the others find nothing.
+impossible, and the others find nothing. Drop, mask, hash and encrypt also mean fields that have
+points in their own names: see `paths`.
 
     rename    another name for a field, at its place
     drop      the fields are gone
@@ -22,6 +23,7 @@ impossible, and the others find nothing.
 import hashlib
 import hmac
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,8 @@ import pyarrow.compute as pc
 
 from penstock.model.arrow_types import arrow_type
 from penstock.model.convert import ConvertSpec
+from penstock.model.keys import Keys
+from penstock.model.merging import Incompatible, merged
 from penstock.model.schema import BOOLEAN, DOUBLE, INT64, STRING, Field, FieldType
 from penstock.shape.cast import cast
 from penstock.shape.conditions import as_texts, fulfils, fulfils_values, refusal_of
@@ -41,10 +45,12 @@ from penstock.shape.flow import (
     Given,
     Made,
     Mask,
+    Origin,
     as_struct,
     check_path,
     made_of,
 )
+from penstock.shape.paths import names_of
 from penstock.shape.plugins import CONVERT_FAILED, plugin
 from penstock.shape.rest import Rest
 
@@ -71,7 +77,24 @@ def convert(
 def converted_fields(steps: Sequence[ConvertSpec], fields: Fields, given: Given) -> Fields:
     """What becomes of the fields of a dataset; raises `ConvertImpossible`."""
     empty = [pa.array([], arrow_type(each.type)) for each in fields]
-    return convert(steps, fields, empty, Given(given.keys)).fields
+    return convert(steps, fields, empty, replace(given, origin=Origin())).fields
+
+
+def fitting(steps: Sequence[ConvertSpec], fields: Fields, keys: Keys, in_files: Fields) -> Given:
+    """What steps are given so that they make the columns that files have, where there is a choice.
+
+    A null could be of any type. It is of the one that its field has, so that files which have such
+    a column can take it; but files whose column was made by such a null alone have texts there.
+    The answer is the same before and after the columns have joined those of the files.
+    """
+    given, text = Given(keys), Given(keys, null_is_text=True)
+    if not any(spec.verb == "set" and None in spec.constants for spec in steps):
+        return given
+    try:
+        merged(in_files, converted_fields(steps, fields, given))
+    except (ConvertImpossible, Incompatible):
+        return text
+    return given
 
 
 def _rename(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
@@ -105,7 +128,9 @@ def _among(flow: Flow, rows: list[int]) -> Mask:
 
 def _keep(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
     for path in spec.paths:
-        check_path("keep", path, flow.fields)
+        check_path("keep", names_of(path), flow.fields)
+        listed = _among(flow, flow.rest.rows_listed(path))
+        flow = flow.refusing(listed, CONVERT_FAILED, f"$.{path}: it lies in a list")
     flow.rest.keep(spec.paths)
     return flow.having("keep", _kept(flow.made(), [path.split(".") for path in spec.paths]))
 
@@ -122,13 +147,16 @@ def _kept(made: Made, wanted: list[list[str]]) -> Made:
     return kept
 
 
-def _set(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
+def _set(flow: Flow, spec: ConvertSpec, given: Given) -> Flow:
     for name, value in zip(spec.paths, spec.constants, strict=True):
-        kind = _kind_of(value)
         flow = _dropped_from_rest(flow, "set", name)
-        column = pa.repeat(pa.scalar(value, arrow_type(kind)), len(flow.rows))
+        before = flow.at(name)
+        is_typed = before is not None and value is None and not given.null_is_text
+        kind = before[0].type if before is not None and is_typed else _kind_of(value)
+        nulls = pa.nulls(len(flow.rows), arrow_type(kind))
+        column = nulls if value is None else pa.repeat(pa.scalar(value, nulls.type), len(nulls))
         entry = (name, kind, True, column)  # null where a record without a value is kept
-        if flow.at(name) is not None:
+        if before is not None:
             flow = flow.changed("set", name, lambda _f, _c, e=entry: [e])  # type: ignore[misc]
         else:
             flow = flow.having("set", [*flow.made(), entry])
@@ -218,7 +246,9 @@ def _filter(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
             raise ConvertImpossible("filter", condition.path, why)
         mine = fulfils(column, condition)
         values = flow.rest.values(condition.path)
-        for place in np.flatnonzero(_among(flow, list(values))):
+        # A field that was given a name which the event has, too, is the one that counts.
+        empty = column.is_null().to_numpy(zero_copy_only=False)
+        for place in np.flatnonzero(_among(flow, list(values)) & empty):
             mine[place] = fulfils_values([values[int(flow.rows[place])]], condition)[0]
         good &= mine
     return flow.without(~good)

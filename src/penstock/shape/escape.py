@@ -16,6 +16,7 @@ NULL_NAME = "__HIVE_DEFAULT_PARTITION__"
 
 _RESERVED = [*map(chr, range(0x20)), *"\"#%'*/:=?[\\]^{\x7f"]
 _ESCAPES = {ord(character): f"%{ord(character):02X}" for character in _RESERVED}
+_ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 # Spark never escapes a tilde, so an escaped one is ours.
 _CUT_MARK = "%7E"
@@ -28,6 +29,11 @@ def escape(text: str) -> str:
     if escaped.isascii():
         return escaped
     return _HALF_PAIR.sub(_escape_half_pair, escaped)
+
+
+def unescape(name: str) -> str:
+    """A piece of a directory name as Spark and Hive read it back."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)
 
 
 def component(key: str, value: str | None) -> str:

@@ -1,7 +1,6 @@
 """Rows on their way through converters: columns with their fields, and which rows they are.
 
-Paths are dotted names of fields. A field at a path can be exchanged for others, at its place, also
-inside a struct.
+A field at a path can be exchanged for others, at its place, also inside a struct.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +14,7 @@ from penstock.model.arrow_types import arrow_type
 from penstock.model.keys import Keys
 from penstock.model.rows import BadRecord
 from penstock.model.schema import Field, FieldType, struct_of, with_columns
+from penstock.shape.paths import Names, spellings
 from penstock.shape.rest import Rest
 
 Fields = tuple[Field, ...]
@@ -58,10 +58,14 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What steps are given besides rows: secrets, and where the rows come from."""
+    """What steps are given besides rows: secrets, and where the rows come from.
+
+    A field that is set to null keeps its type, unless `null_is_text`.
+    """
 
     keys: Keys = field(default_factory=Keys)
     origin: Origin = field(default_factory=Origin)
+    null_is_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +119,14 @@ class Flow:
         return None
 
     def changed(self, verb: str, path: str, change: Change) -> "Flow":
-        """The flow with the field at a path exchanged for others, at its place."""
-        check_path(verb, path, self.fields)
-        made = _changed_in(verb, list(self.fields), self.columns, path.split("."), change)
-        return self.having(verb, made)
+        """The flow with the fields that a path means exchanged for others, at their places."""
+        flow = self
+        for number, names in enumerate(spellings(verb, path)):
+            check_path(verb, names, flow.fields)
+            if not number or has_field(flow.fields, names):
+                made = _changed_in(verb, list(flow.fields), flow.columns, names, change)
+                flow = flow.having(verb, made)
+        return flow
 
     def having(self, verb: str, made: Made) -> "Flow":
         """The flow with other columns."""
@@ -130,17 +138,23 @@ class Flow:
         return made_of(self.fields, self.columns)
 
 
-def check_path(verb: str, path: str, fields: Fields) -> None:
+def check_path(verb: str, names: Names, fields: Fields) -> None:
     """Raise `ConvertImpossible` for a path into a list or a map, unless the step does no harm."""
     if verb not in _NOT_IN_VAIN:
         return
-    for name in path.split(".")[:-1]:
+    for name in names[:-1]:
         found = next((each for each in fields if each.name == name), None)
         if found is None:
             return
         if found.type.kind in ("list", "map"):
-            raise ConvertImpossible(verb, path, f"it lies in a {found.type.kind}")
+            raise ConvertImpossible(verb, ".".join(names), f"it lies in a {found.type.kind}")
         fields = found.type.fields
+
+
+def has_field(fields: Fields, names: Names) -> bool:
+    """True when there is a field at the end of these names; not inside a list or a map."""
+    found = next((each for each in fields if each.name == names[0]), None)
+    return found is not None and (len(names) == 1 or has_field(found.type.fields, names[1:]))
 
 
 def made_of(fields: Iterable[Field], columns: list[pa.Array]) -> Made:
@@ -151,14 +165,14 @@ def made_of(fields: Iterable[Field], columns: list[pa.Array]) -> Made:
 def fields_of(verb: str, made: Made, *, top: bool) -> Fields:
     """The fields of columns; raises `ConvertImpossible` when two have one name."""
     names = [name for name, *_ in made]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise ConvertImpossible(verb, twice, "two fields would have this name")
     return with_columns([(name, kind, null) for name, kind, null, _ in made], top=top)
 
 
 def _changed_in(
-    verb: str, fields: Sequence[Field], columns: list[pa.Array], names: list[str], change: Change
+    verb: str, fields: Sequence[Field], columns: list[pa.Array], names: Names, change: Change
 ) -> Made:
     made: Made = []
     for each, column in zip(fields, columns, strict=True):

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.model.spec import PartitionKey
-from penstock.shape.escape import MAX_KEY_BYTES, component, cut, escape
+from penstock.shape.escape import MAX_KEY_BYTES, component, cut, escape, unescape
 from penstock.shape.scalars import NO_TEXT, Codes, encode_scalars
 from penstock.shape.zones import DAY, FIRST_WALL, HOUR, LAST_WALL, SECOND, Micros, utc_to_wall
 
@@ -58,6 +58,11 @@ def directory_keys(keys: Sequence[PartitionKey]) -> tuple[str, ...]:
         else _field_key(name if name and folded.count(name.casefold()) == 1 else key.path)
         for key, name in zip(keys, short, strict=True)
     )
+
+
+def keys_as_read(keys: Sequence[PartitionKey]) -> tuple[str, ...]:
+    """The name of each level as readers give it to a column: without the escapes of directories."""
+    return tuple(map(unescape, directory_keys(keys)))
 
 
 def partition_directories(

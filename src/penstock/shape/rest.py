@@ -4,15 +4,17 @@
 a value of another kind. It keeps the shape and the names of the event. But what a step takes away
 must not stay there, and what a step hides must not be seen there:
 
-    drop, keep, set        the fields are taken out of it, too; a record is bad if a text or a list
+    drop, set              the fields are taken out of it, too; a record is bad if a text or a list
                            lies where an object was meant to hold such a field
+    keep                   the others are taken out of it, too; a record is bad if a list lies where
+                           an object was meant to hold such a field
     filter                 a value that lies there is judged like one that has a column
     mask, hash, encrypt    a record whose value lies there is bad. The driver learns a column for it
                            and lets the window be read again, unless the value fits in none
     the other steps        leave it as it is
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.model.convert import ConvertSpec
+from penstock.shape.paths import HIDING, Names, names_of, spellings
 
 _SCALAR: Any = str | int | float | bool | None
 _level = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -28,7 +31,6 @@ _leaf = msgspec.json.Decoder(_SCALAR)
 _UNREADABLE = (msgspec.MsgspecError, RecursionError)
 Raw = bytes | msgspec.Raw
 NOT_SCALAR: Any = ()  # stands for an object, a list or a number beyond all bounds
-HIDING = frozenset({"mask", "hash", "encrypt"})
 _RENAMING = frozenset({"rename", "flatten"})
 
 
@@ -69,36 +71,41 @@ class Rest:
 
         An object, a list or a number beyond all bounds is NOT_SCALAR.
         """
-        return {row: _scalar(raw) for row, raw in self._found(path).items()}
+        found = self._found(self._origins([names_of(path)]))
+        return {row: _scalar(raw) for row, raw in found.items()}
 
     def rows_with(self, path: str) -> list[int]:
         """The rows that hold something at a path; in the others nothing can be read there.
 
         A key may be there twice. The last one counts, and may be null: then the others go.
         """
-        found = self._found(path)
-        for name in self._origins(path) if self._texts else ():
+        paths = self._origins(spellings("mask", path))
+        found = self._found(paths)
+        for names in paths:
             for row, text in list(self._texts.items()):
                 if row not in found:
-                    self._put(row, text, _with_single_keys(text, name.split(".")))
+                    self._put(row, text, _with_single_keys(text, names))
         return list(found)
 
     def rows_blocked(self, path: str) -> list[int]:
         """The rows that hold a text or a list on the way to a path, where an object was meant."""
-        names = [name.split(".") for name in self._origins(path)] if self._texts else []
-        return [row for row, text in self._texts.items() if any(_blocked(text, n) for n in names)]
+        paths = self._origins(spellings("drop", path))
+        return [row for row, text in self._texts.items() if any(_blocked(text, p) for p in paths)]
+
+    def rows_listed(self, path: str) -> list[int]:
+        """The rows that hold a list with values on the way to a path."""
+        paths = self._origins([names_of(path)])
+        return [row for row, text in self._texts.items() if any(_listed(text, p) for p in paths)]
 
     def drop(self, path: str) -> None:
         """Take a field out of all rests."""
-        for name in self._origins(path):
+        for names in self._origins(spellings("drop", path)):
             for row, text in list(self._texts.items()):
-                self._put(row, text, _without(text, name.split(".")))
+                self._put(row, text, _without(text, names))
 
     def keep(self, paths: Iterable[str]) -> None:
         """Take all other fields out of all rests."""
-        if not self._texts:
-            return
-        wanted = [name.split(".") for path in paths for name in self._origins(path)]
+        wanted = list(self._origins(map(names_of, paths)))
         for row, text in list(self._texts.items()):
             self._put(row, text, _only(text, wanted))
 
@@ -110,63 +117,66 @@ class Rest:
             self._texts[row] = bytes(after)
             self._changed = True
 
-    def _found(self, path: str) -> dict[int, Raw]:
+    def _found(self, paths: Iterable[Names]) -> dict[int, Raw]:
         found: dict[int, Raw] = {}
-        for name in self._origins(path) if self._texts else ():
+        for names in paths:
             for row, text in self._texts.items():
-                raw = _at(text, name.split("."))
+                raw = _at(text, names)
                 if raw is not None:
                     found[row] = raw
         return found
 
-    def _origins(self, path: str) -> set[str]:
-        return _origins(self._renaming, path)
+    def _origins(self, paths: Iterable[Names]) -> set[Names]:
+        """What events may call some fields; nothing, where there is nothing to look at."""
+        return _origins(self._renaming, paths) if self._texts else set()
 
 
-def hidden_paths(steps: Sequence[ConvertSpec]) -> set[str]:
+def hidden_paths(steps: Sequence[ConvertSpec], verbs: Container[str] = HIDING) -> set[Names]:
     """What events may call the fields that some steps hide."""
-    found: set[str] = set()
+    found: set[Names] = set()
     for number, spec in enumerate(steps):
-        if spec.verb in HIDING:
+        if spec.verb in verbs:
             before = [each for each in steps[:number] if each.verb in _RENAMING]
-            found |= {name for path in spec.paths for name in _origins(before, path)}
+            for path in spec.paths:
+                found |= _origins(before, spellings(spec.verb, path))
     return found
 
 
-def _origins(renaming: Sequence[ConvertSpec], path: str) -> set[str]:
-    """What the event may call the field at a path; nothing, where no field can have it any more.
+def _origins(renaming: Sequence[ConvertSpec], paths: Iterable[Names]) -> set[Names]:
+    """What the event may call the fields at paths; nothing, where no field can have one any more.
 
     A step is done pair after pair, each on what the one before it has left; so it is undone from
     the last pair to the first.
     """
-    paths = {path}
+    found = set(paths)
     for spec in reversed(renaming):
         for place in reversed(range(len(spec.paths))):
-            paths = {before for each in paths for before in _before(spec, place, each)}
-    return paths
+            found = {before for each in found for before in _before(spec, place, each)}
+    return found
 
 
-def _before(spec: ConvertSpec, place: int, path: str) -> Iterable[str]:
+def _before(spec: ConvertSpec, place: int, path: Names) -> Iterator[Names]:
     """What a path may have been called before one pair of a step.
 
     That is the name which the step has taken away, or the path itself: the step does nothing where
     its field is not there, and an event may have the new name already.
     """
-    old = spec.paths[place]
+    old = names_of(spec.paths[place])
+    depth = len(old) - 1
     if spec.verb == "flatten":
-        if path.startswith(f"{old}_"):
-            yield f"{old}.{path[len(old) + 1 :]}"
+        beginning = f"{old[-1]}_"
+        if len(path) > depth and path[:depth] == old[:-1] and path[depth].startswith(beginning):
+            yield (*old, path[depth][len(beginning) :], *path[depth + 1 :])
     else:
-        parent, dot, _ = old.rpartition(".")
-        now = f"{parent}{dot}{spec.words[place]}"
+        now = (*old[:-1], spec.words[place])
         if _is_within(path, now):
-            yield old + path[len(now) :]
+            yield (*old, *path[len(now) :])
     if not _is_within(path, old):
         yield path
 
 
-def _is_within(path: str, outer: str) -> bool:
-    return path == outer or path.startswith(f"{outer}.")
+def _is_within(path: Names, outer: Names) -> bool:
+    return path[: len(outer)] == outer
 
 
 def _inside(raw: Raw) -> dict[str, msgspec.Raw] | None:
@@ -184,7 +194,7 @@ def _scalar(raw: Raw) -> Any:
         return NOT_SCALAR
 
 
-def _at(raw: Raw, names: list[str]) -> Raw | None:
+def _at(raw: Raw, names: Names) -> Raw | None:
     """What lies at a path, or in its way; None where that is nothing, or null."""
     for name in names:
         fields = _inside(raw)
@@ -196,7 +206,7 @@ def _at(raw: Raw, names: list[str]) -> Raw | None:
     return None if _is_null(raw) else raw
 
 
-def _with_single_keys(raw: Raw, names: list[str]) -> Raw:
+def _with_single_keys(raw: Raw, names: Names) -> Raw:
     """The same, with each key once in all objects on the way to a path."""
     fields = _inside(raw) if names else None
     if fields is None or names[0] not in fields:
@@ -205,7 +215,7 @@ def _with_single_keys(raw: Raw, names: list[str]) -> Raw:
     return msgspec.json.encode(fields)
 
 
-def _blocked(raw: Raw, names: list[str]) -> bool:
+def _blocked(raw: Raw, names: Names) -> bool:
     for name in names:
         fields = _inside(raw)
         if fields is None:
@@ -216,11 +226,22 @@ def _blocked(raw: Raw, names: list[str]) -> bool:
     return False
 
 
+def _listed(raw: Raw, names: Names) -> bool:
+    for name in names:
+        fields = _inside(raw)
+        if fields is None:
+            return bytes(raw).lstrip().startswith(b"[") and bytes(raw).strip(b"[] \t\r\n") != b""
+        if name not in fields:
+            return False
+        raw = fields[name]
+    return False
+
+
 def _is_null(raw: Raw) -> bool:
     return bytes(raw).strip() == b"null"
 
 
-def _without(raw: Raw, names: list[str]) -> Raw | None:
+def _without(raw: Raw, names: Names) -> Raw | None:
     fields = _inside(raw)
     if fields is None:
         return raw
@@ -238,7 +259,7 @@ def _joined(fields: dict[str, msgspec.Raw], name: str, value: Raw | None) -> Raw
     return msgspec.json.encode(fields) if fields else None
 
 
-def _only(raw: Raw, wanted: list[list[str]]) -> Raw | None:
+def _only(raw: Raw, wanted: list[Names]) -> Raw | None:
     if any(not names for names in wanted):
         return raw
     fields = _inside(raw)

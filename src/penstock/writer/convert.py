@@ -18,10 +18,12 @@ from penstock.model.merging import SCHEMA_INCOMPATIBLE, Incompatible, merged
 from penstock.model.ranges import OffsetRange
 from penstock.model.rows import BadRecord
 from penstock.model.schema import REST, DatasetSchema
-from penstock.shape.convert import convert, converted_fields
+from penstock.shape.convert import convert, converted_fields, fitting
 from penstock.shape.flow import Flow, Given, Origin
 from penstock.writer.plan import ShredPlan
 from penstock.writer.split import Piece
+
+Steps = tuple[ConvertSpec, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Converters:
         self._plan = plan
         self._covered = covered
         self._verdicts: dict[str, str] = {}
+        self._null_is_text: dict[str, bool] = {}
 
     def __contains__(self, dataset: str) -> bool:
         return dataset in self._plan.outputs
@@ -57,7 +60,7 @@ class Converters:
         whence = (place.topic_id, place.partition, piece.offsets, piece.rows)
         origin = Origin(schema.dataset, *whence)
         columns = [piece.columns[each.column] for each in schema.fields]
-        given = Given(self._plan.keys, origin)
+        given = self._given(steps, schema, origin)
         flow = convert(steps, schema.fields, columns, given, piece.columns[REST])
         gone = np.concatenate(flow.filtered) if flow.filtered else np.empty(0, np.int64)
         return Converted(self._fitted(piece, flow), gone, flow.bad)
@@ -78,16 +81,25 @@ class Converters:
         left[flow.rows] = True
         return replace(piece.only(left), schema=output, columns=columns)
 
-    def _verdict(self, steps: tuple[ConvertSpec, ...], schema: DatasetSchema) -> str:
+    def _given(self, steps: Steps, schema: DatasetSchema, origin: Origin) -> Given:
+        """As on the driver, which has joined what the steps make to what files have."""
+        known = self._null_is_text.get(schema.dataset)
+        if known is None:
+            in_files = self._plan.outputs[schema.dataset].fields
+            found = fitting(steps, schema.fields, self._plan.keys, in_files)
+            known = self._null_is_text[schema.dataset] = found.null_is_text
+        return Given(self._plan.keys, origin, known)
+
+    def _verdict(self, steps: Steps, schema: DatasetSchema) -> str:
         """Why what the steps make cannot be in one table with the files so far; empty: it can."""
         known = self._verdicts.get(schema.dataset)
         if known is None:
             known = self._verdicts[schema.dataset] = self._judged(steps, schema)
         return known
 
-    def _judged(self, steps: tuple[ConvertSpec, ...], schema: DatasetSchema) -> str:
+    def _judged(self, steps: Steps, schema: DatasetSchema) -> str:
         output = self._plan.outputs[schema.dataset]
-        fields = converted_fields(steps, schema.fields, Given(self._plan.keys))
+        fields = converted_fields(steps, schema.fields, self._given(steps, schema, Origin()))
         try:
             if merged(output.fields, fields) != output.fields:
                 # A plug-in of another version on this machine, for one.

@@ -42,7 +42,7 @@ _MOST_REMEMBERED = 10_000
 
 def usual_ways(feed: str, dataset: str, rows: Any, compression: str) -> Ways | None:
     """The best ways for the rows of a dataset, from the first ones that this process has seen."""
-    key = (feed, dataset, compression, *rows.schema.names)
+    key = (feed, dataset, compression, *_paths(rows.schema))
     if key not in _remembered:
         found = ways_of(rows, compression)
         if found is None:
@@ -54,26 +54,29 @@ def usual_ways(feed: str, dataset: str, rows: Any, compression: str) -> Ways | N
 
 
 def ways_of(rows: Any, compression: str) -> Ways | None:
-    """The best ways for rows like these; None if they are too few to tell."""
-    if rows.num_rows < _TOO_FEW:
+    """The best ways for rows like these; None if they are too few to tell.
+
+    There are none either where two columns have one path, such as the field `a.b` and `b` inside
+    `a`: what is said of the one would be said of the other, which may be of another type.
+    """
+    paths = _paths(rows.schema)
+    if rows.num_rows < _TOO_FEW or len(set(paths)) < len(paths):
         return None
     head = rows.slice(0, _LOOKED_AT)
     repeating, bare, vague = [], set(), set()
     encodings: dict[str, str] = {}
-    paths = []
-    for name in head.schema.names:
-        for path, values in _leaves(name, head[name]):
-            paths.append(path)
-            distinct = _distinct(values)
-            if distinct <= _FEW * (len(values) - values.null_count):
-                repeating.append(path)
-                bare |= {path} if distinct <= _HANDFUL else set()
-            elif _is_whole(values.type):
-                encodings[path] = "DELTA_BINARY_PACKED"
-                bare.add(path)
-            elif pa.types.is_string(values.type):
-                encodings[path] = "DELTA_LENGTH_BYTE_ARRAY"
-                vague.add(path)
+    leaves = [leaf for column in head.columns for leaf in _leaves(column)]
+    for path, values in zip(paths, leaves, strict=True):
+        distinct = _distinct(values)
+        if distinct <= _FEW * (len(values) - values.null_count):
+            repeating.append(path)
+            bare |= {path} if distinct <= _HANDFUL else set()
+        elif _is_whole(values.type):
+            encodings[path] = "DELTA_BINARY_PACKED"
+            bare.add(path)
+        elif pa.types.is_string(values.type):
+            encodings[path] = "DELTA_LENGTH_BYTE_ARRAY"
+            vague.add(path)
     chosen = {path: "none" if path in bare else compression for path in paths}
     return Ways(repeating, chosen, [path for path in paths if path not in vague], encodings)
 
@@ -90,16 +93,35 @@ def _distinct(values: Any) -> int:
     return int(pc.count_distinct(values, mode="only_valid").as_py())
 
 
-def _leaves(path: str, values: Any) -> Iterator[tuple[str, Any]]:
-    """The plain columns inside a column; a list and a map have theirs at fixed names."""
+def _paths(schema: pa.Schema) -> list[str]:
+    """The paths of all plain columns, also inside others."""
+    return [path for each in schema for path in _paths_of(each.name, each.type)]
+
+
+def _paths_of(path: str, kind: pa.DataType) -> Iterator[str]:
+    """The paths inside a column; a list and a map have theirs at fixed names."""
+    if pa.types.is_struct(kind):
+        for each in kind:
+            yield from _paths_of(f"{path}.{each.name}", each.type)
+    elif pa.types.is_map(kind):
+        yield from _paths_of(f"{path}.key_value.key", kind.key_type)
+        yield from _paths_of(f"{path}.key_value.value", kind.item_type)
+    elif pa.types.is_list(kind):
+        yield from _paths_of(f"{path}.list.element", kind.value_type)
+    else:
+        yield path
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    """The plain columns inside a column, in the order of their paths."""
     kind = values.type
     if pa.types.is_struct(kind):
-        for field, part in zip(kind, values.flatten(), strict=True):
-            yield from _leaves(f"{path}.{field.name}", part)
+        for part in values.flatten():
+            yield from _leaves(part)
     elif pa.types.is_map(kind):
-        yield from _leaves(f"{path}.key_value.key", values.keys)
-        yield from _leaves(f"{path}.key_value.value", values.items)
+        yield from _leaves(values.keys)
+        yield from _leaves(values.items)
     elif pa.types.is_list(kind):
-        yield from _leaves(f"{path}.list.element", values.flatten())
+        yield from _leaves(values.flatten())
     else:
-        yield path, values
+        yield values
