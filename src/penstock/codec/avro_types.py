@@ -178,8 +178,8 @@ class _Reader:
             return msgspec.structs.replace(
                 plain, logical="decimal", precision=precision, scale=scale
             )
-        known = isinstance(logical, str) and logical
-        return msgspec.structs.replace(plain, logical=logical) if known else plain
+        means_something = isinstance(logical, str) and logical not in {"", "decimal"}
+        return msgspec.structs.replace(plain, logical=logical) if means_something else plain
 
     def _by_name(self, name: str, path: str) -> AvroType:
         """A plain type, or one that was defined before."""
