@@ -22,7 +22,7 @@ import msgspec
 
 from penstock.model.registered import RegisteredSchema, SchemaType
 from penstock.model.spec import RegistrySpec
-from penstock.source.errors import RegistryDown, RegistryRefused, RegistryWrong
+from penstock.source.errors import RegistryDown, RegistryRefused, RegistryTrouble, RegistryWrong
 
 _MOST_BYTES = 8 * 1024 * 1024  # of one answer, and of all that a schema refers to
 _MOST_REFERENCES = 64
@@ -108,6 +108,13 @@ class Registry:
         """Raise what stands in the way: nobody answers, we are not let in, it is no registry."""
         if not self._is_registry():
             raise RegistryWrong(self._url, "it does not know the types of schemas")
+
+    def is_there(self) -> bool:
+        """Whether it answers what every registry answers, whatever it says to other questions."""
+        try:
+            return self._is_registry()
+        except RegistryTrouble:
+            return False
 
     def _follow(self, reply: _Reply, found: _Referred, above: tuple[str, ...]) -> None:
         """All that a schema names, and all that those name; whatever is named comes first.
