@@ -329,6 +329,13 @@ def test_an_answer_that_is_no_schema_is_refused(there: Registered, body: bytes) 
         there.registry.find("7")
 
 
+def test_whether_it_is_a_registry_can_be_asked_after_any_answer(there: Registered) -> None:
+    assert there.registry.is_there()
+    for status, body in ((200, b"<html>log in</html>"), (401, b""), (404, b""), (503, b"")):
+        there.answers["/schemas/types"] = (status, body)
+        assert not there.registry.is_there()
+
+
 # How it is asked.
 
 
@@ -399,11 +406,37 @@ def test_the_proxies_of_the_environment_are_not_for_a_registry(
         assert proxy.heard == []
 
 
+LONG = b'{"schema": "' + b"x" * 9_000_000 + b'"}'
+
+
 @pytest.mark.parametrize("status", [200, 404, 500])
 def test_an_answer_that_is_too_long_is_not_read_to_its_end(server: Answers, status: int) -> None:
-    server.by_path["/schemas/ids/7"] = answer(status, b'{"schema": "' + b"x" * 9_000_000 + b'"}')
+    server.by_path["/schemas/ids/7"] = answer(status, LONG)
     with pytest.raises(RegistryWrong, match="longer than"):
         asking(server).find("7")
+
+
+def test_a_schema_that_is_too_long_is_unusable_if_a_registry_says_so(server: Answers) -> None:
+    """Else the records of one id would hold up its partition for ever."""
+    server.by_path["/schemas/types"] = answer(200, b'["AVRO"]')
+    server.by_path["/schemas/ids/7"] = answer(200, LONG)
+    server.by_path["/schemas/ids/8"] = answer(503, LONG)
+    found = asking(server).find("7")
+    assert found == RegisteredSchema("unusable", "its answer is longer than 8,388,608 bytes")
+    with pytest.raises(RegistryWrong, match="longer than"):
+        asking(server).find("8")
+    server.by_path["/schemas/types"] = answer(200, LONG)
+    with pytest.raises(RegistryWrong, match="longer than"):
+        asking(server).find("7")
+
+
+def test_a_reference_that_is_too_long_makes_a_schema_unusable(server: Answers) -> None:
+    refers = {"schema": "t", "references": [{"name": "n", "subject": "s", "version": 1}]}
+    server.by_path["/schemas/types"] = answer(200, b'["AVRO"]')
+    server.by_path["/schemas/ids/7"] = answer(200, json.dumps(refers).encode())
+    server.by_path["/subjects/s/versions/1?deleted=true"] = answer(200, LONG)
+    found = asking(server).find("7")
+    assert found == RegisteredSchema("unusable", "its answer is longer than 8,388,608 bytes")
 
 
 @pytest.mark.parametrize("how", ["keep_silent", "drip"])

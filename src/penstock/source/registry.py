@@ -71,18 +71,19 @@ class Registry:
         """A schema by what records call it; None when the registry is sure that there is none.
 
         That is the digits of its id, or `guid:` and the name that it has in every registry. One
-        that is there and cannot be used, such as one whose references lead nowhere, is `unusable`.
+        that is there and cannot be used, such as one whose references lead nowhere or one that is
+        too long, is `unusable`. Raises `RegistryTrouble`.
         """
         if not can_be(key):
             return None
         guid = key.removeprefix("guid:")
         place = "ids" if guid == key else "guids"
-        reply = self._get(f"/schemas/{place}/{quote(guid, safe='')}")
-        if reply is None:
-            return None
-        kind = _TYPES.get(reply.schemaType or "AVRO")
         found = _Referred()
         try:
+            reply = self._get(f"/schemas/{place}/{quote(guid, safe='')}")
+            if reply is None:
+                return None
+            kind = _TYPES.get(reply.schemaType or "AVRO")
             if kind is None:
                 raise _Unusable(f"it is of the type {reply.schemaType!r}")
             self._follow(reply, found, ())
@@ -136,6 +137,8 @@ class Registry:
         try:
             status, body = self._fetch(self._url + path)
         except AnswerTooLong as error:
+            if error.status == 200 and self._is_registry():
+                raise _Unusable(str(error)) from error
             raise RegistryWrong(self._url, str(error)) from error
         if status == 404:
             if _error_code(body) in _NO_SUCH or self._is_registry():
