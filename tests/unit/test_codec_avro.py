@@ -1,12 +1,14 @@
 """Avro schemas as they are met: what becomes of their parts, and of records written with them."""
 
 import json
+import struct
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from penstock.codec.json_codec import JsonCodec
+from penstock.codec.lanes import Lanes
 from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.writers import writer_of
 from penstock.codec.written import Read, Writer
@@ -72,3 +74,61 @@ def test_a_text_that_claims_to_be_a_decimal_is_a_text_in_json_too() -> None:
     decoded = codec.decode(pa.array([b'{"x":"1.50"}', b'{"x":1.5}']), schema)
     assert decoded.batch["x"].to_pylist() == ["1.50"]
     assert [(bad.index, bad.reason) for bad in decoded.bad] == [(1, "WRONG_TYPE")]
+
+
+def geometry(*counts: int) -> bytes:
+    """Arrays inside arrays, as many as each count says, around points of two numbers."""
+    made = varint(2 * 2) + struct.pack("<dd", 1.5, -2.5) + b"\0"
+    for count in reversed(counts):
+        made = varint(2 * count) + made * count + b"\0"
+    return made
+
+
+def varint(number: int) -> bytes:
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128, number >> 7])
+
+
+def nested(depth: int) -> object:
+    kind: object = "double"
+    for _ in range(depth):
+        kind = {"type": "array", "items": kind}
+    return record(kind)
+
+
+@pytest.mark.parametrize(
+    "counts", [(1, 1, 60), (10, 10, 60), (60, 1, 60), (7, 7, 7)], ids=lambda counts: str(counts)
+)
+def test_a_few_records_of_arrays_inside_arrays_take_few_rounds(
+    counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Goal: a round for a single item costs as much as one for thousands, so there must be few.
+
+    Method: the steps of the fast way are counted, with thousands of small records beside and
+    without them.
+    """
+    steps = 0
+    longs = Lanes.longs
+
+    def counted(lanes: Lanes) -> Any:
+        nonlocal steps
+        steps += 1
+        return longs(lanes)
+
+    monkeypatch.setattr(Lanes, "longs", counted)
+    large, small = geometry(*counts), geometry(1, 1, 5)
+    wanted = [[[[1.5, -2.5]] * counts[2]] * counts[1]] * counts[0]
+    for beside in (0, 2_000):
+        steps = 0
+        found = read(nested(4), *[small] * beside, large)
+        assert found.bad == []
+        assert found.batch["x"][-1].as_py() == wanted
+        assert found.batch["x"][:beside].to_pylist() == [[[[[1.5, -2.5]] * 5]]] * beside
+        assert steps < 300
+
+
+def test_records_with_arrays_are_still_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as they are many, the slow way is asked for none of them."""
+    monkeypatch.setattr("penstock.codec.avro_codec.read_one", None)
+    assert len(read(nested(4), *[geometry(3, 4, 5)] * 100).good) == 100
+    assert len(read(nested(1), *[b"\x78" + b"\0" * 480 + b"\0"] * 16).good) == 16
+    assert len(read(nested(1), b"\x10" + b"\0" * 64 + b"\0").good) == 1
