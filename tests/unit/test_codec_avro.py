@@ -132,3 +132,27 @@ def test_records_with_arrays_are_still_read_together(monkeypatch: pytest.MonkeyP
     assert len(read(nested(4), *[geometry(3, 4, 5)] * 100).good) == 100
     assert len(read(nested(1), *[b"\x78" + b"\0" * 480 + b"\0"] * 16).good) == 16
     assert len(read(nested(1), b"\x10" + b"\0" * 64 + b"\0").good) == 1
+
+
+def wide(name: str, fields: int) -> dict[str, Any]:
+    """A record of many fields."""
+    entries = [{"name": f"f{number}", "type": "int"} for number in range(fields)]
+    return {"type": "record", "name": name, "fields": entries}
+
+
+def test_fields_of_referenced_schemas_count_once() -> None:
+    """A union of events, each in a subject of its own, as one topic of many types has it."""
+    parts = [(f"T{number}", wide(f"T{number}", 60)) for number in range(16)]
+    found = writer([name for name, _ in parts], *parts)
+    assert len(found.fields[0].type.fields) == 16
+    assert writer([each for _, each in parts]).fields == found.fields
+    more = [*parts, ("T16", wide("T16", 60))]
+    assert "more than 1000 fields" in refusal([name for name, _ in more], *more).why
+
+
+def test_what_is_used_twice_counts_twice_and_a_reference_alone_is_bounded_too() -> None:
+    twice = {"type": "record", "name": "R", "fields": [
+        {"name": "a", "type": "T"}, {"name": "b", "type": "T"}]}  # fmt: skip
+    assert len(writer(twice, ("T", wide("T", 499))).fields) == 2
+    assert "more than 1000" in refusal(twice, ("T", wide("T", 500))).why
+    assert "more than 1000" in refusal("int", ("T", wide("T", 1001))).why

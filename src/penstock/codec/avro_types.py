@@ -69,6 +69,7 @@ def parse_avro(text: str, references: tuple[str, ...] = ()) -> AvroType:
     reader = _Reader()
     for reference in references:
         reader.read(_json(reference), "$")
+        reader.count_anew()
     return reader.read(_json(text), "$")
 
 
@@ -102,6 +103,10 @@ class _Reader:
         found = self._read(schema, path)
         self._depth -= 1
         return found
+
+    def count_anew(self) -> None:
+        """What a document defines counts where others use it, and not before."""
+        self._fields = 0
 
     def _read(self, schema: Any, path: str) -> AvroType:
         if isinstance(schema, str):
