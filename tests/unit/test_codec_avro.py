@@ -2,6 +2,7 @@
 
 import json
 import struct
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -74,6 +75,80 @@ def test_a_text_that_claims_to_be_a_decimal_is_a_text_in_json_too() -> None:
     decoded = codec.decode(pa.array([b'{"x":"1.50"}', b'{"x":1.5}']), schema)
     assert decoded.batch["x"].to_pylist() == ["1.50"]
     assert [(bad.index, bad.reason) for bad in decoded.bad] == [(1, "WRONG_TYPE")]
+
+
+def decimal(precision: object, scale: object = 0, **more: object) -> dict[str, object]:
+    """Bytes that claim to be a decimal."""
+    said = {"logicalType": "decimal", "precision": precision, "scale": scale}
+    return {"type": "bytes", **said, **more}
+
+
+def digits(number: int) -> bytes:
+    """A whole number as bytes with their length."""
+    raw = number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
+    return bytes([2 * len(raw)]) + raw
+
+
+def test_a_decimal_of_more_digits_than_a_column_has_is_read_with_those_that_it_has() -> None:
+    """Kafka Connect writes a precision of 64 when it does not know better."""
+    most = 10**38 - 1
+    found = read(record(decimal(64, 2)), digits(most), digits(-most), digits(most + 1), digits(123))
+    assert found.batch.schema.field("x").type == pa.decimal128(38, 2)
+    tall = Decimal(f"{'9' * 36}.99")
+    assert found.batch["x"].to_pylist() == [tall, tall.copy_negate(), Decimal("1.23")]
+    assert [(bad.index, bad.reason) for bad in found.bad] == [(2, "OUT_OF_RANGE")]
+    fixed = {"type": "fixed", "name": "F", "size": 27}
+    kind = record(decimal(64, 38) | fixed)
+    found = read(kind, most.to_bytes(27, "big"), (most + 1).to_bytes(27, "big"))
+    assert found.batch["x"].to_pylist() == [Decimal(f"0.{'9' * 38}")]
+    assert [(bad.index, bad.reason) for bad in found.bad] == [(1, "OUT_OF_RANGE")]
+
+
+def test_digits_behind_the_point_that_no_column_has_are_refused() -> None:
+    assert "38 digits" in refusal(record(decimal(64, 39))).why
+
+
+@pytest.mark.parametrize(
+    ("precision", "scale"),
+    [(None, 0), (0, 0), (-1, 0), (2, 5), (2, -1), ("9", 0), (9.0, 0), (9, None), (9, "2")],
+)
+def test_a_decimal_that_is_none_is_bytes(precision: object, scale: object) -> None:
+    """So says Avro; such a schema was refused once, with all of its records."""
+    kind = decimal(precision, scale)
+    assert read(record(kind), b"\x04\x01\xff").batch.to_pylist() == [{"x": b"\x01\xff"}]
+    fixed = kind | {"type": "fixed", "name": "F", "size": 2}
+    assert read(record(fixed), b"\x01\xff").batch.to_pylist() == [{"x": b"\x01\xff"}]
+    del kind["precision"]
+    assert read(record(kind), b"\x02\x01").batch.to_pylist() == [{"x": b"\x01"}]
+
+
+EMPTY: dict[str, Any] = {"type": "record", "name": "E", "fields": []}
+ONLY_NULL: dict[str, Any] = record("null", "E")
+
+
+@pytest.mark.parametrize("empty", [EMPTY, ONLY_NULL], ids=["no fields", "only null"])
+def test_a_record_without_fields_is_true_where_it_is(empty: dict[str, Any]) -> None:
+    """As in Protobuf. It takes no bytes, and a marker among other types of event has none."""
+    assert read(record(empty), b"", b"\0").batch.to_pylist() == [{"x": True}]
+    found = read(record(["null", empty]), b"\0", b"\2")
+    assert found.batch.to_pylist() == [{"x": None}, {"x": True}]
+    found = read(record(["null", empty, "string"]), b"\2", b"\4\2a", b"\0")
+    assert found.batch.to_pylist() == [
+        {"x": {"E": True, "string": None}},
+        {"x": {"E": None, "string": "a"}},
+        {"x": None},
+    ]
+    items = {"type": "array", "items": empty}
+    assert read(record(items), b"\4\0", b"\0").batch.to_pylist() == [{"x": [True] * 2}, {"x": []}]
+    assert read([record("int", "A"), empty], b"\2").batch.to_pylist() == [
+        {"value": {"A": None, "E": True}}
+    ]
+
+
+@pytest.mark.parametrize("empty", [EMPTY, ONLY_NULL], ids=["no fields", "only null"])
+def test_an_event_without_any_field_has_no_columns(empty: dict[str, Any]) -> None:
+    assert "without fields" in refusal(empty).why
+    assert "nothing but null" in refusal("null").why
 
 
 def geometry(*counts: int) -> bytes:

@@ -49,10 +49,12 @@ class AvroPlan:
 @lru_cache(maxsize=512)
 def avro_plan(root: AvroType) -> AvroPlan:
     """Compile a schema; raises SchemaUnsupported."""
-    root = as_record(root)
     fields = columns_of_avro(root)
     if not fields:
-        raise SchemaUnsupported("$", "there is nothing but null")
+        is_record = root.kind == "record"
+        why = "an event without fields has no columns" if is_record else "there is nothing but null"
+        raise SchemaUnsupported("$", why)
+    root = as_record(root)
     shape = shape_of(struct_of(fields), "")
     columns = zip(fields, shape.arrow, strict=True)
     schema = pa.schema([pa.field(c.name, c.type, field.nullable) for field, c in columns])
@@ -94,7 +96,9 @@ def _step(kind: AvroType, shape: Shape) -> Step:
 
 def _record(kind: AvroType, shape: Shape) -> Step:
     """A struct. Fields that are always null take no bytes and have no column."""
-    members = shape.record.members if shape.record is not None else ()
+    if shape.record is None:  # it has no fields
+        return lambda lanes: pa.array(np.ones(len(lanes), bool))
+    members = shape.record.members
     kinds = [field.type for field in kind.fields if field.type.kind != "null"]
     steps = [_step(each, member.shape) for each, member in zip(kinds, members, strict=True)]
     names = [member.column for member in members]
