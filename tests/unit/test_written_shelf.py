@@ -4,6 +4,7 @@ The registry is a dict that can be switched off; the lake is in memory.
 """
 
 import threading
+from typing import Literal
 
 import pytest
 
@@ -238,6 +239,63 @@ def test_an_id_that_means_something_else_in_a_later_run_is_an_error(
     assert caught.value.exit_code == 5
     assert caught.value.key == "1"
     assert "1" not in later.known
+
+
+RECORD = '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":1}]}'
+SPACED = """{"name": "\\u0052", "fields": [ {"type": "int", "name": "a", "default": 1} ],
+    "type": "record"}"""
+
+
+@pytest.mark.parametrize("kind", ["avro", "json"])
+def test_a_schema_that_is_only_written_in_another_way_is_the_same(
+    kind: Literal["avro", "json"],
+) -> None:
+    """Some registries format what they are asked for, and another version does it otherwise."""
+    before = RegisteredSchema(kind, RECORD, (("n", RECORD),))
+    now = RegisteredSchema(kind, SPACED, (("n", SPACED),))
+    store, registry = MemoryStore(), Registered(id1=before)
+    shelf_of(store, registry).learn(["1"])
+    registry.schemas["1"] = now
+    later = shelf_of(store, registry)
+    assert not later.learn(["1"])
+    assert later.known == {"1": before}, "what the lake has goes on"
+
+
+def test_of_two_ways_to_write_a_schema_the_one_that_the_lake_has_is_taken() -> None:
+    """Two that run at the same time: the second finds the first one's words in the lake."""
+    store = MemoryStore()
+    mine, other = RegisteredSchema("avro", RECORD), RegisteredSchema("avro", SPACED)
+
+    def ask(act: Act) -> Answer:
+        if act.name == "create":
+            shelf_of(store, Registered(id1=other)).learn(["1"])
+        return store.ask(act)
+
+    shelf = shelf_of(MemoryStore(ask), Registered(id1=mine))
+    assert shelf.learn(["1"])
+    assert shelf.known == {"1": other}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("avro", RECORD.replace('"default":1', '"default":true')),
+        ("avro", RECORD.replace('"default":1', '"default":1.0')),
+        ("avro", RECORD.replace('"a"', '"b"')),
+        ("avro", RECORD + "x"),
+        ("protobuf", RECORD),
+        ("json", RECORD),
+    ],
+)
+def test_a_schema_that_says_something_else_is_another(
+    kind: Literal["avro", "json", "protobuf"], text: str
+) -> None:
+    before = RegisteredSchema("avro", RECORD)
+    assert before.is_same(before)
+    assert not before.is_same(RegisteredSchema(kind, text))
+    assert not before.is_same(RegisteredSchema("avro", RECORD, (("n", RECORD),)))
+    protobuf = RegisteredSchema("protobuf", "message A {}")
+    assert not protobuf.is_same(RegisteredSchema("protobuf", "message A { }"))
 
 
 def test_an_id_that_meant_something_else_to_another_is_an_error() -> None:

@@ -157,7 +157,8 @@ class WrittenShelf:
         mine = msgspec.json.encode(schema)
         other = create_surely(self._store, self._place(key), mine)
         if other is not None:
-            self._compare(key, self._decode(key, other), schema)
+            now, schema = schema, self._decode(key, other)
+            self._compare(key, schema, now)
         self._has(key, schema)
 
     def _has(self, key: str, schema: RegisteredSchema) -> None:
@@ -170,7 +171,7 @@ class WrittenShelf:
 
     def _compare(self, key: str, before: RegisteredSchema, now: RegisteredSchema | None) -> None:
         """An id must still mean the same, if anybody answered with a schema."""
-        if now is not None and _is_sound(now) and before != now:
+        if now is not None and _is_sound(now) and not before.is_same(now):
             raise SchemaChanged(key, before.fingerprint, now.fingerprint)
 
     def _ask(self, key: str) -> RegisteredSchema | None:
