@@ -1,7 +1,9 @@
 """Avro schemas as they are met: what becomes of their parts, and of records written with them."""
 
 import json
+import math
 import struct
+import warnings
 from decimal import Decimal
 from typing import Any
 
@@ -231,3 +233,13 @@ def test_what_is_used_twice_counts_twice_and_a_reference_alone_is_bounded_too() 
     assert len(writer(twice, ("T", wide("T", 499))).fields) == 2
     assert "more than 1000" in refusal(twice, ("T", wide("T", 500))).why
     assert "more than 1000" in refusal("int", ("T", wide("T", 1001))).why
+
+
+def test_a_signalling_nan_is_read_without_a_word() -> None:
+    """A warning for every task would fill the log of whoever runs it."""
+    loud = struct.pack("<I", 0x7F800001)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read(record("float"), loud, struct.pack("<f", 1.5))
+    assert math.isnan(found.batch["x"][0].as_py())
+    assert found.batch["x"][1].as_py() == 1.5

@@ -258,7 +258,7 @@ def _boolean(lanes: Lanes) -> pa.Array:
 
 
 def _float(lanes: Lanes) -> pa.Array:
-    return pa.array(lanes.words("<f4", 4).astype(np.float64))
+    return pa.array(lanes.floats())
 
 
 def _double(lanes: Lanes) -> pa.Array:
