@@ -243,3 +243,13 @@ def test_a_signalling_nan_is_read_without_a_word() -> None:
         found = read(record("float"), loud, struct.pack("<f", 1.5))
     assert math.isnan(found.batch["x"][0].as_py())
     assert found.batch["x"][1].as_py() == 1.5
+
+
+def test_an_event_without_a_name_is_not_called_none() -> None:
+    """Else `route: {by: schema}` would make a dataset of that name."""
+    nameless = {"type": "record", "fields": [{"name": "x", "type": "int"}]}
+    assert writer(nameless).name == ""
+    assert writer(nameless | {"namespace": "shop", "name": None}).name == ""
+    assert writer(nameless | {"name": "None"}).name == "None"
+    assert read(nameless, b"\2").batch.to_pylist() == [{"x": 1}]
+    assert read(record(nameless), b"\2").batch.to_pylist() == [{"x": {"x": 1}}]

@@ -134,6 +134,8 @@ class _Reader:
         name = self._full_name(schema)
         if len(self._open) >= MAX_NESTING:
             raise SchemaUnsupported(path, f"it nests deeper than {MAX_NESTING} levels")
+        if self._depth == 1 and schema.get("name") is None:
+            name = ""  # nobody may take an event for one that is called None
         self._open.append(name)
         fields = [self._field(each, path) for each in _listed(schema, "fields", path)]
         self._open.pop()
