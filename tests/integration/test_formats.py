@@ -12,7 +12,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
 from penstock.model.spec import DecodeSpec, RegistrySpec, RouteSpec, TimeSpec
-from penstock.source.registry import Registry, http_fetch
+from penstock.source.registry import Registry
+from penstock.source.registry_http import http_fetch
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord

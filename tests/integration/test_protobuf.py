@@ -13,7 +13,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from pyspark.sql import SparkSession
 
 from penstock.model.spec import DecodeSpec, FeedSpec, RegistrySpec, RouteSpec, TimeSpec
-from penstock.source.registry import Registry, http_fetch
+from penstock.source.registry import Registry
+from penstock.source.registry_http import http_fetch
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord

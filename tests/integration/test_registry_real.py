@@ -29,7 +29,8 @@ from pyspark.sql import SparkSession
 from penstock.model.registered import RegisteredSchema
 from penstock.model.spec import DecodeSpec, FeedSpec, RegistrySpec, RouteSpec, TimeSpec
 from penstock.source.errors import RegistryDown, RegistryWrong
-from penstock.source.registry import Registry, http_fetch
+from penstock.source.registry import Registry
+from penstock.source.registry_http import http_fetch
 from penstock.store.local import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import Headers, KafkaClient, ReadRecord, Record

@@ -3,7 +3,7 @@
 import io
 import json
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -63,9 +63,21 @@ SCALARS = [
     logical("long", "timestamp-millis", TIMES.map(lambda t: t.replace(
         microsecond=t.microsecond // 1000 * 1000, tzinfo=UTC))),
     logical("long", "timestamp-micros", TIMES.map(lambda t: t.replace(tzinfo=UTC))),
+    logical("long", "local-timestamp-millis", TIMES.map(lambda t: t.replace(
+        microsecond=t.microsecond // 1000 * 1000))),
     logical("long", "local-timestamp-micros", TIMES),
+    logical("long", "timestamp-nanos", INT64),
+    logical("long", "local-timestamp-nanos", INT64),
+    logical("int", "time-millis", st.times().map(lambda t: t.replace(
+        microsecond=t.microsecond // 1000 * 1000))),
+    logical("long", "time-micros", st.times()),
+    logical("string", "uuid", st.uuids()),
+    logical("bytes", "big-decimal", st.binary(max_size=20)),
     logical("bytes", "decimal", decimals(12, 3), precision=12, scale=3),
     logical("bytes", "decimal", decimals(38, 10), precision=38, scale=10),
+    logical("bytes", "decimal", decimals(38, 10), precision=64, scale=10),
+    logical("string", "decimal", TEXTS, precision=12, scale=3),
+    logical("int", "decimal", INT32, precision=12, scale=3),
 ]  # fmt: skip
 
 
@@ -78,7 +90,7 @@ class Maker:
 
     def kind(self, depth: int) -> Kind:
         """Any type."""
-        choices = ["scalar", "scalar", "scalar", "enum", "fixed", "decimal"]
+        choices = ["scalar", "scalar", "scalar", "enum", "fixed", "decimal", "meaning", "empty"]
         if depth > 0:
             choices += ["record", "array", "map", "nullable", "nullable", "union"]
         made: Kind = getattr(self, f"_{self._draw(st.sampled_from(choices))}")(depth)
@@ -114,15 +126,27 @@ class Maker:
         return Kind(schema, st.binary(min_size=size, max_size=size))
 
     def _decimal(self, _: int) -> Kind:
+        size, precision = self._draw(st.sampled_from([(1, 2), (9, 18), (16, 38), (17, 38)]))
+        scale = self._draw(st.sampled_from([0, 2, precision]))
         schema = {
             "type": "fixed",
             "name": self._name(),
-            "size": 9,
+            "size": size,
             "logicalType": "decimal",
-            "precision": 18,
-            "scale": 2,
+            "precision": precision,
+            "scale": scale,
         }
-        return Kind(schema, decimals(18, 2))
+        return Kind(schema, decimals(precision, scale))
+
+    def _meaning(self, _: int) -> Kind:
+        """A fixed type whose meaning has no column of its own, in Avro or at all."""
+        meanings = [("duration", 12), ("uuid", 16), ("made-up", 3)]
+        logical, size = self._draw(st.sampled_from(meanings))
+        schema = {"type": "fixed", "name": self._name(), "size": size, "logicalType": logical}
+        return Kind(schema, st.binary(min_size=size, max_size=size))
+
+    def _empty(self, _: int) -> Kind:
+        return Kind({"type": "record", "name": self._name(), "fields": []}, st.just({}))
 
     def _array(self, depth: int) -> Kind:
         item = self.kind(depth - 1)
@@ -177,6 +201,40 @@ def worlds(draw: Any, records: int = 12) -> World:
     return World(json.dumps(kind.schema), [written(parsed, value) for value in values])
 
 
+@st.composite
+def block_worlds(draw: Any) -> World:
+    """Records of one array or map, in any number of blocks, some of which tell their size.
+
+    fastavro writes every item, and reads all of it; it makes no such blocks by itself.
+    """
+    item, is_map = Maker(draw).kind(2), draw(st.booleans())
+    parsed = fastavro.parse_schema(json.loads(json.dumps(item.schema)))
+    values = st.lists(st.tuples(TEXTS, item.values), max_size=draw(st.sampled_from([3, 70])))
+    payloads = []
+    for items in draw(st.lists(values, min_size=1, max_size=8)):
+        pieces = [written(parsed, value) for _, value in items]
+        if is_map:
+            named = {key: written("string", key) + written(parsed, value) for key, value in items}
+            pieces = list(named.values())
+        payloads.append(b"".join(draw(blocks(pieces))))
+    array, mapped = {"type": "array", "items": item.schema}, {"type": "map", "values": item.schema}
+    field = {"name": "a", "type": mapped if is_map else array}
+    return World(json.dumps({"type": "record", "name": "R", "fields": [field]}), payloads)
+
+
+@st.composite
+def blocks(draw: Any, pieces: list[bytes]) -> list[bytes]:
+    """Items in blocks: a count and the items, or a count below zero, a size and the items."""
+    found, left = [], list(pieces)
+    while left:
+        count = draw(st.integers(1, len(left)) | st.just(len(left)))
+        block, left = b"".join(left[:count]), left[count:]
+        tells = draw(st.booleans())
+        head = [-count, len(block)] if tells else [count]
+        found.append(b"".join(written("long", each) for each in head) + block)
+    return [*found, written("long", 0)]
+
+
 def written(schema: Any, value: Any) -> bytes:
     """One record as bytes."""
     out = io.BytesIO()
@@ -194,6 +252,14 @@ def read_back(text: str, payload: bytes) -> Any:
     )
     assert source.read() == b""
     return found
+
+
+def ticks(value: time, logical: str) -> int:
+    """A time of day as a count of its unit."""
+    since = timedelta(
+        hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
+    )
+    return since // timedelta(microseconds=1_000 if logical == "time-millis" else 1)
 
 
 def micros(value: datetime) -> int:

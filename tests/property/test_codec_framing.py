@@ -17,6 +17,7 @@ from penstock.codec.payload import EMPTY
 from tests.unit.test_framing import by_row
 
 IDS = st.sampled_from([0, 1, 2, 255, 256, 2**31, 2**32 - 1])
+GUIDS = st.sampled_from([b"\0" * 16, b"\1" * 16, bytes(range(16))])
 PLACES = st.lists(st.sampled_from([0, 1, 2, 63, 64, 300, 2**31]), max_size=4).map(tuple)
 
 
@@ -35,7 +36,8 @@ def numbers(places: tuple[int, ...]) -> bytes:
 @st.composite
 def values(draw: st.DrawFn) -> bytes:
     """Records with a frame, some of them cut, changed, or without any."""
-    whole = b"\0" + struct.pack(">I", draw(IDS)) + numbers(draw(PLACES)) + draw(st.binary())
+    named = draw(IDS.map(lambda each: b"\0" + struct.pack(">I", each)) | GUIDS.map(b"\1".__add__))
+    whole = named + numbers(draw(PLACES)) + draw(st.binary())
     cut = draw(st.integers(0, len(whole)) | st.just(len(whole)))
     return draw(st.one_of(st.just(whole), st.just(whole[:cut]), st.binary(max_size=12)))
 
@@ -45,7 +47,8 @@ def header_texts(draw: st.DrawFn) -> str | None:
     """Headers as the reader's JSON; most records have none."""
     if draw(st.integers(0, 3)):
         return None
-    named = b"\1" + draw(st.binary(min_size=16, max_size=16)) + draw(st.just(b"") | st.binary())
+    name = draw(GUIDS.map(b"\1".__add__) | st.binary(min_size=4, max_size=4).map(b"\0".__add__))
+    named = name + draw(st.just(b"") | PLACES.map(numbers) | st.binary())
     value = draw(st.one_of(st.none(), st.binary(max_size=20), st.just(named)))
     key = draw(st.sampled_from([SCHEMA_HEADER, "other"]))
     encoded = None if value is None else base64.b64encode(value).decode()
@@ -79,16 +82,26 @@ def message(data: bytes) -> tuple[tuple[int, ...], int] | None:
     return tuple(found), size
 
 
+def key_of(value: bytes) -> tuple[str, int] | None:
+    """What the first bytes call a schema, and how many they are."""
+    if value[:1] == b"\0" and len(value) >= 5:
+        return str(int.from_bytes(value[1:5], "big")), 5
+    if value[:1] == b"\1" and len(value) >= 17:
+        return f"guid:{uuid.UUID(bytes=value[1:17])}", 17
+    return None
+
+
 def one_frame(value: bytes, protobuf: bool) -> Frame | str:
     if not value:
         return EMPTY
-    if len(value) < 5 + protobuf or value[0] != 0:
+    named = key_of(value)
+    if named is None:
         return NOT_FRAMED
-    key = str(int.from_bytes(value[1:5], "big"))
+    key, size = named
     if not protobuf:
-        return Frame(key, (), 5)
-    said = message(value[5:])
-    return NOT_FRAMED if said is None else Frame(key, said[0], 5 + said[1])
+        return Frame(key, (), size)
+    said = message(value[size:])
+    return NOT_FRAMED if said is None else Frame(key, said[0], size + said[1])
 
 
 @given(st.lists(values(), max_size=30), st.booleans(), st.integers(0, 5))
@@ -114,13 +127,10 @@ def test_a_header_goes_before_the_bytes_and_does_no_harm_to_others(
 
 def by_header(text: str, protobuf: bool) -> Frame | str | None:
     [header] = json.loads(text)
-    if header["key"] != SCHEMA_HEADER:
+    if header["key"] != SCHEMA_HEADER or header["value"] is None:
         return None
-    value = base64.b64decode(header["value"] or "")
-    if len(value) < 17 or value[0] != 1:
+    value = base64.b64decode(header["value"])
+    found = one_frame(value, protobuf)
+    if not isinstance(found, Frame) or found.skipped != len(value):
         return NOT_FRAMED
-    key = f"guid:{uuid.UUID(bytes=value[1:17])}"
-    if not protobuf:
-        return Frame(key, (), 0) if len(value) == 17 else NOT_FRAMED
-    said = message(value[17:])
-    return NOT_FRAMED if said is None or said[1] != len(value) - 17 else Frame(key, said[0], 0)
+    return Frame(found.key, found.message, 0)

@@ -43,9 +43,17 @@ class Answers:
 
     def drip(self, out: BinaryIO) -> None:
         """An answer that never ends: a byte now and then."""
-        write(out, b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-        while not self.ended.wait(0.02):
-            write(out, b" ")
+        self.repeat(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b" ")(out)
+
+    def repeat(self, begin: bytes, more: bytes) -> Answer:
+        """An answer that begins somehow, and then repeats itself now and then without an end."""
+
+        def say(out: BinaryIO) -> None:
+            write(out, begin)
+            while not self.ended.wait(0.02):
+                write(out, more)
+
+        return say
 
     def keep_silent(self, _out: BinaryIO) -> None:
         """No answer as long as the test lasts."""

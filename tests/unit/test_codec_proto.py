@@ -1,8 +1,10 @@
 """Protobuf records byte by byte: the fate of each kind of payload, in both ways of reading."""
 
+import math
 import struct
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import pyarrow as pa
@@ -318,3 +320,12 @@ def test_a_record_with_too_many_items_is_refused(
     payloads = [piece(7, b"\x01" * 101), piece(7, b"\x01" * 100), piece(9, b"x" * 101)]
     read = both_ways(plain, payloads)
     assert [(bad.index, bad.reason) for bad in read.bad] == [(0, "OUT_OF_RANGE")]
+
+
+def test_a_signalling_nan_is_read_without_a_word() -> None:
+    loud = struct.pack("<I", 0x7F800001)
+    plan = layout("message Event { float real = 1; }")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read_proto(plan, pa.array([b"\x0d" + loud], pa.binary()), 0)
+    assert math.isnan(found.batch["real"][0].as_py())

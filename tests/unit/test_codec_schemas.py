@@ -251,7 +251,11 @@ def _avro(kind: object) -> str:
         (_avro({"type": "array", "items": "bytes"}), "$.x[]", "bytes"),
         (_avro({"type": "record", "name": "e", "fields": []}), "$.x", "without fields"),
         (_avro({"type": "bytes", "logicalType": "decimal"}), "$.x", "precision"),
-        (_avro({"type": "bytes", "logicalType": "decimal", "precision": 77}), "$.x", "digits"),
+        (
+            _avro({"type": "bytes", "logicalType": "decimal", "precision": 77, "scale": 39}),
+            "$.x",
+            "digits",
+        ),
         (_avro(7), "$.x", "no type"),
         (_avro({"type": {"type": ["int", 7]}}), "$.x", "no type"),
         (_avro({"type": "fixed", "name": "f", "size": 2**31}), "$.x", "size that a record can"),

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.config.clients import registry_complaint, reveal_registry
 from penstock.config.errors import ConfigInvalid
+from penstock.config.secrets import with_stand_ins
 from penstock.model.spec import RegistrySpec
 
 URL = "http://localhost:8081/apis/ccompat/v7"
@@ -28,6 +29,11 @@ def test_no_settings_mean_no_registry() -> None:
         ("url", "http://me:word@host"),
         ("url", "http://host/?a=b"),
         ("url", "http://host/#a"),
+        ("url", "http://[::1"),
+        ("url", "http://::1]:8081"),
+        ("url", "http://host:99999"),
+        ("url", f"http://host:{'9' * 5000}"),
+        ("url", "http://a:8081,http://b:8081"),
         ("token", "two\nlines"),
         ("token", "not-ascii-€"),
         ("user", "me:word"),
@@ -52,3 +58,25 @@ def test_a_file_of_authorities_that_cannot_be_used_is_named(
         place.write_bytes(content)
     with pytest.raises(ConfigInvalid, match=r"registry\.ca: .*ca\.pem.*PEM"):
         reveal_registry({"url": URL, "ca": str(place)}, {})
+
+
+@pytest.mark.parametrize("more", [",http://b:8081", ", http://b:8081", ",b:8081"])
+def test_several_addresses_are_refused_as_such(more: str) -> None:
+    """Confluent's own clients take a list, so it may be tried."""
+    refused = registry_complaint("url", f"http://a:8081{more}")
+    assert refused is not None
+    assert "several addresses" in str(refused)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[::1]:8081",
+        "http://host",
+        "https://host:443/a,b",
+        "http://${env:HOST}:${env:PORT}/x",
+        "http://[${env:HOST}]:8081",
+    ],
+)
+def test_addresses_of_every_sound_form_pass(url: str) -> None:
+    assert registry_complaint("url", with_stand_ins(url)) is None

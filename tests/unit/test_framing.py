@@ -8,6 +8,9 @@ import uuid
 import numpy as np
 import pyarrow as pa
 import pytest
+from confluent_kafka.schema_registry import dual_schema_id_deserializer
+from confluent_kafka.schema_registry.serde import SchemaId
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 from penstock.codec.framing import NOT_FRAMED, SCHEMA_HEADER, Frame, Framed, framed
 from penstock.codec.payload import EMPTY
@@ -102,9 +105,10 @@ def test_a_header_names_the_schema_instead() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, b"", b"\1", b"\0" + GUID.bytes, b"\1" + GUID.bytes + b"more"]
+    "value",
+    [b"", b"\0", b"\1", b"\2\0\0\0\7", b"\0" + GUID.bytes, b"\1" + GUID.bytes + b"more"],
 )
-def test_a_header_that_names_no_schema_is_no_frame(value: bytes | None) -> None:
+def test_a_header_that_names_no_schema_is_no_frame(value: bytes) -> None:
     assert frames([prefixed(3), prefixed(3)], headers=[header(value), None]) == [
         NOT_FRAMED,
         Frame("3", (), 5),
@@ -115,3 +119,49 @@ def test_other_headers_do_not_matter() -> None:
     assert frames([prefixed(3)], headers=[header(b"\1" + GUID.bytes, "another")]) == [
         Frame("3", (), 5)
     ]
+
+
+def test_a_header_may_have_an_id_and_one_without_a_value_says_nothing() -> None:
+    named, empty = header(b"\0" + struct.pack(">I", 7)), header(None)
+    assert frames([b"body", prefixed(3), b""], headers=[named, empty, empty]) == [
+        Frame("7", (), 0),
+        Frame("3", (), 5),
+        EMPTY,
+    ]
+    message = header(b"\0" + struct.pack(">I", 7) + b"\2\2")
+    assert frames([b"body"], protobuf=True, headers=[message]) == [Frame("7", (1,), 0)]
+
+
+def test_a_name_that_all_registries_know_may_stand_before_the_record() -> None:
+    values = [b"\1" + GUID.bytes + b"rest", prefixed(3), b"\1" + GUID.bytes, b"\1" + GUID.bytes[1:]]
+    named = Frame(f"guid:{GUID}", (), 17)
+    assert frames(values) == [named, Frame("3", (), 5), named, NOT_FRAMED]
+    values = [b"\1" + GUID.bytes + more for more in (b"\0rest", b"\2\2", b"\2", b"")]
+    assert frames(values, protobuf=True) == [
+        Frame(f"guid:{GUID}", (0,), 18),
+        Frame(f"guid:{GUID}", (1,), 19),
+        NOT_FRAMED,
+        NOT_FRAMED,
+    ]
+
+
+@pytest.mark.parametrize("places", [None, [0], [1], [2, 0, 300]], ids=str)
+@pytest.mark.parametrize("by_guid", [False, True], ids=["id", "guid"])
+@pytest.mark.parametrize("by_header", [False, True], ids=["prefix", "header"])
+def test_frames_are_what_the_library_of_the_makers_writes_and_reads(
+    places: list[int] | None, by_guid: bool, by_header: bool
+) -> None:
+    """Confluent's own class names the schema, and Confluent's own reader finds it."""
+    kind = "AVRO" if places is None else "PROTOBUF"
+    written = SchemaId(kind, 7, str(GUID), places)
+    name = written.guid_to_bytes() if by_guid else written.id_to_bytes()
+    payload = b"body" if by_header else name + b"body"
+    context = SerializationContext("t", MessageField.VALUE)
+    context.headers = [(SCHEMA_HEADER, name if by_header else None)]
+    theirs = SchemaId(kind)
+    body = dual_schema_id_deserializer(payload, context, theirs).read()
+    [ours] = frames([payload], places is not None, [header(name if by_header else None)])
+    assert isinstance(ours, Frame)
+    assert ours.key == (f"guid:{theirs.guid}" if by_guid else str(theirs.id))
+    assert list(ours.message) == (theirs.message_indexes or [])
+    assert payload[ours.skipped :] == body == b"body"

@@ -5,9 +5,14 @@ loopback.
 """
 
 import base64
+import contextlib
+import gc
 import json
+import socket
 import ssl
+import threading
 import time
+import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -22,7 +27,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from penstock.model.registered import RegisteredSchema
 from penstock.model.spec import RegistrySpec
 from penstock.source.errors import RegistryDown, RegistryRefused, RegistryWrong
-from penstock.source.registry import Registry, http_fetch
+from penstock.source.registry import Registry
+from penstock.source.registry_http import http_fetch
 from tests.unit.http_answers import Answers, answer, raw, serving
 
 URL = "http://registry/path"
@@ -323,6 +329,13 @@ def test_an_answer_that_is_no_schema_is_refused(there: Registered, body: bytes) 
         there.registry.find("7")
 
 
+def test_whether_it_is_a_registry_can_be_asked_after_any_answer(there: Registered) -> None:
+    assert there.registry.is_there()
+    for status, body in ((200, b"<html>log in</html>"), (401, b""), (404, b""), (503, b"")):
+        there.answers["/schemas/types"] = (status, body)
+        assert not there.registry.is_there()
+
+
 # How it is asked.
 
 
@@ -393,11 +406,37 @@ def test_the_proxies_of_the_environment_are_not_for_a_registry(
         assert proxy.heard == []
 
 
+LONG = b'{"schema": "' + b"x" * 9_000_000 + b'"}'
+
+
 @pytest.mark.parametrize("status", [200, 404, 500])
 def test_an_answer_that_is_too_long_is_not_read_to_its_end(server: Answers, status: int) -> None:
-    server.by_path["/schemas/ids/7"] = answer(status, b'{"schema": "' + b"x" * 9_000_000 + b'"}')
+    server.by_path["/schemas/ids/7"] = answer(status, LONG)
     with pytest.raises(RegistryWrong, match="longer than"):
         asking(server).find("7")
+
+
+def test_a_schema_that_is_too_long_is_unusable_if_a_registry_says_so(server: Answers) -> None:
+    """Else the records of one id would hold up its partition for ever."""
+    server.by_path["/schemas/types"] = answer(200, b'["AVRO"]')
+    server.by_path["/schemas/ids/7"] = answer(200, LONG)
+    server.by_path["/schemas/ids/8"] = answer(503, LONG)
+    found = asking(server).find("7")
+    assert found == RegisteredSchema("unusable", "its answer is longer than 8,388,608 bytes")
+    with pytest.raises(RegistryWrong, match="longer than"):
+        asking(server).find("8")
+    server.by_path["/schemas/types"] = answer(200, LONG)
+    with pytest.raises(RegistryWrong, match="longer than"):
+        asking(server).find("7")
+
+
+def test_a_reference_that_is_too_long_makes_a_schema_unusable(server: Answers) -> None:
+    refers = {"schema": "t", "references": [{"name": "n", "subject": "s", "version": 1}]}
+    server.by_path["/schemas/types"] = answer(200, b'["AVRO"]')
+    server.by_path["/schemas/ids/7"] = answer(200, json.dumps(refers).encode())
+    server.by_path["/subjects/s/versions/1?deleted=true"] = answer(200, LONG)
+    found = asking(server).find("7")
+    assert found == RegisteredSchema("unusable", "its answer is longer than 8,388,608 bytes")
 
 
 @pytest.mark.parametrize("how", ["keep_silent", "drip"])
@@ -410,10 +449,82 @@ def test_a_slow_answer_is_no_answer(server: Answers, how: str) -> None:
     assert time.monotonic() - began < 10
 
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+ENDLESS = {
+    "a status": (b"HTTP/1.1 200 ", b"x"),
+    "a header": (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+    "headers of a sound answer": (b'HTTP/1.1 404 x\r\nX: {"error_code": 40403}', b" "),
+    "100 Continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "trailers": (CHUNKED + b'f\r\n{"schema": "x"}\r\n0\r\n', b"X: y\r\n"),
+    "a chunk's extension": (CHUNKED + b"f;", b"x"),
+    "chunks": (CHUNKED, b"1\r\n \r\n"),
+    "a body up to the end": (b'HTTP/1.0 200 OK\r\n\r\n{"schema": "x"}', b" "),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
+def test_no_part_of_an_answer_may_take_longer_than_the_limit(
+    what: str, secure: bool, tmp_path: Path
+) -> None:
+    """Goal: a server cannot keep a feed busy. What was cut off is never taken for an answer."""
+    tls = server_side(tmp_path) if secure else None
+    with serving(tls) as server:
+        server.by_path["/schemas/ids/7"] = server.repeat(*ENDLESS[what])
+        began = time.monotonic()
+        with pytest.raises(RegistryDown, match=r"took too long|timed out"):
+            asking(server, timeout_s=0.3, ca=str(tmp_path / "ca.pem") if secure else "").find("7")
+        assert time.monotonic() - began < 5
+
+
+def test_a_handshake_may_not_take_longer_than_the_limit_either() -> None:
+    """Method: a record of TLS that announces sixteen kilobytes and comes a byte at a time."""
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            line, _ = listening.accept()
+            with line, contextlib.suppress(OSError):
+                line.sendall(b"\x16\x03\x03\x40\x00")
+                while not ended.wait(0.02):
+                    line.sendall(b"\0")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        there = Answers()
+        there.url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        began = time.monotonic()
+        with pytest.raises(RegistryDown, match=r"took too long|timed out"):
+            asking(there, timeout_s=0.3).find("7")
+        assert time.monotonic() - began < 5
+        ended.set()
+        thread.join()
+
+
+def test_a_question_leaves_no_thread_and_no_open_connection_behind(server: Answers) -> None:
+    server.by_path["/schemas/ids/7"] = answer(200, b'{"schema": "x"}')
+    server.by_path["/schemas/ids/8"] = server.repeat(b"", b"HTTP/1.1 100 Continue\r\n\r\n")
+    registry = asking(server, timeout_s=0.2)
+    before = {thread.ident for thread in threading.enumerate()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        for _ in range(3):
+            registry.find("7")
+        with pytest.raises(RegistryDown):
+            registry.find("8")
+        gc.collect()
+    ours = [each for each in threading.enumerate() if each.ident not in before]
+    for thread in ours:
+        thread.join(5)  # the server has one for every question, too
+        assert not thread.is_alive() or "process_request" in thread.name
+
+
 @pytest.mark.parametrize(
     "data",
     [
         b"",
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Ty",
         b"SSH-2.0-OpenSSH_9.2\r\n",
         b'HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{"schema": "x"}',
         b"HTTP/1.1 500 Oh\r\nContent-Length: 90\r\n\r\nno",
@@ -421,7 +532,17 @@ def test_a_slow_answer_is_no_answer(server: Answers, how: str) -> None:
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000 + b"\r\n\r\n",
     ],
-    ids=["nothing", "no http", "cut", "cut error", "cut chunk", "bad chunk", "long header"],
+    ids=[
+        "nothing",
+        "cut head",
+        "cut header",
+        "no http",
+        "cut",
+        "cut error",
+        "cut chunk",
+        "bad chunk",
+        "long header",
+    ],
 )
 def test_an_answer_that_is_broken_or_cut_short_is_no_answer(server: Answers, data: bytes) -> None:
     """Half of an answer says nothing about the registry, so it is asked again later."""
@@ -475,11 +596,16 @@ def write_own_certificate(folder: Path) -> None:
     (folder / "key.pem").write_bytes(secret)
 
 
-def test_a_certificate_of_ones_own_is_trusted_only_where_it_is_named(tmp_path: Path) -> None:
-    write_own_certificate(tmp_path)
+def server_side(folder: Path) -> ssl.SSLContext:
+    """What a server with such a certificate needs."""
+    write_own_certificate(folder)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(tmp_path / "ca.pem", tmp_path / "key.pem")
-    with serving(tls) as server:
+    tls.load_cert_chain(folder / "ca.pem", folder / "key.pem")
+    return tls
+
+
+def test_a_certificate_of_ones_own_is_trusted_only_where_it_is_named(tmp_path: Path) -> None:
+    with serving(server_side(tmp_path)) as server:
         server.by_path["/schemas/ids/7"] = answer(200, b'{"schema": "x"}')
         assert asking(server, ca=str(tmp_path / "ca.pem")).find("7") is not None
         with pytest.raises(RegistryDown, match="certificate"):

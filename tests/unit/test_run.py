@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -16,8 +17,14 @@ from penstock.engine.run import Runner, RunSpec, worst
 from penstock.engine.telling import Event
 from penstock.model.spec import FeedSpec
 from penstock.model.surroundings import Surroundings
-from penstock.model.window import Available, PartitionOffsets, TopicOffsets
-from penstock.source.errors import ReadFailed
+from penstock.model.window import Available, PartitionOffsets, StageOrder, TopicOffsets
+from penstock.source.errors import (
+    ReadFailed,
+    RegistryDown,
+    RegistryRefused,
+    RegistryTrouble,
+    RegistryWrong,
+)
 from penstock.testing.memory import MemoryStore
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.simulator.programs import surroundings
@@ -152,6 +159,57 @@ def test_once_does_not_say_done_over_a_held_partition_although_another_feed_take
     wheel.runner._turn_all()
     assert wheel.names() == [("events", "stopped"), ("other", "window"), ("other", "done")]
     assert wheel.runner.failures["events"].code == "PARTITIONS_UNREAD"
+    assert wheel.code() == 1
+
+
+TROUBLES = [
+    RegistryDown("http://r", "it answered 503"),
+    RegistryRefused("http://r", 401),
+    RegistryWrong("http://r", "its answer is not a schema"),
+]
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=["down", "refused", "wrong"])
+def test_trouble_with_the_registry_is_waited_out(trouble: RegistryTrouble) -> None:
+    """Whatever answers in its place, a proxy or a login page: it may pass by itself."""
+
+    def fail() -> bool:
+        raise trouble
+
+    clock = Clock()
+    feed = FakeFeed("one", fail, fail, fail, fail, lambda: True)
+    wheel = Wheel(clock, feed)
+    for _ in range(5):
+        wheel.runner._turn_all()
+        clock.passes(100.0)
+    assert wheel.names() == [("one", "trouble")] * 4 + [("one", "window")]
+    assert wheel.said[0].facts["code"] == trouble.code
+    assert not feed.is_closed
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=["down", "refused", "wrong"])
+def test_once_ends_with_a_code_when_the_registry_left_something_unread(
+    trouble: RegistryTrouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first window fails and its partition is held; then there is nothing more to read."""
+    clock = Clock()
+    feed = an_owned_feed(clock)
+    windows = iter([True])
+
+    def stage(order: StageOrder) -> None:
+        next(windows)
+        report = MagicMock(named=["7"])
+        report.evidence.range = order.ranges[0]
+        feed._kafka._hold(order, [report], trouble)
+        raise trouble
+
+    monkeypatch.setattr(feed._kafka, "stage", stage)
+    wheel = Wheel(clock, feed, once=True)
+    while wheel.runner._running:
+        wheel.runner._turn_all()
+    assert wheel.names() == [("events", "trouble"), ("events", "stopped")]
+    assert wheel.runner.failures["events"].code == "PARTITIONS_UNREAD"
+    assert trouble.code in str(wheel.runner.failures["events"])
     assert wheel.code() == 1
 
 

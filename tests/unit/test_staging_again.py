@@ -10,7 +10,13 @@ from penstock.engine.kafka_source import KafkaSource
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.window import StageOrder
-from penstock.source.errors import ReadFailed
+from penstock.source.errors import (
+    ReadFailed,
+    RegistryDown,
+    RegistryRefused,
+    RegistryTrouble,
+    RegistryWrong,
+)
 from penstock.source.reader import TOO_LARGE
 from penstock.store.local import LocalStore
 
@@ -43,3 +49,26 @@ def test_only_what_no_entry_names_is_discarded(
     with pytest.raises(ReadFailed, match="gone"):
         source.stage(StageOrder("f", "1-1", STAGING, (covered,), decided=is_decided))
     assert store.look(handle).staged is is_decided
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [RegistryDown("http://r", "503"), RegistryRefused("http://r", 401), RegistryWrong("r", "odd")],
+    ids=["down", "refused", "wrong"],
+)
+def test_partitions_with_schemas_that_nobody_knows_are_held_whatever_the_registry_says(
+    monkeypatch: pytest.MonkeyPatch, trouble: RegistryTrouble
+) -> None:
+    learning, around = MagicMock(), MagicMock()
+    learning.learn.side_effect = trouble
+    learning.written.known = {"1": None}
+    around.tick.return_value = 100.0
+    store = MagicMock()
+    source = KafkaSource(MagicMock(), {}, MagicMock(), store, learning, around)
+    reports = [MagicMock(named=[key]) for key in ("1", "2")]
+    for partition, report in enumerate(reports):
+        report.evidence.range = OffsetRange("t", "id", partition, 0, 9)
+    monkeypatch.setattr(source, "_read", lambda order, _new: (order, reports))
+    with pytest.raises(type(trouble)):
+        source.stage(StageOrder("f", "1-1", STAGING, (), decided=True))
+    assert source.held_now() == {("t", 1): str(trouble)}

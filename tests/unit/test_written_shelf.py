@@ -4,16 +4,23 @@ The registry is a dict that can be switched off; the lake is in memory.
 """
 
 import threading
+from typing import Literal
 
 import pytest
 
 from penstock.engine.absent import MOST_REMEMBERED
-from penstock.engine.registered import MAX_ASKED, WrittenShelf
+from penstock.engine.registered import MAX_ASKED, MOST_ODD, WrittenShelf
 from penstock.errors import EntryDamaged, OutcomeUnknown
 from penstock.journal.layout import Layout
 from penstock.model.registered import RegisteredSchema
 from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec
-from penstock.source.errors import RegistryDown, SchemaChanged
+from penstock.source.errors import (
+    RegistryDown,
+    RegistryRefused,
+    RegistryTrouble,
+    RegistryWrong,
+    SchemaChanged,
+)
 from penstock.source.registry import Registry
 from penstock.testing.memory import Act, Answer, MemoryStore
 from penstock.writer.written import FIXED
@@ -29,14 +36,20 @@ class Registered(Registry):
     def __init__(self, **schemas: RegisteredSchema) -> None:
         self.schemas = {key.removeprefix("id"): schema for key, schema in schemas.items()}
         self.is_up = True
+        self.trouble: RegistryTrouble = RegistryDown(URL, "it is switched off")
+        self.odd: set[str] = set()  # ids with trouble of their own, while others are answered
         self.asked: list[str] = []
 
     def find(self, key: str) -> RegisteredSchema | None:
         """What there is now."""
         self.asked.append(key)
-        if not self.is_up:
-            raise RegistryDown(URL, "it is switched off")
+        if not self.is_up or key in self.odd:
+            raise self.trouble
         return self.schemas.get(key)
+
+    def is_there(self) -> bool:
+        """Whether it answers what every registry answers."""
+        return self.is_up
 
 
 def shelf_of(
@@ -228,6 +241,63 @@ def test_an_id_that_means_something_else_in_a_later_run_is_an_error(
     assert "1" not in later.known
 
 
+RECORD = '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":1}]}'
+SPACED = """{"name": "\\u0052", "fields": [ {"type": "int", "name": "a", "default": 1} ],
+    "type": "record"}"""
+
+
+@pytest.mark.parametrize("kind", ["avro", "json"])
+def test_a_schema_that_is_only_written_in_another_way_is_the_same(
+    kind: Literal["avro", "json"],
+) -> None:
+    """Some registries format what they are asked for, and another version does it otherwise."""
+    before = RegisteredSchema(kind, RECORD, (("n", RECORD),))
+    now = RegisteredSchema(kind, SPACED, (("n", SPACED),))
+    store, registry = MemoryStore(), Registered(id1=before)
+    shelf_of(store, registry).learn(["1"])
+    registry.schemas["1"] = now
+    later = shelf_of(store, registry)
+    assert not later.learn(["1"])
+    assert later.known == {"1": before}, "what the lake has goes on"
+
+
+def test_of_two_ways_to_write_a_schema_the_one_that_the_lake_has_is_taken() -> None:
+    """Two that run at the same time: the second finds the first one's words in the lake."""
+    store = MemoryStore()
+    mine, other = RegisteredSchema("avro", RECORD), RegisteredSchema("avro", SPACED)
+
+    def ask(act: Act) -> Answer:
+        if act.name == "create":
+            shelf_of(store, Registered(id1=other)).learn(["1"])
+        return store.ask(act)
+
+    shelf = shelf_of(MemoryStore(ask), Registered(id1=mine))
+    assert shelf.learn(["1"])
+    assert shelf.known == {"1": other}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("avro", RECORD.replace('"default":1', '"default":true')),
+        ("avro", RECORD.replace('"default":1', '"default":1.0')),
+        ("avro", RECORD.replace('"a"', '"b"')),
+        ("avro", RECORD + "x"),
+        ("protobuf", RECORD),
+        ("json", RECORD),
+    ],
+)
+def test_a_schema_that_says_something_else_is_another(
+    kind: Literal["avro", "json", "protobuf"], text: str
+) -> None:
+    before = RegisteredSchema("avro", RECORD)
+    assert before.is_same(before)
+    assert not before.is_same(RegisteredSchema(kind, text))
+    assert not before.is_same(RegisteredSchema("avro", RECORD, (("n", RECORD),)))
+    protobuf = RegisteredSchema("protobuf", "message A {}")
+    assert not protobuf.is_same(RegisteredSchema("protobuf", "message A { }"))
+
+
 def test_an_id_that_meant_something_else_to_another_is_an_error() -> None:
     """Two that run at the same time, with two registries: the second finds the first one's word."""
     store = MemoryStore()
@@ -391,3 +461,57 @@ def test_a_schema_that_cannot_be_used_is_not_kept_since_it_may_be_mended() -> No
     later = shelf_of(store, registry)
     assert not later.learn(["1"]), "what is known stays known"
     assert later.known == {"1": ONE}
+
+
+TROUBLES = [
+    RegistryDown(URL, "it answered 503"),
+    RegistryRefused(URL, 401),
+    RegistryWrong(URL, "its answer is not a schema"),
+]
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=["down", "refused", "wrong"])
+def test_whatever_a_registry_says_instead_of_schemas_known_ids_go_on_and_others_wait(
+    trouble: RegistryTrouble,
+) -> None:
+    """Behind a proxy, one that is down may be a login page, a refusal, or 404 for all addresses."""
+    store, registry = MemoryStore(), Registered(id1=ONE, id2=TWO)
+    shelf_of(store, registry).learn(["1"])
+    registry.is_up, registry.trouble = False, trouble
+    shelf = shelf_of(store, registry)
+    assert not shelf.learn(["1"]), "at the check of a known id"
+    with pytest.raises(type(trouble)):
+        shelf.learn(["1", "2"])
+    assert shelf.known == {"1": ONE}
+    registry.is_up = True
+    assert shelf.learn(["1", "2"])
+    assert shelf.known == {"1": ONE, "2": TWO}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES[1:], ids=["refused", "wrong"])
+def test_an_id_that_a_registry_has_no_sound_answer_for_holds_up_no_other(
+    trouble: RegistryTrouble,
+) -> None:
+    """Goal: nobody waits for ever behind an id that comes first in order."""
+    store, registry = MemoryStore(), Registered(id2=ONE, id3=TWO)
+    registry.odd, registry.trouble = {"1", "3"}, trouble
+    shelf = shelf_of(store, registry)
+    with pytest.raises(type(trouble)):
+        shelf.learn(["1", "2"])
+    assert shelf.known == {"2": ONE}
+    registry.odd = {"1"}
+    shelf.learn(["3"])
+    registry.schemas["3"], registry.odd = ONE, {"2"}
+    later = shelf_of(store, registry)
+    with pytest.raises(SchemaChanged):
+        later.learn(["2", "3"])
+
+
+def test_a_registry_that_is_odd_about_many_ids_is_left_alone_for_a_while() -> None:
+    registry = Registered()
+    registry.odd, registry.trouble = set(map(str, range(500))), TROUBLES[2]
+    shelf = shelf_of(MemoryStore(), registry)
+    with pytest.raises(RegistryWrong):
+        shelf.learn(registry.odd)
+    assert len(registry.asked) == MOST_ODD
+    assert shelf.known == {}

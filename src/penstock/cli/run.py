@@ -21,7 +21,8 @@ from penstock.engine.jars import CONNECTOR, jar_paths
 from penstock.engine.run import Runner, RunSpec
 from penstock.engine.session import StartingSession, open_session
 from penstock.model.spec import LakeSpec
-from penstock.source.registry import Registry, http_fetch
+from penstock.source.registry import Registry
+from penstock.source.registry_http import http_fetch
 
 PROBE = "_penstock/probe"
 GRACE_S = 10.0  # what the current window gets after a signal before its job is cancelled

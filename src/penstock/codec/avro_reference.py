@@ -63,7 +63,7 @@ class _Reading:
         if kind.kind == "union":
             return self._union(kind, shape)
         if kind.kind == "record":
-            return self._record(kind, shape)
+            return self._record(kind, shape) if shape.record is not None else True
         if kind.kind in {"array", "map"}:
             return self._items(kind, shape)
         if kind.logical == "decimal":

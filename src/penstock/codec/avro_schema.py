@@ -15,8 +15,9 @@ be there.
     union of null and one type                    that type, nullable
     union of several types                        a struct with a member per type, one of them set
     record, array, map                            struct, list, map
+    record without fields                         boolean: true where it is there
     null                                          none: there is nothing to keep
-    decimal of up to 38 digits                    decimal
+    decimal                                       decimal, of at most 38 digits
     date                                          date
     timestamp-millis, timestamp-micros            timestamp in UTC, in microseconds
     local-timestamp-millis, -micros               timestamp without a zone, in microseconds
@@ -32,7 +33,6 @@ from penstock.model.schema import (
     DATE,
     DOUBLE,
     INT64,
-    MAX_PRECISION,
     STRING,
     TIMESTAMP_MS,
     TIMESTAMP_US,
@@ -116,19 +116,24 @@ class _Columns:
     def _type(self, kind: AvroType, path: str) -> FieldType:
         """A type that is not null."""
         if self._in_json and kind.kind in {"bytes", "fixed", "null"} and kind.logical != "decimal":
-            raise SchemaUnsupported(path, f"JSON cannot carry the type {kind.kind}")
+            why = f"JSON cannot carry the type {kind.kind}, unless it is a decimal with a precision"
+            raise SchemaUnsupported(path, why)
         if kind.kind == "record":
-            fields = self.fields(kind, path, top=False)
-            if not fields:
-                raise SchemaUnsupported(path, "a record without fields is no column")
-            return struct_of(fields)
+            return self._record(kind, path)
         if kind.item is not None:
             item, nullable = self._nullable(kind.item, f"{path}[]")
             return list_of(item, nullable) if kind.kind == "array" else map_of(item, nullable)
         if kind.logical == "decimal":
-            if kind.precision > MAX_PRECISION:
-                raise SchemaUnsupported(path, f"decimals have 1 to {MAX_PRECISION} digits")
             return decimal_of(kind.precision, kind.scale)
         if kind.kind == "null":
             raise SchemaUnsupported(path, "there is nothing but null")
         return _LOGICAL.get((kind.kind, kind.logical)) or _PLAIN[kind.kind]
+
+    def _record(self, kind: AvroType, path: str) -> FieldType:
+        """A struct; without fields, which takes no bytes, whether it is there."""
+        fields = self.fields(kind, path, top=False)
+        if fields:
+            return struct_of(fields)
+        if self._in_json:
+            raise SchemaUnsupported(path, "a record without fields is no column")
+        return BOOLEAN

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from penstock.codec.unsupported import SchemaUnsupported
-from penstock.model.schema import MAX_FIELDS, MAX_NESTING
+from penstock.model.schema import MAX_FIELDS, MAX_NESTING, MAX_PRECISION
 from penstock.model.value import Value
 
 AvroKind = Literal[
@@ -36,7 +36,7 @@ class AvroType(Value, frozen=True, omit_defaults=True):
     """One type. `name` is the full name of records, enums and fixed ones.
 
     `item` belongs to arrays and maps, `branches` to unions, `fields` to records, `symbols` to
-    enums, `size` to fixed ones, `precision` and `scale` to decimals.
+    enums, `size` to fixed ones, `precision` and `scale` to decimals, as far as columns have digits.
     """
 
     kind: AvroKind
@@ -69,6 +69,7 @@ def parse_avro(text: str, references: tuple[str, ...] = ()) -> AvroType:
     reader = _Reader()
     for reference in references:
         reader.read(_json(reference), "$")
+        reader.count_anew()
     return reader.read(_json(text), "$")
 
 
@@ -103,6 +104,10 @@ class _Reader:
         self._depth -= 1
         return found
 
+    def count_anew(self) -> None:
+        """What a document defines counts where others use it, and not before."""
+        self._fields = 0
+
     def _read(self, schema: Any, path: str) -> AvroType:
         if isinstance(schema, str):
             return self._by_name(schema, path)
@@ -129,6 +134,8 @@ class _Reader:
         name = self._full_name(schema)
         if len(self._open) >= MAX_NESTING:
             raise SchemaUnsupported(path, f"it nests deeper than {MAX_NESTING} levels")
+        if self._depth == 1 and schema.get("name") is None:
+            name = ""  # nobody may take an event for one that is called None
         self._open.append(name)
         fields = [self._field(each, path) for each in _listed(schema, "fields", path)]
         self._open.pop()
@@ -169,17 +176,18 @@ class _Reader:
     def _logical(self, plain: AvroType, schema: dict[str, Any], path: str) -> AvroType:
         """A type with its meaning; one that Avro does not know for it means nothing, says Avro."""
         logical = schema.get("logicalType")
-        if logical == "decimal" and plain.kind in {"bytes", "fixed"}:
-            precision, scale = schema.get("precision"), schema.get("scale", 0)
-            if not isinstance(precision, int) or not isinstance(scale, int):
-                raise SchemaUnsupported(path, "a decimal needs a precision")
-            if not 0 <= scale <= precision or precision < 1:
-                raise SchemaUnsupported(path, f"decimal({precision}, {scale}) is not a decimal")
-            return msgspec.structs.replace(
-                plain, logical="decimal", precision=precision, scale=scale
-            )
-        known = isinstance(logical, str) and logical
-        return msgspec.structs.replace(plain, logical=logical) if known else plain
+        if logical == "decimal":
+            is_one = plain.kind in {"bytes", "fixed"} and _is_decimal(schema)
+            return self._decimal(plain, schema, path) if is_one else plain
+        means_something = isinstance(logical, str) and logical
+        return msgspec.structs.replace(plain, logical=logical) if means_something else plain
+
+    def _decimal(self, plain: AvroType, schema: dict[str, Any], path: str) -> AvroType:
+        """A decimal with as many digits as a column can have; Kafka Connect often declares 64."""
+        precision, scale = min(schema["precision"], MAX_PRECISION), schema.get("scale", 0)
+        if scale > MAX_PRECISION:
+            raise SchemaUnsupported(path, f"decimals have up to {MAX_PRECISION} digits")
+        return msgspec.structs.replace(plain, logical="decimal", precision=precision, scale=scale)
 
     def _by_name(self, name: str, path: str) -> AvroType:
         """A plain type, or one that was defined before."""
@@ -220,6 +228,14 @@ class _Reader:
 def label_of(kind: AvroType) -> str:
     """What tells a branch of a union from the others: its name, or what it is."""
     return kind.name or kind.kind
+
+
+def _is_decimal(schema: dict[str, Any]) -> bool:
+    """Whether digits are declared that a decimal can have."""
+    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    if not isinstance(precision, int) or not isinstance(scale, int):
+        return False
+    return precision >= 1 and 0 <= scale <= precision
 
 
 def _fields_in(kind: AvroType) -> int:

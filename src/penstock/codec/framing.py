@@ -1,10 +1,11 @@
 """Which schema a record was written with: the few bytes that serializers put before the payload.
 
     0, then 4 bytes                     the id of the schema, highest byte first
+    1, then 16 bytes                    instead: what names the schema in every registry
     in Protobuf, then numbers           which message of the schema: how many, then each; a single 0
                                         is the first message
-    a header `__value_schema_id`        instead of all that: 1, then 16 bytes that name the schema
-                                        in every registry; in Protobuf then the numbers
+    a header `__value_schema_id`        the same bytes, instead of before the payload; one that is
+                                        null says nothing
 
 Records are grouped by these bytes, so that a batch of records with one schema costs one look.
 """
@@ -27,9 +28,11 @@ NOT_FRAMED = "NOT_FRAMED"
 SCHEMA_HEADER = "__value_schema_id"
 
 _ID_BYTES = 5
+_GUID_BYTES = 17
 _MOST_NUMBERS = 64
 _LONGEST_NUMBER = 5
 _FIRST = (0,)
+_NO_MESSAGE = (NOT_FRAMED, "does not say which message of its schema it is")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,13 @@ def _by_prefix(
     empty = size == 0
     yield (EMPTY, "no bytes"), rows[empty]
     short = (size < _ID_BYTES + with_message) & ~empty
-    other = (data[start] != 0) & ~short & ~empty
+    named = (data[start] == 1) & (size >= _GUID_BYTES + with_message)
+    other = (data[start] != 0) & ~short & ~empty & ~named
     yield (NOT_FRAMED, "too short for the id of a schema"), rows[short]
     yield (NOT_FRAMED, "does not begin with the id of a schema"), rows[other]
-    good = ~(empty | short | other)
+    if named.any():
+        yield from _by_guid(values, rows[named], with_message)
+    good = ~(empty | short | other | named)
     rows, start = rows[good], start[good]
     ids = overlapping(data, ">u4")[start + 1].astype(np.int64)
     if with_message:
@@ -93,6 +99,26 @@ def _by_prefix(
         return
     for number, members in _grouped(ids, rows):
         yield Frame(str(number), (), _ID_BYTES), members
+
+
+def _by_guid(
+    values: pa.Array, rows: Numbers, with_message: bool
+) -> Iterator[tuple[Frame | tuple[str, str], Numbers]]:
+    """Groups of records that begin with what names a schema in every registry, one by one."""
+    found: dict[Frame | tuple[str, str], list[int]] = {}
+    for row in rows.tolist():
+        raw = values[row].as_py()
+        message = _message(raw[_GUID_BYTES:]) if with_message else ((), 0)
+        key: Frame | tuple[str, str] = _NO_MESSAGE
+        if message is not None:
+            key = Frame(_guid(raw), message[0], _GUID_BYTES + message[1])
+        found.setdefault(key, []).append(row)
+    for key, members in found.items():
+        yield key, np.array(members, np.int64)
+
+
+def _guid(raw: bytes) -> str:
+    return f"guid:{uuid.UUID(bytes=raw[1:_GUID_BYTES])}"
 
 
 def _by_message(
@@ -105,7 +131,7 @@ def _by_message(
     for row, number in zip(rows[~usual].tolist(), ids[~usual].tolist(), strict=True):
         found = _message(values[row].as_py()[_ID_BYTES:])
         if found is None:
-            yield (NOT_FRAMED, "does not say which message of its schema it is"), np.array([row])
+            yield _NO_MESSAGE, np.array([row])
         else:
             message, size = found
             yield Frame(str(number), message, _ID_BYTES + size), np.array([row])
@@ -158,12 +184,11 @@ def _by_header(headers: pa.Array | None, with_message: bool) -> dict[int, Frame 
         if text is None or SCHEMA_HEADER not in text:
             continue
         named = first_header(text, SCHEMA_HEADER)
-        if named is None:
+        if named is None or named.value is None:
             continue
-        value = named.value
-        if value is not None and value not in seen:
-            seen[value] = _frame_of(value, with_message)
-        found[row] = None if value is None else seen[value]
+        if named.value not in seen:
+            seen[named.value] = _frame_of(named.value, with_message)
+        found[row] = seen[named.value]
     return found
 
 
@@ -173,9 +198,13 @@ def _frame_of(value: str, with_message: bool) -> Frame | None:
         raw = base64.b64decode(value, validate=True)
     except ValueError:
         return None
-    if len(raw) < 17 or raw[0] != 1:
+    if raw[:1] == b"\0" and len(raw) >= _ID_BYTES:
+        key, size = str(int.from_bytes(raw[1:_ID_BYTES], "big")), _ID_BYTES
+    elif raw[:1] == b"\1" and len(raw) >= _GUID_BYTES:
+        key, size = _guid(raw), _GUID_BYTES
+    else:
         return None
-    message = _message(raw[17:]) if with_message else ((), 0)
-    if message is None or len(raw) != 17 + message[1]:
+    message = _message(raw[size:]) if with_message else ((), 0)
+    if message is None or len(raw) != size + message[1]:
         return None
-    return Frame(f"guid:{uuid.UUID(bytes=raw[1:17])}", message[0], 0)
+    return Frame(key, message[0], 0)

@@ -54,7 +54,7 @@ NUMBERS = {
     "sfixed32": _fixed("<i4", 4, np.int64),
     "fixed64": _fixed("<u8", 8, np.uint64),
     "sfixed64": _fixed("<i8", 8, np.int64),
-    "float": _fixed("<f4", 4, np.float64),
+    "float": NumberKind(np.float64, lambda lanes: lanes.floats()),
     "double": _fixed("<f8", 8, np.float64),
 }
 # An array of numbers, the cursors they were read at, and where there is one; refuses what has no

@@ -8,6 +8,7 @@ twice: as written, and again after references to secrets were replaced.
 import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import urlsplit
 
 from penstock.config import units
 from penstock.config.errors import ConfigInvalid
@@ -44,6 +45,7 @@ _OURS = frozenset({
     "group.instance.id", "group.protocol", "group.remote.assignor", "isolation.level",
 })  # fmt: skip
 _REGISTRY = "http://localhost:8081"
+_LAST_PORT = 65_535
 _REGISTRY_KEYS = ("url", "user", "password", "token", "ca", "timeout")
 _SPARK_OURS = ("spark.sql.execution.arrow.",)
 # Keys whose value is a secret whatever it says; the same idea as Spark's own redaction.
@@ -109,12 +111,8 @@ def registry_complaint(key: str, value: str | None) -> Refused | None:
         return Refused("unknown key", allowed, closest(key, _REGISTRY_KEYS))
     if value is None:
         return None
-    if key == "url" and not _URL.fullmatch(value):
-        return Refused("not an address", _REGISTRY)
-    if key == "url" and "@" in value:
-        return Refused("a secret in plain text", "`user` and `password` beside the address")
-    if key == "url" and ("?" in value or "#" in value):
-        return Refused("an address with more than a path", _REGISTRY)
+    if key == "url":
+        return _address_complaint(value)
     if key == "token" and not (value.isascii() and value.isprintable()):
         return Refused("characters that no request can have", "a token on one line, in ASCII")
     if key == "user" and ":" in value:
@@ -122,6 +120,30 @@ def registry_complaint(key: str, value: str | None) -> Refused | None:
     if key == "timeout" and not units.duration_s(value):
         return Refused("not a time to wait", units.DURATION)
     return None
+
+
+def _address_complaint(value: str) -> Refused | None:
+    """Why a text cannot be the address of a registry."""
+    place = value.partition("://")[2].partition("/")[0]
+    if "," in place:
+        return Refused("several addresses", "one, such as " + _REGISTRY)
+    if not _URL.fullmatch(value) or not _is_place(place):
+        return Refused("not an address", _REGISTRY)
+    if "@" in value:
+        return Refused("a secret in plain text", "`user` and `password` beside the address")
+    if "?" in value or "#" in value:
+        return Refused("an address with more than a path", _REGISTRY)
+    return None
+
+
+def _is_place(place: str) -> bool:
+    """Whether this can be a host and a port; each may be a word that stands for a secret."""
+    try:
+        urlsplit(f"//{place.replace('[x]', '[::1]')}")
+    except ValueError:
+        return False
+    port = place.rpartition(":")[2]
+    return not port.isdecimal() or (len(port) <= 5 and int(port) <= _LAST_PORT)
 
 
 def reveal_kafka(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Secret]:

@@ -17,7 +17,7 @@ from penstock.model.spec import FeedSpec
 from penstock.model.surroundings import Surroundings
 from penstock.model.window import Available, StagedWindow, StageOrder, TopicOffsets
 from penstock.source.admin import KafkaAdmin
-from penstock.source.errors import ReadFailed, RegistryDown, first_line
+from penstock.source.errors import ReadFailed, RegistryTrouble, first_line
 from penstock.source.reader import TOO_LARGE, read_ranges
 from penstock.store.protocol import Store
 from penstock.store.windows import discard_windows
@@ -97,10 +97,10 @@ class KafkaSource:
         raise ReadFailed(order.window, f"new types came in {ROUNDS} reads in a row")
 
     def _learn(self, order: StageOrder, reports: list[TaskReport]) -> bool:
-        """As `Learning` does; what only a registry that is down could tell, is held."""
+        """As `Learning` does; what only a registry in trouble could tell, is held."""
         try:
             return self._learning.learn(reports)
-        except RegistryDown as error:
+        except RegistryTrouble as error:
             self._hold(order, reports, error)
             raise
 
@@ -113,7 +113,7 @@ class KafkaSource:
         if not order.decided:
             discard_windows(self._store, order.staging, {order.window})
 
-    def _hold(self, order: StageOrder, reports: list[TaskReport], error: RegistryDown) -> None:
+    def _hold(self, order: StageOrder, reports: list[TaskReport], error: RegistryTrouble) -> None:
         """Leave out, for a while, the partitions whose records name schemas that nobody knows."""
         self._discard(order)
         for report in reports:

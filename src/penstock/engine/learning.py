@@ -32,7 +32,7 @@ class Learning:
     def learn(self, reports: Sequence[TaskReport]) -> bool:
         """Take up what the tasks did not know; True when the records have to be read again.
 
-        Raises `RegistryDown` when only the registry could tell.
+        Raises `RegistryTrouble` when only the registry could tell.
         """
         found_new = self.written.learn(key for report in reports for key in report.named)
         unlearned = [each for report in reports for each in report.unlearned]

@@ -8,7 +8,7 @@ Records may name any id. What they name is asked for within bounds: so many ids 
 what was not there ever more seldom.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -20,7 +20,7 @@ from penstock.journal.layout import Layout
 from penstock.model.names import decode_component, encode_component
 from penstock.model.registered import RegisteredSchema
 from penstock.model.spec import FeedSpec
-from penstock.source.errors import RegistryDown, SchemaChanged
+from penstock.source.errors import RegistryDown, RegistryTrouble, SchemaChanged
 from penstock.source.registry import Registry, can_be
 from penstock.store.protocol import Store
 from penstock.store.surely import create_surely
@@ -30,6 +30,7 @@ _decoder = msgspec.json.Decoder(RegisteredSchema)
 
 
 MAX_ASKED = 1_000  # ids in one window that nobody knew; garbage may name any number of them
+MOST_ODD = 16  # ids in a row of questions that a registry has no sound answer for
 
 
 class WrittenShelf:
@@ -88,67 +89,63 @@ class WrittenShelf:
         """Find what records name; True when something was new.
 
         Whatever the lake has is taken, also while the registry is down; and whoever does not answer
-        is not waited for a second time. Raises `RegistryDown` at the end when something is needed
-        that only the registry could tell, and `SchemaChanged` when it tells something else than
-        before. What was not there is asked for again, since a registry may be behind its writers
-        for a while, but ever more seldom.
+        is not waited for a second time. Raises `RegistryTrouble` at the end when something is
+        needed that only the registry could tell, and `SchemaChanged` when it tells something else
+        than before. What was not there is asked for again, since a registry may be behind its
+        writers for a while, but ever more seldom.
         """
         named = set(keys) - {FIXED}
         unknown = named - set(self.known)
         again = {key for key in named - unknown if self._absent.is_due(key, self._window)}
-        down = self._find(unknown | again)
-        if down is None:
+        trouble = self._find(unknown | again)
+        if trouble is None:
             self._check(named & self._unasked & set(self.known))
         left_out = named & self._left_out
         self._left_out -= named
         self._met |= {key for key in named if _is_sound(self.known.get(key))}
-        if down is not None and not named <= set(self.known):
-            raise down
+        if trouble is not None and not named <= set(self.known):
+            raise trouble
         return bool(unknown or left_out) or any(_is_sound(self.known[key]) for key in again)
 
-    def _find(self, keys: set[str]) -> RegistryDown | None:
-        """Look in the lake and ask the registry; why it does not answer, if so.
+    def _find(self, keys: set[str]) -> RegistryTrouble | None:
+        """Look in the lake and ask the registry; why it does not tell all of it, if so.
 
         Beyond what one window may ask, and for ids that cannot be, the answer is none.
         """
-        down: RegistryDown | None = None
+        asking = _Asking(self._ask, self._is_there)
         for key in sorted(keys, key=lambda each: (len(each), each)):  # true ids are small ones
             if not can_be(key):
                 self._lacks(key, None)
                 continue
             if self._room == 0:
-                if down is None:
+                if asking.goes_on:
                     self.known.setdefault(key, None)
                 continue
             self._room -= 1
             self.known.pop(key, None)
-            kept, now = self._kept(key), None
-            try:
-                now = self._ask(key) if down is None else None
-            except RegistryDown as error:
-                down = error
+            kept = self._kept(key)
+            was_told = asking.ask(key)
             if kept is not None:
-                self._compare(key, kept, now)
+                self._compare(key, kept, asking.told)
                 self._has(key, kept)
-                if down is not None:
+                if not was_told:
                     self._unasked.add(key)
-            elif down is None:
-                self._take(key, now)
-        return down
+            elif was_told:
+                self._take(key, asking.told)
+        return asking.trouble
 
     def _check(self, keys: set[str]) -> None:
         """Whether schemas of the lake still mean the same; that can wait while nobody answers."""
+        asking = _Asking(self._ask, self._is_there)
         for key in sorted(keys):
-            if not self._down.is_over(self._window):
+            if not self._down.is_over(self._window) or not asking.goes_on:
                 return
             kept = self.known.pop(key)
-            try:
-                now = self._ask(key)
-            except RegistryDown:
+            if not asking.ask(key):
                 self.known[key] = kept
-                return
+                continue
             if kept is not None:
-                self._compare(key, kept, now)
+                self._compare(key, kept, asking.told)
             self.known[key] = kept
             self._unasked.discard(key)
 
@@ -160,7 +157,8 @@ class WrittenShelf:
         mine = msgspec.json.encode(schema)
         other = create_surely(self._store, self._place(key), mine)
         if other is not None:
-            self._compare(key, self._decode(key, other), schema)
+            now, schema = schema, self._decode(key, other)
+            self._compare(key, schema, now)
         self._has(key, schema)
 
     def _has(self, key: str, schema: RegisteredSchema) -> None:
@@ -173,19 +171,23 @@ class WrittenShelf:
 
     def _compare(self, key: str, before: RegisteredSchema, now: RegisteredSchema | None) -> None:
         """An id must still mean the same, if anybody answered with a schema."""
-        if now is not None and _is_sound(now) and before != now:
+        if now is not None and _is_sound(now) and not before.is_same(now):
             raise SchemaChanged(key, before.fingerprint, now.fingerprint)
 
     def _ask(self, key: str) -> RegisteredSchema | None:
         if self._registry is None:
             return None
-        try:
-            found = self._registry.find(key)
-        except RegistryDown:
-            self._down.grow(self._window)
-            raise
+        found = self._registry.find(key)
         self._down = Pause()
         return found
+
+    def _is_there(self, trouble: RegistryTrouble) -> bool:
+        """Whether it is worth asking for other ids; if not, known ones are left for a while."""
+        registry = None if isinstance(trouble, RegistryDown) else self._registry
+        if registry is not None and registry.is_there():
+            return True
+        self._down.grow(self._window)
+        return False
 
     def _kept(self, key: str) -> RegisteredSchema | None:
         raw = self._store.read(self._place(key))
@@ -215,6 +217,40 @@ class WrittenShelf:
             return _decoder.decode(raw)
         except (msgspec.MsgspecError, ValueError) as error:
             raise EntryDamaged(self._place(key), f"it is no schema: {error}") from error
+
+
+class _Asking:
+    """A row of questions to the registry, which ends when it does not answer.
+
+    It may have no sound answer for one id and answer all others: those must not wait for ever
+    behind that one. `told` is the last answer.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[str], RegisteredSchema | None],
+        is_there: Callable[[RegistryTrouble], bool],
+    ) -> None:
+        self._ask = ask
+        self._is_there = is_there
+        self._odd = 0
+        self.goes_on = True
+        self.trouble: RegistryTrouble | None = None
+        self.told: RegisteredSchema | None = None
+
+    def ask(self, key: str) -> bool:
+        """Ask for one; False when there was no answer, or nobody was asked."""
+        self.told = None
+        if not self.goes_on:
+            return False
+        try:
+            self.told = self._ask(key)
+        except RegistryTrouble as trouble:
+            self.trouble = trouble
+            self._odd += 1
+            self.goes_on = self._odd < MOST_ODD and self._is_there(trouble)
+            return False
+        return True
 
 
 def _is_sound(schema: RegisteredSchema | None) -> bool:

@@ -10,10 +10,10 @@ from penstock.engine.telling import Event, Fact, Tell
 from penstock.errors import FeedHalted, OutcomeUnknown, PenstockError, StoreUnavailable
 from penstock.journal.lease import Beat
 from penstock.model.spec import FeedSpec
-from penstock.source.errors import KafkaUnavailable, ReadFailed, RegistryDown
+from penstock.source.errors import KafkaUnavailable, ReadFailed, RegistryTrouble
 
-PASSING = (KafkaUnavailable, RegistryDown, ReadFailed, StoreUnavailable, OutcomeUnknown)
-AGAIN_ONCE = (RegistryDown, ReadFailed, StoreUnavailable)
+PASSING = (KafkaUnavailable, RegistryTrouble, ReadFailed, StoreUnavailable, OutcomeUnknown)
+AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable)
 TRIES_ONCE = 3  # how often `--once` tries a window that fails for a cause that may pass
 LONGEST_PAUSE_S = 60.0
 REST_S = 1.0

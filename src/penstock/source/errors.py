@@ -4,6 +4,10 @@ import re
 
 from penstock.errors import PenstockError
 
+_HELD = (
+    "A running feed holds the partitions whose records need a schema that is not known yet, asks "
+    "again by itself, and goes on with the others."
+)
 _RAISED = re.compile(r"[\w.]+(?:Error|Exception): ")  # the last line of a Python worker's trace
 
 
@@ -21,7 +25,15 @@ class KafkaUnavailable(PenstockError):
         self.servers = servers
 
 
-class RegistryDown(PenstockError):
+class RegistryTrouble(PenstockError):
+    """The registry did not tell what was asked. All that nobody else could tell has to wait.
+
+    Whatever stands before a registry that is down may answer in its place, with a refusal or a
+    login page, so no answer of this kind is reason enough to stop a feed.
+    """
+
+
+class RegistryDown(RegistryTrouble):
     """The registry did not answer; what it would have told is not known."""
 
     code = "REGISTRY_UNAVAILABLE"
@@ -29,13 +41,13 @@ class RegistryDown(PenstockError):
     def __init__(self, url: str, why: str) -> None:
         super().__init__(
             f"The schema registry at {url} is not available: {why}.",
-            "Partitions whose records need a schema that is not known yet are held; the others go "
-            "on. Check that it runs and that `registry.url` is right; nothing else is to be done.",
+            f"{_HELD} Check that it runs and that `registry.url` is right; nothing else is to be "
+            "done.",
         )
         self.url = url
 
 
-class RegistryRefused(PenstockError):
+class RegistryRefused(RegistryTrouble):
     """The registry does not let us in."""
 
     code = "REGISTRY_REFUSED"
@@ -44,13 +56,13 @@ class RegistryRefused(PenstockError):
     def __init__(self, url: str, status: int) -> None:
         super().__init__(
             f"The schema registry at {url} refused us ({status}).",
-            "Nothing was read. Give `registry` a user and a password, or a token, that may read "
-            "schemas; then run again.",
+            f"{_HELD} If it does not pass, give `registry` a user and a password, or a token, that "
+            "may read schemas, and start again.",
         )
         self.url = url
 
 
-class RegistryWrong(PenstockError):
+class RegistryWrong(RegistryTrouble):
     """Something answered that is no schema registry, or not a sound one."""
 
     code = "REGISTRY_WRONG"
@@ -59,8 +71,9 @@ class RegistryWrong(PenstockError):
     def __init__(self, url: str, why: str) -> None:
         super().__init__(
             f"What answers at {url} is not a usable schema registry: {why}.",
-            "Nothing was read. `registry.url` must lead to Confluent's API, with its path if it "
-            "has one, such as http://host:8081 or http://host:8080/apis/ccompat/v7.",
+            f"{_HELD} If it does not pass, correct `registry.url`, which must lead to Confluent's "
+            "API, with its path if it has one, such as http://host:8081 or "
+            "http://host:8080/apis/ccompat/v7, and start again.",
         )
         self.url = url
 

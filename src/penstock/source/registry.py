@@ -1,40 +1,27 @@
 """A client for schema registries that speak Confluent's API: schemas by their id. Driver only.
 
 A schema never changes behind its id, so whatever was fetched once is kept. What is fetched comes
-from a machine that others may write to: everything about it is bounded, and a redirect is followed
-nowhere, since it could carry the password along. Records may name any id, also one that no registry
-could have: whatever a record says, the answer is a schema or that there is none.
+from a machine that others may write to: everything about it is bounded. Records may name any id,
+also one that no registry could have: whatever a record says, the answer is a schema or that there
+is none.
 """
 
-import base64
-import http.client
 import json
-import ssl
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from penstock.model.registered import RegisteredSchema, SchemaType
-from penstock.model.spec import RegistrySpec
-from penstock.source.errors import RegistryDown, RegistryRefused, RegistryWrong
+from penstock.source.errors import RegistryDown, RegistryRefused, RegistryTrouble, RegistryWrong
+from penstock.source.registry_http import MOST_BYTES, AnswerTooLong, Fetch
 
-_MOST_BYTES = 8 * 1024 * 1024  # of one answer, and of all that a schema refers to
 _MOST_REFERENCES = 64
-_PART_BYTES = 64 * 1024
-_ACCEPT = "application/vnd.schemaregistry.v1+json, application/json"
 _NO_SUCH = {40401, 40402, 40403}  # no such subject, version, schema
 _TYPES: dict[str, SchemaType] = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "json"}
 
 _LAST_ID = 2**31 - 1
 _ODD = {400, 422}  # how some say that an id or a version cannot be one
-
-Fetch = Callable[[str], tuple[int, bytes]]
 
 
 class _Reply(msgspec.Struct):
@@ -84,18 +71,19 @@ class Registry:
         """A schema by what records call it; None when the registry is sure that there is none.
 
         That is the digits of its id, or `guid:` and the name that it has in every registry. One
-        that is there and cannot be used, such as one whose references lead nowhere, is `unusable`.
+        that is there and cannot be used, such as one whose references lead nowhere or one that is
+        too long, is `unusable`. Raises `RegistryTrouble`.
         """
         if not can_be(key):
             return None
         guid = key.removeprefix("guid:")
         place = "ids" if guid == key else "guids"
-        reply = self._get(f"/schemas/{place}/{quote(guid, safe='')}")
-        if reply is None:
-            return None
-        kind = _TYPES.get(reply.schemaType or "AVRO")
         found = _Referred()
         try:
+            reply = self._get(f"/schemas/{place}/{quote(guid, safe='')}")
+            if reply is None:
+                return None
+            kind = _TYPES.get(reply.schemaType or "AVRO")
             if kind is None:
                 raise _Unusable(f"it is of the type {reply.schemaType!r}")
             self._follow(reply, found, ())
@@ -108,6 +96,13 @@ class Registry:
         """Raise what stands in the way: nobody answers, we are not let in, it is no registry."""
         if not self._is_registry():
             raise RegistryWrong(self._url, "it does not know the types of schemas")
+
+    def is_there(self) -> bool:
+        """Whether it answers what every registry answers, whatever it says to other questions."""
+        try:
+            return self._is_registry()
+        except RegistryTrouble:
+            return False
 
     def _follow(self, reply: _Reply, found: _Referred, above: tuple[str, ...]) -> None:
         """All that a schema names, and all that those name; whatever is named comes first.
@@ -127,8 +122,8 @@ class Registry:
             self._follow(below, found, (*above, place))
             _bound(len(found.texts) + 1)
             found.texts[reference.name, place] = below.schema
-        if sum(map(len, found.texts.values())) > _MOST_BYTES:
-            raise _Unusable(f"it refers to over {_MOST_BYTES:,} characters")
+        if sum(map(len, found.texts.values())) > MOST_BYTES:
+            raise _Unusable(f"it refers to over {MOST_BYTES:,} characters")
 
     def _referred(self, reference: _Reference, place: str) -> _Reply:
         """A schema by its subject and version, also if it was deleted since: records need it."""
@@ -139,7 +134,12 @@ class Registry:
         return found
 
     def _get(self, path: str) -> _Reply | None:
-        status, body = self._fetch(self._url + path)
+        try:
+            status, body = self._fetch(self._url + path)
+        except AnswerTooLong as error:
+            if error.status == 200 and self._is_registry():
+                raise _Unusable(str(error)) from error
+            raise RegistryWrong(self._url, str(error)) from error
         if status == 404:
             if _error_code(body) in _NO_SUCH or self._is_registry():
                 return None
@@ -158,7 +158,10 @@ class Registry:
         Then a 404 without a registry's own code is about what a record named, an id too large for
         it or a guid where it knows none, and not about our address. A record must not stop a feed.
         """
-        status, body = self._fetch(f"{self._url}/schemas/types")
+        try:
+            status, body = self._fetch(f"{self._url}/schemas/types")
+        except AnswerTooLong:
+            return False
         if status == 404:
             return False
         _check(self._url, status)
@@ -190,68 +193,3 @@ def _error_code(body: bytes) -> int | None:
         return None
     code = found.get("error_code") if isinstance(found, dict) else None
     return code if isinstance(code, int) else None
-
-
-class _AnyAnswer(urllib.request.HTTPErrorProcessor):
-    """Every status is an answer, redirects too: nothing is raised and nothing followed."""
-
-    def http_response(self, request: Any, response: Any) -> Any:  # noqa: ARG002
-        """Return it as it is."""
-        return response
-
-    def https_response(self, request: Any, response: Any) -> Any:  # noqa: ARG002
-        """The same."""
-        return response
-
-
-def http_fetch(spec: RegistrySpec) -> Fetch:
-    """How to ask a registry over HTTP, with what the configuration says about it."""
-    context = ssl.create_default_context(cafile=spec.ca or None)
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}),
-        urllib.request.HTTPSHandler(context=context),
-        _AnyAnswer(),
-    )
-    headers = {"Accept": _ACCEPT, "User-Agent": "penstock"}
-    if spec.token:
-        headers["Authorization"] = f"Bearer {spec.token}"
-    elif spec.user:
-        pair = base64.b64encode(f"{spec.user}:{spec.password}".encode()).decode()
-        headers["Authorization"] = f"Basic {pair}"
-
-    def fetch(url: str) -> tuple[int, bytes]:
-        until = time.monotonic() + spec.timeout_s
-        request = urllib.request.Request(url, headers=headers)  # noqa: S310, config allows http(s)
-        try:
-            with opener.open(request, timeout=spec.timeout_s) as reply:
-                return int(reply.status), _bounded(spec.url, reply, until)
-        except (OSError, http.client.HTTPException) as error:
-            raise RegistryDown(spec.url, _cause(error)) from error
-        except ValueError:  # its words would repeat the header, and so the secret
-            raise RegistryDown(spec.url, "no request can have such characters") from None
-
-    return fetch
-
-
-def _bounded(url: str, reply: Any, until: float) -> bytes:
-    """The whole body, unless it is too long or takes too long."""
-    wanted: int | None = reply.length
-    body = bytearray()
-    while wanted is None or len(body) < wanted:
-        part = reply.read1(_PART_BYTES)
-        if not part:
-            break
-        body += part
-        if len(body) > _MOST_BYTES:
-            raise RegistryWrong(url, f"its answer is longer than {_MOST_BYTES:,} bytes")
-        if time.monotonic() > until:
-            raise TimeoutError("its answer took too long")
-    if wanted is not None and len(body) < wanted:
-        raise ConnectionError("its answer was cut short")
-    return bytes(body)
-
-
-def _cause(error: Exception) -> str:
-    """Why there was no answer, without the wrapping."""
-    cause = error.reason if isinstance(error, urllib.error.URLError) else error
-    return str(cause) or type(cause).__name__
