@@ -13,6 +13,7 @@ from penstock.audit.files import (
 )
 from penstock.audit.ledger import Ledger, Opened, Progress, read_ledger
 from penstock.audit.receipt import Difference, GivenUp, Receipt
+from penstock.audit.waiting import lost_files
 from penstock.journal.journal import Journal
 from penstock.journal.state import JournalState
 from penstock.model.ranges import TopicPartition
@@ -31,7 +32,8 @@ def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None)
     suspects = list(file_differences(journal, state, ledger, progress))
     found = [
         *journal_differences(journal, sight),
-        *(still_live(journal, suspects) if suspects else ()),
+        *(still_live(journal, ledger, suspects) if suspects else ()),
+        *lost_files(journal, state),
         *foreign_files(journal, state, ledger, sight.listed),
     ]
     return receipt_of(journal, sight.opened, found)
@@ -61,9 +63,12 @@ def damage_of(sight: Sight) -> list[Difference]:
 def journal_differences(journal: Journal, sight: Sight) -> list[Difference]:
     """All that the journal, read whole, says against itself."""
     opened = sight.opened
+    damage = damage_of(sight)
+    strays = stray_markers(journal, sight.markers, opened.marks)
     return [
-        *damage_of(sight),
-        *stray_markers(journal, sight.markers, opened.groups),
+        *damage,
+        *opened.unmarked,
+        *(each for each in strays if each not in damage),
         *opened.ledger.differences,
         *coverage_differences(opened.state, opened.ledger),
         *row_differences(opened.ledger),
@@ -106,12 +111,19 @@ def row_differences(ledger: Ledger) -> Iterator[Difference]:
         )
 
 
-def still_live(journal: Journal, suspects: list[Difference]) -> Iterator[Difference]:
-    """Those that are live even now: a compaction may have taken others while we looked."""
+def still_live(
+    journal: Journal, ledger: Ledger, suspects: list[Difference]
+) -> Iterator[Difference]:
+    """Those that are the same even now: others may have been compacted, or derived again."""
     now = read_ledger(journal)
     for each in suspects:
-        if each.file in now.ledger.files or not now.is_whole:
+        if not now.is_whole or is_same(ledger, now.ledger, each.file):
             yield each
+
+
+def is_same(before: Ledger, now: Ledger, final: str) -> bool:
+    """True for a file that is still live and is still to have the same contents."""
+    return final in now.files and now.recorded[final] == before.recorded[final]
 
 
 def receipt_of(journal: Journal, opened: Opened, found: list[Difference]) -> Receipt:

@@ -17,6 +17,7 @@ from penstock.audit.areas import areas_of
 from penstock.audit.audit import (
     Sight,
     damage_of,
+    is_same,
     journal_differences,
     look,
     receipt_of,
@@ -30,8 +31,10 @@ from penstock.audit.files import file_differences, foreign_files, is_pending
 from penstock.audit.kafka import Comparison, KafkaSide, compare
 from penstock.audit.ledger import Ledger, Progress, read_ledger
 from penstock.audit.receipt import DeepReceipt, Difference, Offsets, Receipt
+from penstock.audit.waiting import lost_files
 from penstock.errors import StoreUnavailable
 from penstock.journal.journal import Journal
+from penstock.journal.state import JournalState
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
 from penstock.model.position_columns import records_evidence
@@ -97,6 +100,7 @@ def deep_audit(journal: Journal, spec: DeepSpec, tools: DeepTools) -> Receipt:
         *journal_differences(journal, sight),
         *rows_differences(journal, sight, orders, findings, tools),
         *other_files(journal, sight, orders, tools.progress),
+        *lost_files(journal, opened.state),
         *strangers(journal, sight),
         *compared.differences,
     ]
@@ -131,13 +135,15 @@ def is_since(ledger: Ledger, number: int, spec: DeepSpec) -> bool:
 
 
 def chosen_files(journal: Journal, sight: Sight, spec: DeepSpec) -> list[FileOrder]:
-    """The live, visible files that are to be read."""
+    """The live files that are to be read; those of pending groups too, as far as they are there.
+
+    A done marker that is lost or forged must not keep anybody from looking.
+    """
     ledger = sight.opened.ledger
     return [
         order
         for order in orders_of(journal.layout.feed, ledger)
-        if not is_pending(sight.opened.state, order.number, order.dataset)
-        and is_since(ledger, order.number, spec)
+        if is_since(ledger, order.number, spec)
         and spec.dataset in ("", order.dataset)
     ]
 
@@ -171,11 +177,17 @@ def rows_differences(
     for finding in findings:
         if finding.unanswered:
             raise StoreUnavailable("read", finding.final, finding.unanswered)
-    suspects = [order for order in orders if not by_name[order.final].is_as(order)]
+    suspects = [
+        order
+        for order in orders
+        if not by_name[order.final].is_as(order)
+        and not is_awaited(sight.opened.state, order, by_name[order.final])
+    ]
     if suspects:
         now = read_ledger(journal, keeps_reading=True)
-        ledger = now.ledger if now.is_whole else sight.opened.ledger
-        suspects = [order for order in suspects if order.final in ledger.files]
+        before = sight.opened.ledger
+        ledger = now.ledger if now.is_whole else before
+        suspects = [order for order in suspects if is_same(before, ledger, order.final)]
         wrong = {o.final for o in suspects if not by_name[o.final].has_rows_of(o)}
         told = explained(journal, ledger, wrong, tools)
         owners = by_checksum(ledger)
@@ -186,6 +198,11 @@ def rows_differences(
             [offsets] = told.get(order.final, [()])
             yield file_difference(order, seen, offsets, owners.get(seen.checksum, ""))
     yield from refused_differences(sight.opened.ledger, orders, by_name)
+
+
+def is_awaited(state: JournalState, order: FileOrder, seen: FileFinding) -> bool:
+    """True for a file that is not visible and need not be yet; `lost_files` looks for it."""
+    return seen.is_gone and is_pending(state, order.number, order.dataset)
 
 
 def explained(
@@ -251,7 +268,7 @@ def other_files(
         if each.file not in read
     ]
     if suspects:
-        yield from still_live(journal, suspects)
+        yield from still_live(journal, opened.ledger, suspects)
 
 
 def strangers(journal: Journal, sight: Sight) -> Iterator[Difference]:

@@ -59,13 +59,16 @@ def pending_groups(state: JournalState, ledger: Ledger) -> tuple[Pending, ...]:
 def file_differences(
     journal: Journal, state: JournalState, ledger: Ledger, progress: Progress
 ) -> Iterator[Difference]:
-    """Files that should be visible and are not, or have another size."""
+    """Files that should be visible and are not, or have another size.
+
+    Those of pending groups may be absent, but what lies there must be theirs.
+    """
     for done, (final, live) in enumerate(sorted(ledger.files.items()), start=1):
         progress("files", done, len(ledger.files))
-        if is_pending(state, live.number, live.dataset):
-            continue
         recorded = ledger.recorded[final]
         size_bytes = journal.store.head(final)
+        if size_bytes is None and is_pending(state, live.number, live.dataset):
+            continue
         if size_bytes is None:
             words = f"it is gone, with {live.evidence.count} rows"
             yield Difference("file_missing", words, final, recorded.ranges, live.number)

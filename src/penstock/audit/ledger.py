@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from penstock.audit.balance import window_differences
 from penstock.audit.coverage import Coverage
 from penstock.audit.receipt import Difference, GivenUp
+from penstock.audit.unmarked import DoneBefore, gone_markers, read_checkpoint_state
 from penstock.errors import EntryNewer, JournalCut, JournalError, JournalMissing, MarkerWrong
 from penstock.journal.inventory import Inventory
 from penstock.journal.journal import Fold, Journal
-from penstock.journal.markers import still_undone
+from penstock.journal.markers import Marker, still_undone
 from penstock.journal.state import JournalState
 from penstock.model.entries import (
     Drop,
     Entry,
     Gap,
     Generation,
+    Park,
     PartitionStart,
     Rebind,
     Replace,
@@ -56,6 +58,7 @@ class Ledger(Inventory):
         self.coverage: dict[TopicPartition, Coverage] = {}
         self.recorded: dict[str, Recorded] = {}
         self.drops: list[GivenUp] = []
+        self.parked: set[str] = set()  # datasets that ever were
         self.differences: list[Difference] = []
         self.written = Evidence()  # rows that were ever written to datasets
         self.removed = Evidence()  # rows of them that retention or a new generation took away
@@ -99,6 +102,8 @@ class Ledger(Inventory):
                 self._leave_quarantine(content)
             case Drop() as drop:
                 self._drop(entry.number, drop)
+            case Park() as park:
+                self.parked.add(park.dataset)
             case Retire() | Generation():
                 self._remove(content)
                 self._write(content)
@@ -189,14 +194,16 @@ def open_ledger(
 class Opened:
     """The journal as far as it could be read, and what is wrong with it.
 
-    `groups` are those of every entry that publishes something, done or not. `is_whole` is false
-    when the fold had to stop before the end of the journal.
+    `marks` are the most that the markers of each entry that publishes something may say. `unmarked`
+    tells of markers that are gone. `is_whole` is false when the fold had to stop before the end of
+    the journal.
     """
 
     state: JournalState
     ledger: Ledger
     damage: list[JournalError]
-    groups: dict[int, frozenset[str]]
+    marks: dict[int, Marker]
+    unmarked: list[Difference]
     is_whole: bool = True
 
 
@@ -213,6 +220,7 @@ def read_ledger(
     """
     damage: list[JournalError] = []
     total = 0
+    checkpoint = read_checkpoint_state(journal)  # before any marker is looked at
     try:
         total = journal.open().state.number + 1
     except EntryNewer:
@@ -232,12 +240,18 @@ def read_ledger(
         if str(error) not in map(str, damage):
             damage.append(error)
         damage += marker_damage(journal, fold.state, known=set(map(str, damage)))
-        return Opened(fold.state, ledger, damage, {}, is_whole=False)
-    groups = {number: frozenset(undone.groups) for number, undone in fold.state.undone.items()}
+        return Opened(fold.state, ledger, damage, {}, [], is_whole=False)
+    marks = {
+        number: Marker(number, undone.sha256, tuple(undone.groups))
+        for number, undone in fold.state.undone.items()
+    }
     damage += marker_damage(journal, fold.state, known=set(map(str, damage)))
+    before = DoneBefore(checkpoint, marks, ledger.parked)
+    is_marked = not any(isinstance(error, MarkerWrong) for error in damage)
+    unmarked = list(gone_markers(journal, fold.state, before, with_later=is_marked))
     # Without witnesses, a journal that was cut looks like one that is whole.
     is_cut = any(isinstance(error, JournalCut | JournalMissing) for error in damage)
-    return Opened(fold.state, ledger, damage, groups, is_whole=not is_cut)
+    return Opened(fold.state, ledger, damage, marks, unmarked, is_whole=not is_cut)
 
 
 def marker_damage(journal: Journal, state: JournalState, known: set[str]) -> list[JournalError]:
