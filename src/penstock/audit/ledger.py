@@ -1,6 +1,6 @@
 """The journal as an auditor reads it: the inventory, and with it the fate of every offset."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.audit.balance import window_differences
@@ -99,7 +99,7 @@ class Ledger(Inventory):
                 self.differences += self._at(seek.place).seek(entry.number, seek)
             case Replay():
                 self._write(content)
-                self._leave_quarantine(content)
+                self._leave_quarantine(entry.number, content)
             case Drop() as drop:
                 self._drop(entry.number, drop)
             case Park() as park:
@@ -143,10 +143,9 @@ class Ledger(Inventory):
             if taken.dataset != QUARANTINE
         )
 
-    def _leave_quarantine(self, content: Content) -> None:
+    def _leave_quarantine(self, number: int, content: Content) -> None:
         """Records that were delivered after all; only now it shows which become several rows."""
-        for part in content.records:
-            coverage = self._at(TopicPartition(part.topic_id, part.partition))
+        for part, coverage in self._taken(number, content):
             coverage.quarantined -= len(part.offsets)
             coverage.written += len(part.offsets)
         for seen in content.evidence:
@@ -156,13 +155,25 @@ class Ledger(Inventory):
                 coverage.written += seen.extra.count
 
     def _drop(self, number: int, drop: Drop) -> None:
-        for part in drop.content.records:
+        for part, coverage in self._taken(number, drop.content):
             count = len(part.offsets)
-            coverage = self._at(TopicPartition(part.topic_id, part.partition))
             coverage.quarantined -= count
             coverage.dropped += count
             span = _span(part)
             self.drops.append(GivenUp("drop", number, span, count, drop.author, drop.reason))
+
+    def _taken(self, number: int, content: Content) -> Iterator[tuple[RecordSet, Coverage]]:
+        """The records that an entry takes out of the quarantine, with their partitions.
+
+        A forged window may have named records of a partition that never started.
+        """
+        for part in content.records:
+            coverage = self.coverage.get(TopicPartition(part.topic_id, part.partition))
+            if coverage is None:
+                words = f"it takes records of {part.topic}/{part.partition}, which has no start"
+                self.differences.append(Difference("offsets", words, entry=number))
+            else:
+                yield part, coverage
 
     def _at(self, place: TopicPartition) -> Coverage:
         return self.coverage[place]  # the rules refuse whatever is of a partition without a start
