@@ -1,5 +1,7 @@
 """Files that somebody else put into the lake: told by name, whatever they are, with a receipt."""
 
+import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.unit.doctored import DoctoredLake, events
+from tests.simulator.programs import FEED
+from tests.unit.doctored import DoctoredLake, event, events, offsets_in
+from tests.unit.lake import an_owner, decided_only
 from tests.unit.test_audit_deep import receipt
 
 TOPIC, PARTITION, OFFSET = ("_topic", ["events"]), ("_partition", [0]), ("_offset", [1])
@@ -67,3 +71,92 @@ def test_a_quarantine_file_whose_datasets_are_no_texts_is_not_ours(
     [difference] = receipt(lake, capsys, code=4)["differences"]
     assert difference["file"] == lake.key(victim)
     assert "its column dataset is of type int64" in difference["found"]
+
+
+PLANTED: dict[str, tuple[str, str]] = {
+    "a copy that only looks hidden": ("_copy.parquet", "no live entry names it"),
+    "a copy with a dot": (".copy.parquet", "no live entry names it"),
+    "a copy that Spark reads": ("_copy=1.parquet", "no live entry names it"),
+    "a directory that Spark reads": ("_x=1/copy", "no live entry names it"),
+    "a link to a file": ("link.parquet", "a link, and no live entry names it"),
+    "a link to a directory": ("link", "a link, and no live entry names it"),
+    "a pipe": ("pipe.parquet", "neither a file nor a directory, and no live entry names it"),
+    "no text": ("\udcff.parquet", "a name that is not UTF-8, and no live entry names it"),
+}
+
+
+def plant(victim: Path, name: str) -> None:
+    """Something beside a live file that some reader of the directory would count."""
+    place = victim.parent / name
+    place.parent.mkdir(exist_ok=True)
+    if name.startswith("pipe"):
+        os.mkfifo(place)
+    elif name.startswith("link"):
+        place.symlink_to(victim if name.endswith(".parquet") else victim.parent)
+    else:
+        shutil.copy(victim, place)
+
+
+@pytest.mark.parametrize("words", [(), ("--deep",)], ids=["shallow", "deep"])
+@pytest.mark.parametrize(("name", "found"), PLANTED.values(), ids=PLANTED)
+def test_what_some_reader_would_count_is_foreign(
+    lake: DoctoredLake,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    found: str,
+    words: tuple[str, ...],
+) -> None:
+    [victim] = lake.data("click")
+    plant(victim, name)
+    assert lake.audit(*words, "--output", "json") == 4
+    [difference] = json.loads(capsys.readouterr().out)["differences"]
+    key = f"{lake.key(victim.parent)}/{name}".replace("\udcff", "\\xff")
+    assert (difference["kind"], difference["file"]) == ("file_foreign", key)
+    assert difference["found"].startswith(found)
+    assert lake.audit(*words) == 4  # its name can be printed, too
+
+
+@pytest.mark.parametrize("name", ["_SUCCESS", ".x.parquet.crc", "_temporary/x", "_delta_log/x"])
+def test_what_every_reader_passes_over_is_not_foreign(lake: DoctoredLake, name: str) -> None:
+    [victim] = lake.data("click")
+    plant(victim, name)
+    (victim.parent / "_mine").symlink_to(victim.parent)
+    assert lake.audit("--deep") == 0
+
+
+@pytest.mark.parametrize("words", [(), ("--deep",)], ids=["shallow", "deep"])
+@pytest.mark.parametrize("is_directory", [False, True], ids=["file", "directory"])
+def test_a_link_in_place_of_a_live_file_is_a_difference(
+    lake: DoctoredLake,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    is_directory: bool,
+) -> None:
+    [victim] = lake.data("click")
+    rows = len(offsets_in(victim))
+    moved = victim.parent if is_directory else victim
+    elsewhere = lake.root.parent / "elsewhere"
+    shutil.move(moved, elsewhere)
+    moved.symlink_to(elsewhere)
+    assert lake.audit(*words, "--output", "json") == 4
+    found = {each["file"]: each for each in json.loads(capsys.readouterr().out)["differences"]}
+    difference = found.pop(f"{FEED}/click/{victim.name}")
+    assert difference["kind"] == "file_missing"
+    assert difference["found"] == f"a link, not a file, lies there; {rows} rows were written"
+    assert bool(difference["offsets"]) == bool(words)
+    assert list(found) == ([f"{FEED}/click"] if is_directory else [])
+
+
+def test_a_link_in_place_of_a_file_that_waits_is_a_difference(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.source.payloads += [event("click", 1)]
+    lake.kafka = type(lake.kafka)(lake.source)
+    number = decided_only(an_owner(lake.room([]), lake.source))
+    journal = lake.room([]).journal()
+    [file] = journal.content_of(journal.require(number).body).files
+    (lake.root / file.handle.final).symlink_to(lake.root)
+    for words in ((), ("--deep",)):
+        assert lake.audit(*words, "--output", "json") == 4
+        [difference] = json.loads(capsys.readouterr().out)["differences"]
+        assert (difference["kind"], difference["file"]) == ("file_missing", file.handle.final)

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from penstock.audit.damage import damage_difference, list_markers, stray_markers
 from penstock.audit.files import (
+    Odd,
     file_differences,
     foreign_files,
+    odd_differences,
     pending_groups,
     visible_files,
+    visible_odd_names,
 )
 from penstock.audit.ledger import Ledger, Opened, Progress, read_ledger
 from penstock.audit.receipt import Difference, GivenUp, Receipt
@@ -29,11 +32,12 @@ def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None)
     if not sight.opened.is_whole:
         return receipt_of(journal, sight.opened, damage_of(sight))
     state, ledger = sight.opened.state, sight.opened.ledger
-    suspects = list(file_differences(journal, state, ledger, progress))
+    suspects = list(file_differences(journal, state, ledger, sight.odd, progress))
     found = [
         *journal_differences(journal, sight),
         *(still_live(journal, ledger, suspects) if suspects else ()),
-        *lost_files(journal, state),
+        *lost_files(journal, state, sight.odd),
+        *odd_differences(ledger, sight.odd),
         *foreign_files(journal, state, ledger, sight.listed),
     ]
     return receipt_of(journal, sight.opened, found)
@@ -44,6 +48,7 @@ class Sight:
     """The lake's files and markers as they were listed, and then the journal."""
 
     listed: list[str]
+    odd: Odd
     markers: list[str]
     opened: Opened
 
@@ -51,8 +56,10 @@ class Sight:
 def look(journal: Journal, progress: Progress, *, keeps_reading: bool = False) -> Sight:
     """List first, then fold: what is listed and not in the fold is nobody's."""
     listed = visible_files(journal.store, journal.layout)
+    odd = Odd(visible_odd_names(journal.store, journal.layout))
     markers = list_markers(journal)
-    return Sight(listed, markers, read_ledger(journal, progress, keeps_reading=keeps_reading))
+    opened = read_ledger(journal, progress, keeps_reading=keeps_reading)
+    return Sight(listed, odd, markers, opened)
 
 
 def damage_of(sight: Sight) -> list[Difference]:

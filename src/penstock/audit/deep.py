@@ -27,7 +27,13 @@ from penstock.audit.check_file import FileFinding, FileOrder, check_file
 from penstock.audit.errors import DatasetUnknown
 from penstock.audit.explain import explain_area
 from penstock.audit.file_words import file_difference
-from penstock.audit.files import file_differences, foreign_files, is_pending
+from penstock.audit.files import (
+    Odd,
+    file_differences,
+    foreign_files,
+    is_pending,
+    odd_differences,
+)
 from penstock.audit.kafka import Comparison, KafkaSide, compare
 from penstock.audit.ledger import Ledger, Progress, read_ledger
 from penstock.audit.receipt import DeepReceipt, Difference, Offsets, Receipt
@@ -100,7 +106,8 @@ def deep_audit(journal: Journal, spec: DeepSpec, tools: DeepTools) -> Receipt:
         *journal_differences(journal, sight),
         *rows_differences(journal, sight, orders, findings, tools),
         *other_files(journal, sight, orders, tools.progress),
-        *lost_files(journal, opened.state),
+        *lost_files(journal, opened.state, sight.odd),
+        *odd_differences(opened.ledger, sight.odd),
         *strangers(journal, sight),
         *compared.differences,
     ]
@@ -142,13 +149,13 @@ def chosen_files(journal: Journal, sight: Sight, spec: DeepSpec) -> list[FileOrd
     ledger = sight.opened.ledger
     return [
         order
-        for order in orders_of(journal.layout.feed, ledger)
+        for order in orders_of(journal.layout.feed, ledger, sight.odd)
         if is_since(ledger, order.number, spec)
         and spec.dataset in ("", order.dataset)
     ]
 
 
-def orders_of(feed: str, ledger: Ledger) -> Iterator[FileOrder]:
+def orders_of(feed: str, ledger: Ledger, odd: Odd) -> Iterator[FileOrder]:
     """Every live file as the journal describes it."""
     for final, live in sorted(ledger.files.items()):
         recorded = ledger.recorded[final]
@@ -162,6 +169,7 @@ def orders_of(feed: str, ledger: Ledger) -> Iterator[FileOrder]:
             checksum=recorded.checksum,
             evidence=live.evidence,
             ranges=recorded.ranges,
+            instead=odd.at(final),
         )
 
 
@@ -185,11 +193,11 @@ def rows_differences(
     ]
     if suspects:
         now = read_ledger(journal, keeps_reading=True)
-        before = sight.opened.ledger
+        feed, before = journal.layout.feed, sight.opened.ledger
         ledger = now.ledger if now.is_whole else before
         suspects = [order for order in suspects if is_same(before, ledger, order.final)]
         wrong = {o.final for o in suspects if not by_name[o.final].has_rows_of(o)}
-        told = explained(journal, ledger, wrong, tools)
+        told = explained(journal, list(orders_of(feed, ledger, sight.odd)), ledger, wrong, tools)
         owners = by_checksum(ledger)
         for offsets in told.get("", ()):
             yield Difference("offsets", "missing from the files below together", offsets=offsets)
@@ -202,14 +210,14 @@ def rows_differences(
 
 def is_awaited(state: JournalState, order: FileOrder, seen: FileFinding) -> bool:
     """True for a file that is not visible and need not be yet; `lost_files` looks for it."""
-    return seen.is_gone and is_pending(state, order.number, order.dataset)
+    return seen.is_gone and not order.instead and is_pending(state, order.number, order.dataset)
 
 
 def explained(
-    journal: Journal, ledger: Ledger, wrong: set[str], tools: DeepTools
+    journal: Journal, files: list[FileOrder], ledger: Ledger, wrong: set[str], tools: DeepTools
 ) -> dict[str, list[tuple[Offsets, ...]]]:
     """The offsets of the files whose rows are wrong; under no name, those of several together."""
-    areas = areas_of(list(orders_of(journal.layout.feed, ledger)), ledger.reads, wrong)
+    areas = areas_of(files, ledger.reads, wrong)
     work = partial(explain_area, journal.store)
     found: dict[str, list[tuple[Offsets, ...]]] = {}
     for answer in tools.spread("offsets", work, areas, lambda area: area.size_bytes):
@@ -264,7 +272,7 @@ def other_files(
         return
     suspects = [
         each
-        for each in file_differences(journal, opened.state, opened.ledger, progress)
+        for each in file_differences(journal, opened.state, opened.ledger, sight.odd, progress)
         if each.file not in read
     ]
     if suspects:

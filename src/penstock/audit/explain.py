@@ -198,7 +198,7 @@ class _Area:
 
     def _found(self, store: Store, order: FileOrder) -> Positions:
         """The positions in a file; none where it cannot be read."""
-        file = store.open_read(order.final)
+        file = None if order.instead else store.open_read(order.final)
         if file is None:
             return Positions.none()
         parts = []

@@ -1,6 +1,7 @@
 """What is wrong with one file, in words. Pure."""
 
 from penstock.audit.check_file import FileFinding, FileOrder
+from penstock.audit.files import not_a_file
 from penstock.audit.receipt import Difference, DifferenceKind, Offsets
 
 
@@ -19,6 +20,8 @@ def file_difference(
 def _kind(order: FileOrder, seen: FileFinding) -> tuple[DifferenceKind, str]:
     sizes = f"it has {seen.size_bytes} bytes, and {order.size_bytes} were written"
     rows = f"it has {seen.rows.count} rows, and {order.evidence.count} were written"
+    if order.instead:
+        return "file_missing", not_a_file(order.instead, order.evidence.count)
     if seen.is_gone:
         return "file_missing", f"it is gone, with {order.evidence.count} rows"
     if seen.unreadable:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from penstock.audit.files import Odd
 from penstock.audit.ledger import read_ledger
 from penstock.audit.receipt import Difference
 from penstock.journal.journal import Journal
@@ -47,7 +48,7 @@ def _files(journal: Journal, sealed: SealedEntry, undone: Undone) -> Iterator[Ma
             yield anew.get(file.handle.final, file)
 
 
-def lost_files(journal: Journal, state: JournalState) -> Iterator[Difference]:
+def lost_files(journal: Journal, state: JournalState, odd: Odd) -> Iterator[Difference]:
     """Files of which nothing is left, although they were decided.
 
     Beside a live owner both places may look empty: a file was published, and compacted away, since
@@ -55,19 +56,21 @@ def lost_files(journal: Journal, state: JournalState) -> Iterator[Difference]:
     before it happens. So the journal is read again, and only what waits there in the same place,
     and is not found a second time, is lost.
     """
-    suspects = {each.file.handle.final: each for each in _lost(journal, state)}
+    suspects = {each.file.handle.final: each for each in _lost(journal, state, odd)}
     if not suspects:
         return
     now = read_ledger(journal)
-    for each in _lost(journal, now.state if now.is_whole else state):
+    for each in _lost(journal, now.state if now.is_whole else state, odd):
         final, ranges = each.file.handle.final, each.file.ranges
         if suspects.get(final) == each:
             yield Difference("file_missing", each.words, final, ranges, each.number)
 
 
-def _lost(journal: Journal, state: JournalState) -> Iterator[WaitingFile]:
+def _lost(journal: Journal, state: JournalState, odd: Odd) -> Iterator[WaitingFile]:
+    """Whatever lies at a final name is looked at elsewhere; that saves reading it here."""
     for each in waiting_files(journal, state):
-        # Whatever lies at the final name is looked at elsewhere; this saves reading it.
-        is_absent = journal.store.head(each.file.handle.final) is None
-        if is_absent and journal.store.look(each.file.handle).is_lost:
+        handle = each.file.handle
+        if odd.at(handle.final) or journal.store.head(handle.final) is not None:
+            continue
+        if journal.store.look(handle).is_lost:
             yield each
