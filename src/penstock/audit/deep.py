@@ -199,12 +199,12 @@ def rows_differences(
         wrong = {o.final for o in suspects if not by_name[o.final].has_rows_of(o)}
         told = explained(journal, list(orders_of(feed, ledger, sight.odd)), ledger, wrong, tools)
         owners = by_checksum(ledger)
-        for offsets in told.get("", ()):
+        for offsets in told.together:
             yield Difference("offsets", "missing from the files below together", offsets=offsets)
         for order in suspects:
-            seen = by_name[order.final]
-            [offsets] = told.get(order.final, [()])
-            yield file_difference(order, seen, offsets, owners.get(seen.checksum, ""))
+            seen, twin = by_name[order.final], owners.get(by_name[order.final].checksum, "")
+            why_not = told.left_out.get(order.final, "")
+            yield file_difference(order, seen, told.offsets.get(order.final, ()), twin, why_not)
     yield from refused_differences(sight.opened.ledger, orders, by_name)
 
 
@@ -213,16 +213,31 @@ def is_awaited(state: JournalState, order: FileOrder, seen: FileFinding) -> bool
     return seen.is_gone and not order.instead and is_pending(state, order.number, order.dataset)
 
 
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The offsets of files whose rows are wrong; `together`, those of several files.
+
+    `left_out` says of which files they were not worked out, and why.
+    """
+
+    offsets: dict[str, tuple[Offsets, ...]]
+    together: list[tuple[Offsets, ...]]
+    left_out: dict[str, str]
+
+
 def explained(
     journal: Journal, files: list[FileOrder], ledger: Ledger, wrong: set[str], tools: DeepTools
-) -> dict[str, list[tuple[Offsets, ...]]]:
-    """The offsets of the files whose rows are wrong; under no name, those of several together."""
-    areas = areas_of(files, ledger.reads, wrong)
+) -> Explained:
+    """Work out what happened to the rows of the files that are wrong."""
+    areas = areas_of(files, (seen for _, seen in ledger.reads), ledger.replayed, wrong)
     work = partial(explain_area, journal.store)
-    found: dict[str, list[tuple[Offsets, ...]]] = {}
-    for answer in tools.spread("offsets", work, areas, lambda area: area.size_bytes):
+    found = Explained({}, [], areas.left_out)
+    for answer in tools.spread("offsets", work, areas.orders, lambda area: area.size_bytes):
         for each in answer:
-            found.setdefault(each.final, []).append(each.offsets)
+            if each.final:
+                found.offsets[each.final] = each.offsets
+            else:
+                found.together.append(each.offsets)
     return found
 
 

@@ -6,14 +6,19 @@ from penstock.audit.receipt import Difference, DifferenceKind, Offsets
 
 
 def file_difference(
-    order: FileOrder, seen: FileFinding, offsets: tuple[Offsets, ...], twin: str
+    order: FileOrder, seen: FileFinding, offsets: tuple[Offsets, ...], twin: str, why_not: str
 ) -> Difference:
-    """A file that is not as recorded; `twin` is the file whose contents it has, if any."""
+    """A file that is not as recorded; `twin` is the file whose contents it has, if any.
+
+    `why_not` says why its offsets were not worked out; it is empty if they were.
+    """
     kind, words = _kind(order, seen)
     if twin and twin != order.final:
         words += f"; it has the contents of {twin}"
     if seen.footer:
         words += f"; its footer says {seen.footer}"
+    if why_not:
+        words += f"; its offsets were not worked out: {why_not}"
     return Difference(kind, words, order.final, order.ranges, order.number, offsets)
 
 

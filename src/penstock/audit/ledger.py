@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from penstock.audit.balance import window_differences
 from penstock.audit.coverage import Coverage
 from penstock.audit.receipt import Difference, GivenUp
@@ -27,9 +29,9 @@ from penstock.model.entries import (
     Start,
     Window,
 )
-from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.evidence import Evidence, RangeEvidence, lowest_rows
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
-from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.value import Value
 
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
@@ -53,6 +55,7 @@ class Ledger(Inventory):
         super().__init__()
         self.decided: dict[int, str] = {}  # when each entry was decided, by its author's clock
         self.reads: list[tuple[int, RangeEvidence]] = []  # of windows, if they are to be kept
+        self.replayed: list[RangeEvidence] = []  # likewise: the records of replays
         self.refused: dict[int, tuple[RecordSet, ...]] = {}  # likewise: the records named
         self._keeps_reading = keeps_reading
         self.coverage: dict[TopicPartition, Coverage] = {}
@@ -153,6 +156,8 @@ class Ledger(Inventory):
                 coverage = self._at(seen.range.place)
                 coverage.extra += seen.extra.count
                 coverage.written += seen.extra.count
+        if self._keeps_reading:
+            self.replayed += _replayed(content)
 
     def _drop(self, number: int, drop: Drop) -> None:
         for part, coverage in self._taken(number, drop.content):
@@ -177,6 +182,25 @@ class Ledger(Inventory):
 
     def _at(self, place: TopicPartition) -> Coverage:
         return self.coverage[place]  # the rules refuse whatever is of a partition without a start
+
+
+def _replayed(content: Content) -> Iterator[RangeEvidence]:
+    """The records that a replay took, by partition, with the numbers that rows of them may have."""
+    offsets: dict[tuple[str, str, int], OffsetSet] = {}
+    rows: dict[TopicPartition, set[int]] = {}
+    for part in content.records:
+        place = (part.topic, part.topic_id, part.partition)
+        offsets[place] = offsets.get(place, OffsetSet()) | part.offsets
+        rows.setdefault(TopicPartition(*place[1:]), set()).add(part.row)
+    for seen in content.evidence:
+        rows.setdefault(seen.range.place, set()).update(seen.rows)
+    for place, found in offsets.items():
+        if found.runs:
+            covered = OffsetRange(*place, found.runs[0][0], found.runs[-1][1])
+            numbers = lowest_rows(rows[covered.place] - {0})
+            yield msgspec.structs.replace(
+                RangeEvidence.empty(covered), offsets=found, rows=numbers
+            )
 
 
 def _span(records: RecordSet) -> OffsetRange:
