@@ -101,9 +101,7 @@ def test_what_is_said_to_be_missing_doubled_or_foreign_is_just_that(
 
 
 Rows = list[tuple[int, int]]  # offset, and the number of the row in its record
-MANY = st.lists(
-    st.lists(st.sampled_from(NAMES), min_size=1, max_size=6), min_size=8, max_size=8
-)
+MANY = st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=6), min_size=8, max_size=8)
 ROW_HANDS = st.lists(
     st.tuples(
         st.sampled_from(["lose", "double", "move", "add"]),

@@ -337,3 +337,11 @@ def test_records_that_a_forged_window_put_into_a_partition_without_a_start_are_t
         lake.remark(each)
     found = [each["found"] for each in differences()]
     assert "it takes records of t/9, which has no start" in found
+
+
+def test_a_deep_audit_that_had_to_stop_says_that_it_read_nothing(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.entry(4).write_bytes(b"{}")
+    assert lake.audit("--deep", "--output", "json") == 4
+    assert json.loads(capsys.readouterr().out)["deep"] is None

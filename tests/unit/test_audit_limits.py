@@ -1,4 +1,4 @@
-"""The deep audit of parts of a lake in which everything has happened, and of more than it works out.
+"""The deep audit of parts of a lake with a history, and of more than it works out.
 
 Limits choose what is read. They must neither raise an alarm about what is left out, nor keep damage
 in what is chosen from being told.

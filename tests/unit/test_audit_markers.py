@@ -1,4 +1,4 @@
-"""The audit where a done marker is gone or forged: what the files hold is looked at all the same."""
+"""The audit where a done marker is gone or forged: the files are looked at all the same."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -96,8 +96,9 @@ def test_a_marker_that_must_have_been_there_is_missed_and_the_files_are_looked_a
     assert (difference["kind"], difference["file"]) == ("journal", LAYOUT.marker(number))
     assert f"the done marker of entry {number} for " in difference["found"]
     proof = "the checkpoint" if is_below_checkpoint else "the marker"
-    assert f"click{'' if hide is group_removed else ', order'} is gone; {proof} of entry 6" in (
-        difference["found"]
+    assert (
+        f"click{'' if hide is group_removed else ', order'} is gone; {proof} of entry 6"
+        in (difference["found"])
     )
     assert found["pending"] == []
     [victim] = lake.data("click", "150-200" if is_below_checkpoint else "_0-50")

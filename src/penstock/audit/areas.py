@@ -12,8 +12,8 @@ from penstock.audit.explain import MOST_POSITIONS, AreaOrder, RecordedRange
 from penstock.model.evidence import RangeEvidence
 from penstock.model.ranges import OffsetRange, TopicPartition
 
-# Beyond this many the files are named, and their offsets are not worked out: the patience of whoever
-# reads the receipt has an end.
+# Beyond this many the files are named, and their offsets are not worked out: the patience of
+# whoever reads the receipt has an end.
 MOST_AREAS = 100
 
 
@@ -50,7 +50,9 @@ def areas_of(
         read = tuple(_recorded(ranges, recorded))
         positions = sum(each.positions(len(each.rows)) for each in read)
         if len(found.orders) == MOST_AREAS:
-            found.left_out.update(dict.fromkeys(suspects, f"those of {MOST_AREAS} other areas were"))
+            found.left_out.update(
+                dict.fromkeys(suspects, f"those of {MOST_AREAS} other areas were")
+            )
         elif positions > MOST_POSITIONS:
             words = f"its ranges have {positions:,} positions, and {MOST_POSITIONS:,} is the most"
             found.left_out.update(dict.fromkeys(suspects, words))

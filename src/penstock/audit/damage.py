@@ -48,7 +48,9 @@ def _marker_differences(
 ) -> Iterator[Difference]:
     """What one marker says that it must not; `group` is the one that it is named after, if any."""
     try:
-        said = set(check_marker(key, journal.store.read(key) or b"", most.number, most.sha256).groups)
+        said = set(
+            check_marker(key, journal.store.read(key) or b"", most.number, most.sha256).groups
+        )
     except MarkerWrong as error:
         yield damage_difference(error)
         return

@@ -150,8 +150,7 @@ def chosen_files(journal: Journal, sight: Sight, spec: DeepSpec) -> list[FileOrd
     return [
         order
         for order in orders_of(journal.layout.feed, ledger, sight.odd)
-        if is_since(ledger, order.number, spec)
-        and spec.dataset in ("", order.dataset)
+        if is_since(ledger, order.number, spec) and spec.dataset in ("", order.dataset)
     ]
 
 

@@ -24,8 +24,8 @@ from penstock.store.protocol import Store
 _ALL = 1 << 64
 ROUNDS = 2
 MOST_CASES = 50  # files of one area that are worked out one by one; each costs a search
-# Positions of one area; beyond, its files are named and their offsets are not worked out. So many in
-# 40 files, 3 of them wrong with 3 rows each, took 100 s of processor time and 380 MiB.
+# Positions of one area; beyond, its files are named and their offsets are not worked out. So many
+# in 40 files, 3 of them wrong with 3 rows each, took 100 s of processor time and 380 MiB.
 MOST_POSITIONS = 2_000_000
 
 

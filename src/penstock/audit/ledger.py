@@ -198,9 +198,7 @@ def _replayed(content: Content) -> Iterator[RangeEvidence]:
         if found.runs:
             covered = OffsetRange(*place, found.runs[0][0], found.runs[-1][1])
             numbers = lowest_rows(rows[covered.place] - {0})
-            yield msgspec.structs.replace(
-                RangeEvidence.empty(covered), offsets=found, rows=numbers
-            )
+            yield msgspec.structs.replace(RangeEvidence.empty(covered), offsets=found, rows=numbers)
 
 
 def _span(records: RecordSet) -> OffsetRange:

@@ -19,9 +19,9 @@ from penstock.journal.witness import from_checkpoint
 class DoneBefore:
     """What can prove that a group was done although no marker says so.
 
-    `checkpoint` was read before the markers were, so all that it calls done had been marked. Whoever
-    publishes finishes all older entries first, but for datasets that were ever `parked`; so of an
-    entry before one that has its marker every group has been marked, too.
+    `checkpoint` was read before the markers were, so all that it calls done had been marked.
+    Whoever publishes finishes all older entries first, but for datasets that were ever `parked`;
+    so of an entry before one that has its marker every group has been marked, too.
     """
 
     checkpoint: JournalState
@@ -34,8 +34,7 @@ class DoneBefore:
             (
                 number
                 for number, mark in self.marks.items()
-                if number not in state.undone
-                or len(state.undone[number].groups) < len(mark.groups)
+                if number not in state.undone or len(state.undone[number].groups) < len(mark.groups)
             ),
             default=-1,
         )
