@@ -1,5 +1,6 @@
 """Planted symbolic links: never followed, whichever component of a path they are."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from penstock.errors import ForeignFile, StoreUnavailable
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.store.keys import UNTEXT
 from penstock.store.local import LocalStore
+from penstock.store.protocol import OddName, ShowsOddNames
 from penstock.testing.contract_staged import STAGING, stage
 
 FINAL = "data/day/a"
@@ -131,3 +134,26 @@ def test_a_link_in_place_of_the_temporary_files_is_refused(
     with pytest.raises(StoreUnavailable, match="never followed"):
         store.sweep()
     assert contents(outside) == before
+
+
+def test_what_no_listing_shows_is_shown_as_odd(lake: Path, outside: Path) -> None:
+    """Links are not followed, nor are directories opened whose name is no text."""
+    store = LocalStore(lake)
+    store.create("data/day/good", b"")
+    (lake / "data" / "link").symlink_to(outside)
+    (lake / "data" / "day" / "dangling").symlink_to("nowhere")
+    os.mkfifo(lake / "data" / "day" / "pipe")
+    odd = lake / "data" / "\udcff"
+    odd.mkdir()
+    (odd / "inside").write_bytes(b"")
+    assert store.list_after("data") == ["data/day/good"]
+    assert isinstance(store, ShowsOddNames)
+    assert store.list_odd("data") == [
+        OddName("data/link", "a link"),
+        OddName("data/\\xff", UNTEXT),
+        OddName("data/day/dangling", "a link"),
+        OddName("data/day/pipe", "neither a file nor a directory"),
+    ]
+    assert store.list_odd("absent") == []
+    with pytest.raises(StoreUnavailable, match="links are never followed"):
+        store.list_odd("data/link")

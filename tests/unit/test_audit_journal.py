@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.care.replay import drop, live_records
 from penstock.cli.main import main
 from penstock.journal.markers import Marker
 from penstock.journal.wire import open_entry
-from penstock.model.entries import Entry, Window
+from penstock.model.entries import Drop, Entry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
-from penstock.model.manifest import Content
+from penstock.model.manifest import Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
 from tests.simulator.programs import FEED
 from tests.unit.doctored import DoctoredLake, events
@@ -286,3 +287,61 @@ def test_a_file_that_is_not_an_entry(
 ) -> None:
     lake.entry(5).write_bytes(b"")
     assert named(differences(), "ENTRY_DAMAGED") == {LAYOUT.entry(5)}
+
+
+def given_up(lake: DoctoredLake) -> int:
+    """All records of the quarantine are given up; the number of the entry."""
+    room = lake.room([])
+    records = live_records(room.journal().open(deep=True))
+    return drop(room.journal(), room.around, records, "ann", "test data").number
+
+
+def test_a_forged_drop_of_nothing_in_an_unknown_partition_is_named(
+    lake: DoctoredLake, differences: Callable[[], Differences]
+) -> None:
+    number = given_up(lake)
+
+    def more(entry: Entry) -> Entry:
+        body = entry.body
+        assert isinstance(body, Drop)
+        records = (*body.content.records, RecordSet("t", "nope", 9, "", OffsetSet()))
+        return msgspec.structs.replace(
+            entry, body=msgspec.structs.replace(body, content=Content(records=records))
+        )
+
+    lake.reseal(number, more, onward=False)
+    lake.remark(number)
+    assert named(differences(), "was ever quarantined") == {LAYOUT.entry(number)}
+
+
+def test_records_that_a_forged_window_put_into_a_partition_without_a_start_are_told(
+    lake: DoctoredLake, differences: Callable[[], Differences]
+) -> None:
+    """A drop takes them out again: the fold must get over it, and every step is told."""
+    number = given_up(lake)
+    stray = RecordSet("t", "nope", 9, "", OffsetSet.of([1]))
+
+    def arrive(entry: Entry) -> Entry:
+        content = window(entry).content or Content()
+        return with_content(entry, quarantined=(*content.quarantined, stray))
+
+    def leave(entry: Entry) -> Entry:
+        body = entry.body
+        assert isinstance(body, Drop)
+        content = Content(records=(*body.content.records, stray))
+        return msgspec.structs.replace(entry, body=msgspec.structs.replace(body, content=content))
+
+    lake.reseal(LAST, arrive, onward=True)
+    lake.reseal(number, leave, onward=False)
+    for each in (LAST, number):
+        lake.remark(each)
+    found = [each["found"] for each in differences()]
+    assert "it takes records of t/9, which has no start" in found
+
+
+def test_a_deep_audit_that_had_to_stop_says_that_it_read_nothing(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.entry(4).write_bytes(b"{}")
+    assert lake.audit("--deep", "--output", "json") == 4
+    assert json.loads(capsys.readouterr().out)["deep"] is None

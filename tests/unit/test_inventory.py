@@ -186,3 +186,12 @@ def test_a_compaction_must_not_move_rows_between_datasets() -> None:
     """Goal: the balance is per dataset. Method: give the rows of `a` as rows of `b`."""
     moved = msgspec.structs.replace(BOTH, dataset="b")
     assert "rows of a and gives 0" in str(why_not(*compaction(moved, inputs=INPUTS)))
+
+
+def test_an_empty_set_of_records_of_a_partition_that_quarantined_none_is_refused() -> None:
+    nowhere = RecordSet(TOPIC, "nope", 9, "", OffsetSet())
+    content = Content(records=(records(2), nowhere))
+    wanted = "no record of its partition 9 was ever quarantined"
+    assert why_not(a_drop(content), content) == wanted
+    known = Content(records=(records(2), records()))
+    assert why_not(a_drop(known), known) is None

@@ -5,41 +5,60 @@ area is closed: every file that holds an offset of it is part of it.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from penstock.audit.check_file import FileOrder
-from penstock.audit.explain import AreaOrder, RecordedRange
+from penstock.audit.explain import MOST_POSITIONS, AreaOrder, RecordedRange
 from penstock.model.evidence import RangeEvidence
 from penstock.model.ranges import OffsetRange, TopicPartition
 
-# Beyond these the files are named, and their offsets are not worked out: memory has an end, and so
-# has the patience of whoever reads the receipt.
+# Beyond this many the files are named, and their offsets are not worked out: the patience of
+# whoever reads the receipt has an end.
 MOST_AREAS = 100
-MOST_OFFSETS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Areas:
+    """What is to be worked out; and for the files that are left out, by name, the reason."""
+
+    orders: list[AreaOrder]
+    left_out: dict[str, str]
 
 
 def areas_of(
-    files: list[FileOrder], reads: Iterable[tuple[int, RangeEvidence]], wrong: set[str]
-) -> list[AreaOrder]:
+    files: list[FileOrder],
+    reads: Iterable[RangeEvidence],
+    replayed: Iterable[RangeEvidence],
+    wrong: set[str],
+) -> Areas:
     """The areas of the files that are wrong, each file in one of them."""
     by_place = _by_place(files)
-    recorded: dict[TopicPartition, list[RangeEvidence]] = {}
-    for _, seen in reads:
-        recorded.setdefault(seen.range.place, []).append(seen)
-    areas: list[AreaOrder] = []
+    recorded: dict[TopicPartition, list[RecordedRange]] = {}
+    for is_of_replay, evidence in ((False, reads), (True, replayed)):
+        for seen in evidence:
+            part = RecordedRange(seen.range, seen.offsets, seen.rows, is_of_replay)
+            recorded.setdefault(seen.range.place, []).append(part)
+    found = Areas([], {})
     done: set[str] = set()
     for file in files:
         if file.final not in wrong or file.final in done or not file.ranges:
             continue
-        if len(areas) == MOST_AREAS:
-            break
         members = _closed(file, by_place)
         done |= set(members)
+        suspects = tuple(sorted(wrong & set(members)))
         ranges = {part for member in members.values() for part in member.ranges}
         read = tuple(_recorded(ranges, recorded))
-        if sum(len(each.offsets) * (1 + len(each.rows)) for each in read) <= MOST_OFFSETS:
-            suspects = tuple(sorted(wrong & set(members)))
-            areas.append(AreaOrder(read, tuple(members.values()), suspects))
-    return areas
+        positions = sum(each.positions(len(each.rows)) for each in read)
+        if len(found.orders) == MOST_AREAS:
+            found.left_out.update(
+                dict.fromkeys(suspects, f"those of {MOST_AREAS} other areas were")
+            )
+        elif positions > MOST_POSITIONS:
+            words = f"its ranges have {positions:,} positions, and {MOST_POSITIONS:,} is the most"
+            found.left_out.update(dict.fromkeys(suspects, words))
+        else:
+            found.orders.append(AreaOrder(read, tuple(members.values()), suspects))
+    return found
 
 
 def _by_place(files: list[FileOrder]) -> dict[TopicPartition, list[FileOrder]]:
@@ -68,10 +87,10 @@ def _closed(
 
 
 def _recorded(
-    ranges: set[OffsetRange], recorded: dict[TopicPartition, list[RangeEvidence]]
+    ranges: set[OffsetRange], recorded: dict[TopicPartition, list[RecordedRange]]
 ) -> Iterator[RecordedRange]:
     """What was read from the ranges of an area."""
     for place in sorted({part.place for part in ranges}):
-        for seen in recorded.get(place, ()):
-            if any(seen.range.overlaps(part) for part in ranges):
-                yield RecordedRange(seen.range, seen.offsets, seen.rows)
+        for each in recorded.get(place, ()):
+            if any(each.range.overlaps(part) for part in ranges):
+                yield each

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 
 from penstock.audit.damage import damage_difference, list_markers, stray_markers
 from penstock.audit.files import (
+    Odd,
     file_differences,
     foreign_files,
+    odd_differences,
     pending_groups,
     visible_files,
+    visible_odd_names,
 )
 from penstock.audit.ledger import Ledger, Opened, Progress, read_ledger
 from penstock.audit.receipt import Difference, GivenUp, Receipt
+from penstock.audit.waiting import lost_files
 from penstock.journal.journal import Journal
 from penstock.journal.state import JournalState
 from penstock.model.ranges import TopicPartition
@@ -28,10 +32,12 @@ def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None)
     if not sight.opened.is_whole:
         return receipt_of(journal, sight.opened, damage_of(sight))
     state, ledger = sight.opened.state, sight.opened.ledger
-    suspects = list(file_differences(journal, state, ledger, progress))
+    suspects = list(file_differences(journal, state, ledger, sight.odd, progress))
     found = [
         *journal_differences(journal, sight),
-        *(still_live(journal, suspects) if suspects else ()),
+        *(still_live(journal, ledger, suspects) if suspects else ()),
+        *lost_files(journal, state, sight.odd),
+        *odd_differences(ledger, sight.odd),
         *foreign_files(journal, state, ledger, sight.listed),
     ]
     return receipt_of(journal, sight.opened, found)
@@ -42,6 +48,7 @@ class Sight:
     """The lake's files and markers as they were listed, and then the journal."""
 
     listed: list[str]
+    odd: Odd
     markers: list[str]
     opened: Opened
 
@@ -49,8 +56,10 @@ class Sight:
 def look(journal: Journal, progress: Progress, *, keeps_reading: bool = False) -> Sight:
     """List first, then fold: what is listed and not in the fold is nobody's."""
     listed = visible_files(journal.store, journal.layout)
+    odd = Odd(visible_odd_names(journal.store, journal.layout))
     markers = list_markers(journal)
-    return Sight(listed, markers, read_ledger(journal, progress, keeps_reading=keeps_reading))
+    opened = read_ledger(journal, progress, keeps_reading=keeps_reading)
+    return Sight(listed, odd, markers, opened)
 
 
 def damage_of(sight: Sight) -> list[Difference]:
@@ -61,9 +70,12 @@ def damage_of(sight: Sight) -> list[Difference]:
 def journal_differences(journal: Journal, sight: Sight) -> list[Difference]:
     """All that the journal, read whole, says against itself."""
     opened = sight.opened
+    damage = damage_of(sight)
+    strays = stray_markers(journal, sight.markers, opened.marks)
     return [
-        *damage_of(sight),
-        *stray_markers(journal, sight.markers, opened.groups),
+        *damage,
+        *opened.unmarked,
+        *(each for each in strays if each not in damage),
         *opened.ledger.differences,
         *coverage_differences(opened.state, opened.ledger),
         *row_differences(opened.ledger),
@@ -106,12 +118,19 @@ def row_differences(ledger: Ledger) -> Iterator[Difference]:
         )
 
 
-def still_live(journal: Journal, suspects: list[Difference]) -> Iterator[Difference]:
-    """Those that are live even now: a compaction may have taken others while we looked."""
+def still_live(
+    journal: Journal, ledger: Ledger, suspects: list[Difference]
+) -> Iterator[Difference]:
+    """Those that are the same even now: others may have been compacted, or derived again."""
     now = read_ledger(journal)
     for each in suspects:
-        if each.file in now.ledger.files or not now.is_whole:
+        if not now.is_whole or is_same(ledger, now.ledger, each.file):
             yield each
+
+
+def is_same(before: Ledger, now: Ledger, final: str) -> bool:
+    """True for a file that is still live and is still to have the same contents."""
+    return final in now.files and now.recorded[final] == before.recorded[final]
 
 
 def receipt_of(journal: Journal, opened: Opened, found: list[Difference]) -> Receipt:

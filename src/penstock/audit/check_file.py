@@ -23,6 +23,7 @@ class FileOrder(Value, frozen=True, kw_only=True):
     """What the journal says about a live file.
 
     `window` is empty where the footer is not compared: a file that was compacted, or replayed.
+    `instead` is what lies there in its place, such as a link, which is not opened.
     """
 
     final: str
@@ -34,6 +35,7 @@ class FileOrder(Value, frozen=True, kw_only=True):
     checksum: str = ""
     evidence: Evidence = Evidence()
     ranges: tuple[OffsetRange, ...] = ()
+    instead: str = ""
 
 
 class PlaceRows(Value, frozen=True):
@@ -87,6 +89,8 @@ class FileFinding(Value, frozen=True, kw_only=True):
 
 def check_file(store: Store, order: FileOrder) -> FileFinding:
     """Read a file from end to end: checksum, footer, positions. Runs on executors; repeatable."""
+    if order.instead:
+        return FileFinding(final=order.final, unreadable=order.instead)
     try:
         file = store.open_read(order.final)
         if file is None:

@@ -17,6 +17,7 @@ from penstock.audit.areas import areas_of
 from penstock.audit.audit import (
     Sight,
     damage_of,
+    is_same,
     journal_differences,
     look,
     receipt_of,
@@ -26,12 +27,20 @@ from penstock.audit.check_file import FileFinding, FileOrder, check_file
 from penstock.audit.errors import DatasetUnknown
 from penstock.audit.explain import explain_area
 from penstock.audit.file_words import file_difference
-from penstock.audit.files import file_differences, foreign_files, is_pending
+from penstock.audit.files import (
+    Odd,
+    file_differences,
+    foreign_files,
+    is_pending,
+    odd_differences,
+)
 from penstock.audit.kafka import Comparison, KafkaSide, compare
 from penstock.audit.ledger import Ledger, Progress, read_ledger
 from penstock.audit.receipt import DeepReceipt, Difference, Offsets, Receipt
+from penstock.audit.waiting import lost_files
 from penstock.errors import StoreUnavailable
 from penstock.journal.journal import Journal
+from penstock.journal.state import JournalState
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
 from penstock.model.position_columns import records_evidence
@@ -97,6 +106,8 @@ def deep_audit(journal: Journal, spec: DeepSpec, tools: DeepTools) -> Receipt:
         *journal_differences(journal, sight),
         *rows_differences(journal, sight, orders, findings, tools),
         *other_files(journal, sight, orders, tools.progress),
+        *lost_files(journal, opened.state, sight.odd),
+        *odd_differences(opened.ledger, sight.odd),
         *strangers(journal, sight),
         *compared.differences,
     ]
@@ -131,18 +142,19 @@ def is_since(ledger: Ledger, number: int, spec: DeepSpec) -> bool:
 
 
 def chosen_files(journal: Journal, sight: Sight, spec: DeepSpec) -> list[FileOrder]:
-    """The live, visible files that are to be read."""
+    """The live files that are to be read; those of pending groups too, as far as they are there.
+
+    A done marker that is lost or forged must not keep anybody from looking.
+    """
     ledger = sight.opened.ledger
     return [
         order
-        for order in orders_of(journal.layout.feed, ledger)
-        if not is_pending(sight.opened.state, order.number, order.dataset)
-        and is_since(ledger, order.number, spec)
-        and spec.dataset in ("", order.dataset)
+        for order in orders_of(journal.layout.feed, ledger, sight.odd)
+        if is_since(ledger, order.number, spec) and spec.dataset in ("", order.dataset)
     ]
 
 
-def orders_of(feed: str, ledger: Ledger) -> Iterator[FileOrder]:
+def orders_of(feed: str, ledger: Ledger, odd: Odd) -> Iterator[FileOrder]:
     """Every live file as the journal describes it."""
     for final, live in sorted(ledger.files.items()):
         recorded = ledger.recorded[final]
@@ -156,6 +168,7 @@ def orders_of(feed: str, ledger: Ledger) -> Iterator[FileOrder]:
             checksum=recorded.checksum,
             evidence=live.evidence,
             ranges=recorded.ranges,
+            instead=odd.at(final),
         )
 
 
@@ -171,33 +184,59 @@ def rows_differences(
     for finding in findings:
         if finding.unanswered:
             raise StoreUnavailable("read", finding.final, finding.unanswered)
-    suspects = [order for order in orders if not by_name[order.final].is_as(order)]
+    suspects = [
+        order
+        for order in orders
+        if not by_name[order.final].is_as(order)
+        and not is_awaited(sight.opened.state, order, by_name[order.final])
+    ]
     if suspects:
         now = read_ledger(journal, keeps_reading=True)
-        ledger = now.ledger if now.is_whole else sight.opened.ledger
-        suspects = [order for order in suspects if order.final in ledger.files]
+        feed, before = journal.layout.feed, sight.opened.ledger
+        ledger = now.ledger if now.is_whole else before
+        suspects = [order for order in suspects if is_same(before, ledger, order.final)]
         wrong = {o.final for o in suspects if not by_name[o.final].has_rows_of(o)}
-        told = explained(journal, ledger, wrong, tools)
+        told = explained(journal, list(orders_of(feed, ledger, sight.odd)), ledger, wrong, tools)
         owners = by_checksum(ledger)
-        for offsets in told.get("", ()):
+        for offsets in told.together:
             yield Difference("offsets", "missing from the files below together", offsets=offsets)
         for order in suspects:
-            seen = by_name[order.final]
-            [offsets] = told.get(order.final, [()])
-            yield file_difference(order, seen, offsets, owners.get(seen.checksum, ""))
+            seen, twin = by_name[order.final], owners.get(by_name[order.final].checksum, "")
+            why_not = told.left_out.get(order.final, "")
+            yield file_difference(order, seen, told.offsets.get(order.final, ()), twin, why_not)
     yield from refused_differences(sight.opened.ledger, orders, by_name)
 
 
+def is_awaited(state: JournalState, order: FileOrder, seen: FileFinding) -> bool:
+    """True for a file that is not visible and need not be yet; `lost_files` looks for it."""
+    return seen.is_gone and not order.instead and is_pending(state, order.number, order.dataset)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The offsets of files whose rows are wrong; `together`, those of several files.
+
+    `left_out` says of which files they were not worked out, and why.
+    """
+
+    offsets: dict[str, tuple[Offsets, ...]]
+    together: list[tuple[Offsets, ...]]
+    left_out: dict[str, str]
+
+
 def explained(
-    journal: Journal, ledger: Ledger, wrong: set[str], tools: DeepTools
-) -> dict[str, list[tuple[Offsets, ...]]]:
-    """The offsets of the files whose rows are wrong; under no name, those of several together."""
-    areas = areas_of(list(orders_of(journal.layout.feed, ledger)), ledger.reads, wrong)
+    journal: Journal, files: list[FileOrder], ledger: Ledger, wrong: set[str], tools: DeepTools
+) -> Explained:
+    """Work out what happened to the rows of the files that are wrong."""
+    areas = areas_of(files, (seen for _, seen in ledger.reads), ledger.replayed, wrong)
     work = partial(explain_area, journal.store)
-    found: dict[str, list[tuple[Offsets, ...]]] = {}
-    for answer in tools.spread("offsets", work, areas, lambda area: area.size_bytes):
+    found = Explained({}, [], areas.left_out)
+    for answer in tools.spread("offsets", work, areas.orders, lambda area: area.size_bytes):
         for each in answer:
-            found.setdefault(each.final, []).append(each.offsets)
+            if each.final:
+                found.offsets[each.final] = each.offsets
+            else:
+                found.together.append(each.offsets)
     return found
 
 
@@ -247,11 +286,11 @@ def other_files(
         return
     suspects = [
         each
-        for each in file_differences(journal, opened.state, opened.ledger, progress)
+        for each in file_differences(journal, opened.state, opened.ledger, sight.odd, progress)
         if each.file not in read
     ]
     if suspects:
-        yield from still_live(journal, suspects)
+        yield from still_live(journal, opened.ledger, suspects)
 
 
 def strangers(journal: Journal, sight: Sight) -> Iterator[Difference]:

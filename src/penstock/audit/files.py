@@ -7,9 +7,11 @@ from penstock.audit.receipt import Difference, Pending
 from penstock.journal.journal import Journal
 from penstock.journal.layout import Layout
 from penstock.journal.state import JournalState
-from penstock.store.protocol import Store
+from penstock.store.keys import UNTEXT
+from penstock.store.protocol import OddName, ShowsOddNames, Store
 
-HIDDEN = ("_", ".")  # what readers of a lake pass over; nothing that starts with these is data
+HIDDEN = ("_", ".")  # what readers of a lake pass over, mostly
+DATA = ".parquet"
 
 
 def quarantine_directory(layout: Layout) -> str:
@@ -19,13 +21,57 @@ def quarantine_directory(layout: Layout) -> str:
 
 def visible_files(store: Store, layout: Layout) -> list[str]:
     """Every file that a reader of the datasets or of the quarantine would take for data."""
-    found = []
-    for directory in (layout.data, quarantine_directory(layout)):
-        for key in store.list_after(directory):
-            below = key.removeprefix(f"{directory}/").split("/")
-            if not any(component.startswith(HIDDEN) for component in below):
-                found.append(key)
-    return found
+    return [
+        key
+        for directory in directories_of(layout)
+        for key in store.list_after(directory)
+        if is_visible(directory, key)
+    ]
+
+
+def visible_odd_names(store: Store, layout: Layout) -> list[OddName]:
+    """What readers may follow or open, and no listing shows: links, and names that are no text."""
+    if not isinstance(store, ShowsOddNames):
+        return []
+    return [
+        odd
+        for directory in directories_of(layout)
+        for odd in store.list_odd(directory)
+        if is_visible(directory, odd.key)
+    ]
+
+
+def directories_of(layout: Layout) -> tuple[str, str]:
+    """Where the files of a feed lie."""
+    return layout.data, quarantine_directory(layout)
+
+
+def is_visible(directory: str, key: str) -> bool:
+    """True unless readers pass over a name on the way down."""
+    return not any(map(is_hidden, key.removeprefix(f"{directory}/").split("/")))
+
+
+def is_hidden(component: str) -> bool:
+    """True for names that every reader takes for no data.
+
+    Spark reads what has `=` in its name, whatever it starts with; a pattern such as `**/*.parquet`
+    finds every name with that end.
+    """
+    return component.startswith(HIDDEN) and "=" not in component and not component.endswith(DATA)
+
+
+class Odd:
+    """The odd names of a lake, and which live files they stand in place of."""
+
+    def __init__(self, names: list[OddName]) -> None:
+        self.names = names
+        self._by_key = {odd.key: odd.what for odd in names if odd.what != UNTEXT}
+
+    def at(self, final: str) -> str:
+        """What lies in place of a file, or of a directory on the way to it; empty if nothing."""
+        parts = final.split("/") if self._by_key else []
+        ways = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        return next((self._by_key[way] for way in ways if way in self._by_key), "")
 
 
 def is_pending(state: JournalState, number: int, dataset: str) -> bool:
@@ -57,21 +103,41 @@ def pending_groups(state: JournalState, ledger: Ledger) -> tuple[Pending, ...]:
 
 
 def file_differences(
-    journal: Journal, state: JournalState, ledger: Ledger, progress: Progress
+    journal: Journal, state: JournalState, ledger: Ledger, odd: Odd, progress: Progress
 ) -> Iterator[Difference]:
-    """Files that should be visible and are not, or have another size."""
+    """Files that should be visible and are not, or have another size.
+
+    Those of pending groups may be absent, but what lies there must be theirs.
+    """
     for done, (final, live) in enumerate(sorted(ledger.files.items()), start=1):
         progress("files", done, len(ledger.files))
-        if is_pending(state, live.number, live.dataset):
-            continue
         recorded = ledger.recorded[final]
+        if what := odd.at(final):
+            words = not_a_file(what, live.evidence.count)
+            yield Difference("file_missing", words, final, recorded.ranges, live.number)
+            continue
         size_bytes = journal.store.head(final)
+        if size_bytes is None and is_pending(state, live.number, live.dataset):
+            continue
         if size_bytes is None:
             words = f"it is gone, with {live.evidence.count} rows"
             yield Difference("file_missing", words, final, recorded.ranges, live.number)
         elif size_bytes != recorded.size_bytes:
             words = f"it has {size_bytes} bytes, and {recorded.size_bytes} were written"
             yield Difference("file_size", words, final, recorded.ranges, live.number)
+
+
+def not_a_file(what: str, rows: int) -> str:
+    """That something else has a live file's name, or that of a directory on the way to it."""
+    return f"{what}, not a file, lies there; {rows} rows were written"
+
+
+def odd_differences(ledger: Ledger, odd: Odd) -> Iterator[Difference]:
+    """Odd names that are nobody's; those in place of live files are told with the files."""
+    for each in odd.names:
+        if each.key not in ledger.files or each.what == UNTEXT:
+            words = f"{each.what}, and no live entry names it"
+            yield Difference("file_foreign", words, each.key)
 
 
 def foreign_files(

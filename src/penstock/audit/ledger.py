@@ -1,21 +1,25 @@
 """The journal as an auditor reads it: the inventory, and with it the fate of every offset."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+
+import msgspec
 
 from penstock.audit.balance import window_differences
 from penstock.audit.coverage import Coverage
 from penstock.audit.receipt import Difference, GivenUp
+from penstock.audit.unmarked import DoneBefore, gone_markers, read_checkpoint_state
 from penstock.errors import EntryNewer, JournalCut, JournalError, JournalMissing, MarkerWrong
 from penstock.journal.inventory import Inventory
 from penstock.journal.journal import Fold, Journal
-from penstock.journal.markers import still_undone
+from penstock.journal.markers import Marker, still_undone
 from penstock.journal.state import JournalState
 from penstock.model.entries import (
     Drop,
     Entry,
     Gap,
     Generation,
+    Park,
     PartitionStart,
     Rebind,
     Replace,
@@ -25,9 +29,9 @@ from penstock.model.entries import (
     Start,
     Window,
 )
-from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.evidence import Evidence, RangeEvidence, lowest_rows
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
-from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.value import Value
 
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
@@ -51,11 +55,13 @@ class Ledger(Inventory):
         super().__init__()
         self.decided: dict[int, str] = {}  # when each entry was decided, by its author's clock
         self.reads: list[tuple[int, RangeEvidence]] = []  # of windows, if they are to be kept
+        self.replayed: list[RangeEvidence] = []  # likewise: the records of replays
         self.refused: dict[int, tuple[RecordSet, ...]] = {}  # likewise: the records named
         self._keeps_reading = keeps_reading
         self.coverage: dict[TopicPartition, Coverage] = {}
         self.recorded: dict[str, Recorded] = {}
         self.drops: list[GivenUp] = []
+        self.parked: set[str] = set()  # datasets that ever were
         self.differences: list[Difference] = []
         self.written = Evidence()  # rows that were ever written to datasets
         self.removed = Evidence()  # rows of them that retention or a new generation took away
@@ -96,9 +102,11 @@ class Ledger(Inventory):
                 self.differences += self._at(seek.place).seek(entry.number, seek)
             case Replay():
                 self._write(content)
-                self._leave_quarantine(content)
+                self._leave_quarantine(entry.number, content)
             case Drop() as drop:
                 self._drop(entry.number, drop)
+            case Park() as park:
+                self.parked.add(park.dataset)
             case Retire() | Generation():
                 self._remove(content)
                 self._write(content)
@@ -138,10 +146,9 @@ class Ledger(Inventory):
             if taken.dataset != QUARANTINE
         )
 
-    def _leave_quarantine(self, content: Content) -> None:
+    def _leave_quarantine(self, number: int, content: Content) -> None:
         """Records that were delivered after all; only now it shows which become several rows."""
-        for part in content.records:
-            coverage = self._at(TopicPartition(part.topic_id, part.partition))
+        for part, coverage in self._taken(number, content):
             coverage.quarantined -= len(part.offsets)
             coverage.written += len(part.offsets)
         for seen in content.evidence:
@@ -149,18 +156,49 @@ class Ledger(Inventory):
                 coverage = self._at(seen.range.place)
                 coverage.extra += seen.extra.count
                 coverage.written += seen.extra.count
+        if self._keeps_reading:
+            self.replayed += _replayed(content)
 
     def _drop(self, number: int, drop: Drop) -> None:
-        for part in drop.content.records:
+        for part, coverage in self._taken(number, drop.content):
             count = len(part.offsets)
-            coverage = self._at(TopicPartition(part.topic_id, part.partition))
             coverage.quarantined -= count
             coverage.dropped += count
             span = _span(part)
             self.drops.append(GivenUp("drop", number, span, count, drop.author, drop.reason))
 
+    def _taken(self, number: int, content: Content) -> Iterator[tuple[RecordSet, Coverage]]:
+        """The records that an entry takes out of the quarantine, with their partitions.
+
+        A forged window may have named records of a partition that never started.
+        """
+        for part in content.records:
+            coverage = self.coverage.get(TopicPartition(part.topic_id, part.partition))
+            if coverage is None:
+                words = f"it takes records of {part.topic}/{part.partition}, which has no start"
+                self.differences.append(Difference("offsets", words, entry=number))
+            else:
+                yield part, coverage
+
     def _at(self, place: TopicPartition) -> Coverage:
         return self.coverage[place]  # the rules refuse whatever is of a partition without a start
+
+
+def _replayed(content: Content) -> Iterator[RangeEvidence]:
+    """The records that a replay took, by partition, with the numbers that rows of them may have."""
+    offsets: dict[tuple[str, str, int], OffsetSet] = {}
+    rows: dict[TopicPartition, set[int]] = {}
+    for part in content.records:
+        place = (part.topic, part.topic_id, part.partition)
+        offsets[place] = offsets.get(place, OffsetSet()) | part.offsets
+        rows.setdefault(TopicPartition(*place[1:]), set()).add(part.row)
+    for seen in content.evidence:
+        rows.setdefault(seen.range.place, set()).update(seen.rows)
+    for place, found in offsets.items():
+        if found.runs:
+            covered = OffsetRange(*place, found.runs[0][0], found.runs[-1][1])
+            numbers = lowest_rows(rows[covered.place] - {0})
+            yield msgspec.structs.replace(RangeEvidence.empty(covered), offsets=found, rows=numbers)
 
 
 def _span(records: RecordSet) -> OffsetRange:
@@ -189,14 +227,16 @@ def open_ledger(
 class Opened:
     """The journal as far as it could be read, and what is wrong with it.
 
-    `groups` are those of every entry that publishes something, done or not. `is_whole` is false
-    when the fold had to stop before the end of the journal.
+    `marks` are the most that the markers of each entry that publishes something may say. `unmarked`
+    tells of markers that are gone. `is_whole` is false when the fold had to stop before the end of
+    the journal.
     """
 
     state: JournalState
     ledger: Ledger
     damage: list[JournalError]
-    groups: dict[int, frozenset[str]]
+    marks: dict[int, Marker]
+    unmarked: list[Difference]
     is_whole: bool = True
 
 
@@ -213,6 +253,7 @@ def read_ledger(
     """
     damage: list[JournalError] = []
     total = 0
+    checkpoint = read_checkpoint_state(journal)  # before any marker is looked at
     try:
         total = journal.open().state.number + 1
     except EntryNewer:
@@ -232,12 +273,18 @@ def read_ledger(
         if str(error) not in map(str, damage):
             damage.append(error)
         damage += marker_damage(journal, fold.state, known=set(map(str, damage)))
-        return Opened(fold.state, ledger, damage, {}, is_whole=False)
-    groups = {number: frozenset(undone.groups) for number, undone in fold.state.undone.items()}
+        return Opened(fold.state, ledger, damage, {}, [], is_whole=False)
+    marks = {
+        number: Marker(number, undone.sha256, tuple(undone.groups))
+        for number, undone in fold.state.undone.items()
+    }
     damage += marker_damage(journal, fold.state, known=set(map(str, damage)))
+    before = DoneBefore(checkpoint, marks, ledger.parked)
+    is_marked = not any(isinstance(error, MarkerWrong) for error in damage)
+    unmarked = list(gone_markers(journal, fold.state, before, with_later=is_marked))
     # Without witnesses, a journal that was cut looks like one that is whole.
     is_cut = any(isinstance(error, JournalCut | JournalMissing) for error in damage)
-    return Opened(fold.state, ledger, damage, groups, is_whole=not is_cut)
+    return Opened(fold.state, ledger, damage, marks, unmarked, is_whole=not is_cut)
 
 
 def marker_damage(journal: Journal, state: JournalState, known: set[str]) -> list[JournalError]:

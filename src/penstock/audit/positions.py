@@ -23,6 +23,10 @@ BATCH_ROWS = 65_536
 BUFFER_BYTES = 1 << 20
 POSITION = ("_topic", "_partition", "_offset")
 DATASET = "dataset"  # in quarantine files: the dataset that a record was meant for
+TEXTS = ("_topic", DATASET)  # all other columns that are read here are whole numbers
+# What reading a file that somebody else wrote may raise: damaged bytes give the first three, and
+# columns that are put together in an odd way the others.
+UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, TypeError)
 
 PlaceName = tuple[str, int]
 Mask = npt.NDArray[np.bool_]
@@ -51,23 +55,41 @@ def open_parquet(file: BinaryIO) -> Any:
     """The Parquet file with its footer read; pages are read as they are asked for."""
     try:
         return pq.ParquetFile(file, read_dictionary=["_topic"], buffer_size=BUFFER_BYTES)
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except KeyError as error:  # a list or a struct of that name has columns of other names
+        raise NotOurs("its column _topic is nested") from error
+    except UNREADABLE as error:
         raise NotOurs(first_words(error)) from error
 
 
 def rows_of(parquet: Any, *, with_dataset: bool = False) -> Iterator[PlacedRows]:
     """Every row's position, a batch at a time, whatever the size of the row groups."""
-    names = set(parquet.schema_arrow.names)
-    absent = [name for name in POSITION if name not in names]
-    if absent:
-        raise NotOurs(f"it has no column {', '.join(absent)}")
-    wanted = [*POSITION, *(name for name in (ROW_COLUMN,) if name in names)]
-    wanted += [DATASET] if with_dataset and DATASET in names else []
+    wanted = _columns(parquet.schema_arrow, with_dataset=with_dataset)
     try:
         for batch in parquet.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
             yield from _placed(batch)
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except UNREADABLE as error:
         raise NotOurs(first_words(error)) from error
+
+
+def _columns(schema: Any, *, with_dataset: bool) -> list[str]:
+    """The columns to read: there once, and of the types that the writer gives them."""
+    absent = [name for name in POSITION if name not in schema.names]
+    if absent:
+        raise NotOurs(f"it has no column {', '.join(absent)}")
+    optional = (ROW_COLUMN, DATASET) if with_dataset else (ROW_COLUMN,)
+    wanted = [*POSITION, *(name for name in optional if name in schema.names)]
+    for name in wanted:
+        if schema.names.count(name) > 1:
+            raise NotOurs(f"it has the column {name} more than once")
+        kind = schema.field(name).type
+        if not (_is_text(kind) if name in TEXTS else pa.types.is_integer(kind)):
+            raise NotOurs(f"its column {name} is of type {kind}")
+    return wanted
+
+
+def _is_text(kind: Any) -> bool:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
 
 
 def _placed(batch: Any) -> Iterator[PlacedRows]:

@@ -192,10 +192,11 @@ class Finisher:
         )
         replacing = self._journal.with_content(replace, content)
         try:
-            self._journal.append(self._fold, replacing, self._epoch)
+            replaced = self._journal.append(self._fold, replacing, self._epoch)
         except EntryRefused as error:
             self._journal.forget(replacing)
             raise DecidedDataLost(body.window, error.why) from error
+        leave_tail_mark(self._journal, replaced.number, replaced.sha256)
 
     def _park(self, sealed: SealedEntry, group: Group, error: Exception) -> None:
         """Give up on a dataset for now, by name and with the reason; the others go on."""
@@ -203,7 +204,8 @@ class Finisher:
             raise error
         park = Park(group.dataset, sealed.number, str(error))
         if group.dataset not in self._fold.state.parked:
-            self._journal.append(self._fold, park, self._epoch)
+            parked = self._journal.append(self._fold, park, self._epoch)
+            leave_tail_mark(self._journal, parked.number, parked.sha256)
 
 
 def _window_of(sealed: SealedEntry) -> str:

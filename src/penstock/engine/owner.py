@@ -20,7 +20,7 @@ from penstock.engine.prove import counts_by_dataset, counts_of, prove
 from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.markers import write_checkpoint
-from penstock.model.entries import Counts, SealedEntry, Start, Unpark, Window
+from penstock.model.entries import AnyBody, Counts, SealedEntry, Start, Unpark, Window
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.surroundings import Surroundings
@@ -220,7 +220,7 @@ class Owner:
     def _try_parked_again(self) -> None:
         """A new owner gives parked datasets another chance: somebody may have mended the store."""
         for dataset in sorted(self.fold.state.parked):
-            self._journal.append(self.fold, Unpark(dataset, self._spec.owner), self.epoch)
+            self._append_marked(Unpark(dataset, self._spec.owner))
 
     def notice_others(self) -> None:
         """While idle: take up what commands have decided, and stop if somebody else owns this."""
@@ -257,7 +257,16 @@ class Owner:
         state = self.fold.state
         starts = new_starts(state.topics, state.watermarks(), available, self._spec.first_offset)
         if starts:
-            self._journal.append(self.fold, Start(starts), self.epoch)
+            self._append_marked(Start(starts))
+
+    def _append_marked(self, body: AnyBody) -> None:
+        """Decide what publishes nothing, and leave the mark that publishing would have left.
+
+        Without one, nobody could tell that the entry was the last and was cut off. A death in
+        between leaves the entry without a mark until the next one is left.
+        """
+        sealed = self._journal.append(self.fold, body, self.epoch)
+        leave_tail_mark(self._journal, sealed.number, sealed.sha256)
 
     def _abandon(self, order: StageOrder) -> None:
         """Remove what this window staged; it is ours alone and was not decided."""

@@ -87,6 +87,8 @@ class Inventory:
             gone = consumed.offsets - left[key]
             if gone.runs:
                 return f"its records {gone} of partition {consumed.partition} are not live any more"
+            if key not in self.records:  # an empty set of something that nobody ever quarantined
+                return f"no record of its partition {consumed.partition} was ever quarantined"
             left[key] = left[key] - consumed.offsets  # so that a record named twice is not live
         return None
 

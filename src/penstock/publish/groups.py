@@ -36,7 +36,11 @@ def with_replaced(content: Content, replacing: Content) -> Content:
 
 
 def leave_tail_mark(journal: Journal, number: int, sha256: str) -> None:
-    """Before anything of an entry becomes visible, leave a mark beside the data that names it."""
+    """Leave a mark beside the data that names an entry.
+
+    Before anything of it becomes visible; and right after one that publishes nothing. Safe to
+    repeat, and harmless if it comes late: only the newest mark is looked at.
+    """
     create_marker(journal.store, journal.layout.tail(number), Marker(number, sha256))
 
 

@@ -11,11 +11,13 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from io import FileIO
 from typing import NamedTuple, NoReturn, Self
 
 from penstock.errors import DurabilityLost
+from penstock.store.keys import UNTEXT, is_text
 
 _CHUNK_BYTES = 1 << 20
 
@@ -41,6 +43,21 @@ class Child(NamedTuple):
 
     name: str
     is_directory: bool
+
+
+class OddChild(NamedTuple):
+    """A name that no store would give, and what is odd about it."""
+
+    name: str
+    what: str
+
+
+def _oddity(entry: os.DirEntry[str]) -> str:
+    """What is odd about a name in a directory; empty for what is ordinary."""
+    if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False):
+        return "" if is_text(entry.name) else UNTEXT
+    mode = entry.stat(follow_symlinks=False).st_mode  # raises for what is gone, unlike the above
+    return "a link" if stat.S_ISLNK(mode) else "neither a file nor a directory"
 
 
 def end_process(error: DurabilityLost) -> NoReturn:
@@ -161,6 +178,17 @@ class Disk:
                     found.append(Child(entry.name, is_directory=False))
                 elif entry.is_dir(follow_symlinks=False):
                     found.append(Child(entry.name, is_directory=True))
+        return found
+
+    def oddities(self, path: str) -> list[OddChild]:
+        """What `children` leaves out, or shows under a name that is no text; in no order."""
+        found = []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # it may be gone before its kind is known
+                    what = _oddity(entry)
+                    if what:
+                        found.append(OddChild(entry.name, what))
         return found
 
     def lose_durability(self, path: str, error: OSError) -> NoReturn:

@@ -3,6 +3,7 @@
 from penstock.errors import BadKey
 
 LONGEST_COMPONENT_BYTES = 255
+UNTEXT = "a name that is not UTF-8"
 
 
 def check_key(key: str) -> tuple[str, ...]:
@@ -28,6 +29,15 @@ def check_component(name: str) -> str:
     if len(check_key(name)) != 1:
         raise BadKey(name, "it has to be a single component, without a slash")
     return name
+
+
+def is_text(name: str) -> bool:
+    """False for a name that is not UTF-8: it can be nobody's key, but readers may read it."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_component(key: str, component: str) -> None:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from penstock.store.disk import Child
+from penstock.store.disk import Child, OddChild
+from penstock.store.keys import is_text
+from penstock.store.protocol import OddName
 
 ListDirectory = Callable[[str], list[Child]]
 """Lists a directory, given as the beginning of its keys: `""` for the root, else `a/b/`."""
@@ -26,6 +28,32 @@ def keys_after(base: str, after: str, list_directory: ListDirectory) -> Iterator
             yield key
 
 
+def odd_names(
+    base: str,
+    list_directory: ListDirectory,
+    list_odd: Callable[[str], list[OddChild]],
+) -> Iterator[OddName]:
+    """Whatever lies below `base` and is not in any listing; directories of such names unopened."""
+    directories = [base]
+    while directories:
+        here = directories.pop()
+        for odd in sorted(list_odd(here)):
+            yield OddName(here + _readable(odd.name), odd.what)
+        directories += sorted(
+            (
+                f"{here}{child.name}/"
+                for child in list_directory(here)
+                if child.is_directory and is_text(child.name)
+            ),
+            reverse=True,
+        )
+
+
+def _readable(name: str) -> str:
+    """A name that may not be UTF-8, with the odd bytes written out."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def _after(base: str, after: str, list_directory: ListDirectory) -> Iterator[str]:
     """The children of one directory that are, or may hold, keys after `after`; in order."""
     if _is_before(base, after):
@@ -33,7 +61,7 @@ def _after(base: str, after: str, list_directory: ListDirectory) -> Iterator[str
     found = []
     for child in list_directory(base):
         key = f"{base}{child.name}/" if child.is_directory else base + child.name
-        if not _is_before(key, after) and _is_text(child.name):
+        if not _is_before(key, after) and is_text(child.name):
             found.append(key)
     found.sort()
     return iter(found)
@@ -44,12 +72,3 @@ def _is_before(key: str, after: str) -> bool:
     if key.endswith("/"):
         return key < after and not after.startswith(key)
     return bool(key) and key <= after
-
-
-def _is_text(name: str) -> bool:
-    """A name that is not UTF-8 can be nobody's key; it is a stranger that no one could read."""
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

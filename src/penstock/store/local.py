@@ -20,11 +20,12 @@ from penstock.store.answers import after_it_began, before_it_begins
 from penstock.store.disk import Disk
 from penstock.store.keys import check_key
 from penstock.store.linking import Linked, Names
-from penstock.store.listing import keys_after
+from penstock.store.listing import keys_after, odd_names
 from penstock.store.local_probe import probe_local
 from penstock.store.local_reading import open_reader
 from penstock.store.local_staged import LocalStagedWriter
 from penstock.store.local_staging import KIND, TRIES, LocalStaging
+from penstock.store.protocol import OddName
 from penstock.store.tree import TEMPORARY, Parts, Tree, require_regular
 
 LEFTOVER_AGE_S = 3600.0
@@ -119,6 +120,16 @@ class LocalStore:
             except (FileNotFoundError, NotADirectoryError):
                 return []
             return list(islice(keys_after(base, after, self._tree.children), limit))
+
+    def list_odd(self, prefix: str) -> list[OddName]:
+        """Links, special files and names that are not UTF-8 below a directory."""
+        base = _base(prefix)
+        with before_it_begins("list", prefix):
+            try:
+                self._tree.walk(tuple(base.split("/")[:-1]))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+            return list(odd_names(base, self._tree.children, self._tree.oddities))
 
     def open_staged(self, final: str, spot: StagingSpot) -> LocalStagedWriter:
         """Begin `<prefix>/<window>/<attempt>.staged`, which must not exist yet."""

@@ -6,10 +6,33 @@ Reads raise `StoreUnavailable` when no answer came; absence is an answer, not an
 """
 
 from collections.abc import Iterable, Sequence
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, runtime_checkable
 
 from penstock.model.outcome import Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.model.value import Value
+
+
+class OddName(Value, frozen=True):
+    """A name in the lake that is nobody's key, and what it is: `a link`, for one.
+
+    A name that is no text is written with its odd bytes spelled out.
+    """
+
+    key: str
+    what: str
+
+
+@runtime_checkable
+class ShowsOddNames(Protocol):
+    """A store in which things can lie that its listing does not show, though readers meet them.
+
+    Optional: stores whose names are all keys do not have it. Only audits ask, once each.
+    """
+
+    def list_odd(self, prefix: str) -> list[OddName]:
+        """Everything below the directory `prefix` that `list_after` leaves out, in order."""
+        ...
 
 
 class StagedWriter(Protocol):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from penstock.errors import BadKey, StoreUnfit
 from penstock.store.answers import is_refusal
-from penstock.store.disk import Child, Disk
+from penstock.store.disk import Child, Disk, OddChild
 from penstock.store.keys import check_key
 from penstock.store.together import Together
 
@@ -67,6 +67,13 @@ class Tree:
             return []
         try:
             return self._disk.children(f"{self.root}/{base}")
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def oddities(self, base: str) -> list[OddChild]:
+        """What is odd in a directory `a/b/`; nothing when it is gone."""
+        try:
+            return self._disk.oddities(f"{self.root}/{base}")
         except (FileNotFoundError, NotADirectoryError):
             return []
 

@@ -1,0 +1,94 @@
+"""Entries that were done, as something later proves, and whose done markers are gone.
+
+Without its marker an entry looks like one that is decided and not visible yet, and nobody would
+expect its files.
+"""
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+
+from penstock.audit.receipt import Difference
+from penstock.errors import EntryNewer, JournalError
+from penstock.journal.journal import Journal
+from penstock.journal.markers import Marker, still_undone
+from penstock.journal.state import JournalState, Undone
+from penstock.journal.witness import from_checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class DoneBefore:
+    """What can prove that a group was done although no marker says so.
+
+    `checkpoint` was read before the markers were, so all that it calls done had been marked.
+    Whoever publishes finishes all older entries first, but for datasets that were ever `parked`;
+    so of an entry before one that has its marker every group has been marked, too.
+    """
+
+    checkpoint: JournalState
+    marks: Mapping[int, Marker]  # the most that the markers of each entry may say
+    parked: Set[str]
+
+    def newest_marked(self, state: JournalState) -> int:
+        """The last entry of which a marker names a group; -1 when there is none."""
+        return max(
+            (
+                number
+                for number, mark in self.marks.items()
+                if number not in state.undone or len(state.undone[number].groups) < len(mark.groups)
+            ),
+            default=-1,
+        )
+
+    def by_checkpoint(self, undone: Undone) -> set[str]:
+        """The groups that were done when the checkpoint was made."""
+        if undone.number > self.checkpoint.number:
+            return set()
+        then = self.checkpoint.undone.get(undone.number)
+        return set(undone.groups) - set(then.groups if then is not None else ())
+
+    def by_later(self, undone: Undone, newest: int) -> set[str]:
+        """The groups that were done before a later entry was."""
+        return set(undone.groups) - self.parked if undone.number < newest else set()
+
+
+def read_checkpoint_state(journal: Journal) -> JournalState:
+    """The newest checkpoint as it lies there; what is wrong with one is told by the opening."""
+    try:
+        return from_checkpoint(journal, journal.store.list_after(journal.layout.checkpoints))
+    except EntryNewer:
+        raise
+    except JournalError:
+        return JournalState()
+
+
+def gone_markers(
+    journal: Journal, state: JournalState, before: DoneBefore, *, with_later: bool
+) -> Iterator[Difference]:
+    """Tell which done markers are gone, and take their groups for done: their files must be there.
+
+    Without `with_later` markers are no witnesses, because some of them are forged.
+    """
+    newest = before.newest_marked(state) if with_later else -1
+    for undone in list(state.undone.values()):
+        by_checkpoint, by_later = before.by_checkpoint(undone), before.by_later(undone, newest)
+        if not by_checkpoint and not by_later:
+            continue
+        # It may have been marked between our look at it and our look at the later one.
+        undone.groups = still_undone(journal.store, journal.layout, undone)
+        gone = [name for name in undone.groups if name in by_checkpoint | by_later]
+        if gone:
+            proof = (
+                f"the checkpoint of entry {before.checkpoint.number}"
+                if by_checkpoint & set(gone)
+                else f"the marker of entry {newest}"
+            )
+            yield _difference(journal, undone.number, gone, proof)
+        undone.groups = [name for name in undone.groups if name not in gone]
+        if not undone.groups:
+            del state.undone[undone.number]
+
+
+def _difference(journal: Journal, number: int, gone: list[str], proof: str) -> Difference:
+    words = f"the done marker of entry {number} for {', '.join(sorted(gone))} is gone"
+    key = journal.layout.marker(number)
+    return Difference("journal", f"{words}; {proof} proves that there was one", key, entry=number)

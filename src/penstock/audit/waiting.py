@@ -1,0 +1,76 @@
+"""Files of groups that no marker proves visible yet: staged, visible already, or lost."""
+
+from collections.abc import Iterator
+
+from penstock.audit.files import Odd
+from penstock.audit.ledger import read_ledger
+from penstock.audit.receipt import Difference
+from penstock.journal.journal import Journal
+from penstock.journal.state import JournalState, Undone
+from penstock.model.entries import SealedEntry, Window
+from penstock.model.manifest import ManifestFile
+from penstock.model.value import Value
+
+
+class WaitingFile(Value, frozen=True):
+    """A file of a decided group that is not proven visible; only those of windows are derivable."""
+
+    number: int
+    file: ManifestFile
+    is_of_window: bool
+
+    @property
+    def words(self) -> str:
+        """That it is lost, and what comes of it."""
+        what = f"decided and lost: neither staged nor visible, with {self.file.evidence.count} rows"
+        if self.is_of_window:
+            return f"{what}; the next run derives it again, if Kafka still holds its ranges"
+        return f"{what}; it cannot be derived again, and the next run stops there"
+
+
+def waiting_files(journal: Journal, state: JournalState) -> Iterator[WaitingFile]:
+    """Every file of the undone groups, as it was staged last."""
+    for number, undone in sorted(state.undone.items()):
+        sealed = journal.require(number)
+        is_of_window = isinstance(sealed.body, Window)
+        for file in _files(journal, sealed, undone):
+            yield WaitingFile(number, file, is_of_window)
+
+
+def _files(journal: Journal, sealed: SealedEntry, undone: Undone) -> Iterator[ManifestFile]:
+    anew = {
+        file.handle.final: file
+        for number in undone.replaced_by
+        for file in journal.content_of(journal.require(number).body).files
+    }
+    for file in journal.content_of(sealed.body).files:
+        if file.dataset in undone.groups:
+            yield anew.get(file.handle.final, file)
+
+
+def lost_files(journal: Journal, state: JournalState, odd: Odd) -> Iterator[Difference]:
+    """Files of which nothing is left, although they were decided.
+
+    Beside a live owner both places may look empty: a file was published, and compacted away, since
+    the journal was read; or it was derived again and staged anew. Either stands in the journal
+    before it happens. So the journal is read again, and only what waits there in the same place,
+    and is not found a second time, is lost.
+    """
+    suspects = {each.file.handle.final: each for each in _lost(journal, state, odd)}
+    if not suspects:
+        return
+    now = read_ledger(journal)
+    for each in _lost(journal, now.state if now.is_whole else state, odd):
+        final, ranges = each.file.handle.final, each.file.ranges
+        if suspects.get(final) == each:
+            yield Difference("file_missing", each.words, final, ranges, each.number)
+
+
+def _lost(journal: Journal, state: JournalState, odd: Odd) -> Iterator[WaitingFile]:
+    """Whatever lies at a final name is looked at elsewhere; that saves reading it here."""
+    for each in waiting_files(journal, state):
+        handle = each.file.handle
+        if odd.at(handle.final) or journal.store.head(handle.final) is not None:
+            continue
+        if journal.store.look(handle).is_lost:
+            yield each
