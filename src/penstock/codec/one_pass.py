@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from penstock.codec.columns import columns_of
 from penstock.codec.gather import Numbers
-from penstock.codec.guess import NOT_GUESSED, guess
+from penstock.codec.guess import NOT_GUESSED, code_type, guess
 from penstock.codec.likes import Likes, values_at
 from penstock.codec.outside import often_met
 from penstock.codec.payload import PARSER_ERRORS, Limits, Screen, refuse
@@ -181,7 +181,7 @@ class OnePass:
             found[number].add(self._kinds[number], rows, objects)
             return rows[:0]
         numbers = map(self._number.get, map(type, objects), repeat(_NO_PART))
-        codes = np.fromiter(numbers, np.int16, len(objects))
+        codes = np.fromiter(numbers, code_type(len(self._kinds)), len(objects))
         for number in np.unique(codes[codes != _NO_PART]).tolist():
             members = np.flatnonzero(codes == number)
             mine = [objects[member] for member in members.tolist()]
