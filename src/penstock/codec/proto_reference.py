@@ -18,6 +18,8 @@ a Timestamp outside the years 1 to 9999, or   bad: OUT_OF_RANGE
 a Duration beyond 10,000 years, or with parts bad: OUT_OF_RANGE
   of different signs
 over a million items                          bad: OUT_OF_RANGE
+lists of messages that become over 4 Mi       bad: TOO_MANY; a message in a list counts as many as
+  values                                        its struct has columns
 unknown fields that are well formed           skipped, as Protobuf demands; they are in no column
                                                 and are counted nowhere yet
 one field twice                               the last one counts; messages are merged
@@ -39,6 +41,7 @@ from penstock.codec.avro_reference import NOT_UTF8, TRUNCATED
 from penstock.codec.proto_layout import Body, Slot
 from penstock.codec.proto_types import EIGHT_BYTES, FOUR_BYTES, LAST_NUMBER, LENGTH, VARINT
 from penstock.codec.scalars import MISSING_FIELD, OUT_OF_RANGE, WRONG_TYPE, Misfit
+from penstock.codec.weight import TOO_MANY, too_many
 
 MOST_ITEMS = 1024 * 1024
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 and 9999
@@ -58,22 +61,28 @@ _LAYOUTS = {
 Seen = dict[int, Any]  # what a message holds, by the numbers of its fields
 
 
-def read_one(payload: bytes, body: Body, skipped: int) -> dict[str, Any]:
-    """The columns of one record, as Python values; raises Misfit."""
+def read_one(payload: bytes, body: Body, skipped: int, most: int) -> tuple[dict[str, Any], int]:
+    """The columns of one record as Python values, and how many values its lists became.
+
+    Raises Misfit, also when these are above `most`.
+    """
     if skipped > len(payload):
         raise Misfit(TRUNCATED, "", "shorter than its header")
     seen: Seen = {}
-    _Reading(payload, skipped).message(body, seen, len(payload), "")
-    return _struct(body, seen)
+    reading = _Reading(payload, skipped, most)
+    reading.message(body, seen, len(payload), "")
+    return _struct(body, seen), reading.values
 
 
 class _Reading:
     """One payload and how far it was read."""
 
-    def __init__(self, payload: bytes, at: int) -> None:
+    def __init__(self, payload: bytes, at: int, most: int) -> None:
         self._payload = payload
         self._at = at
+        self._most = most
         self._items = 0
+        self.values = 0
 
     def message(self, body: Body, seen: Seen, end: int, path: str) -> None:
         """Add what a message holds to what was seen of it before."""
@@ -166,6 +175,9 @@ class _Reading:
 
     def _count(self, slot: Slot) -> None:
         self._items += 1
+        self.values += slot.weight
+        if self.values > self._most:
+            raise Misfit(TOO_MANY, slot.item.path, too_many(self._most))
         if self._items > MOST_ITEMS:
             raise Misfit(OUT_OF_RANGE, slot.item.path, f"over {MOST_ITEMS} items in one record")
 
