@@ -23,6 +23,7 @@ from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.writers import writer_of
 from penstock.codec.written import Writer
 from penstock.engine import proto_compile
+from penstock.engine.prepared import fixed_schema
 from penstock.engine.proto_compile import prepared, prepared_file
 from penstock.engine.proto_errors import CompilerFailed
 from penstock.engine.proto_known import KNOWN_FILES
@@ -37,6 +38,7 @@ from penstock.model.schema import (
     DatasetSchema,
     decimal_of,
 )
+from penstock.model.spec import DecodeSpec
 
 HEAD = 'syntax = "proto3"; package shop;'
 USER = f"{HEAD} message User {{ string name = 1; }}"
@@ -159,6 +161,24 @@ def test_a_file_of_a_configuration_holds_words_or_a_set_whose_last_file_is_the_s
     assert made.name == "shop.Later"
     with pytest.raises(SchemaUnsupported, match="set of descriptors is empty"):
         prepared_file("")
+
+
+def test_of_a_set_of_descriptors_the_file_counts_that_declares_the_message() -> None:
+    files = [described("a.proto"), described("b.proto", "a.proto"), described("c.proto")]
+    for file, name in zip(files, ("Click", "View", "Sale"), strict=True):
+        file.message_type[0].name = name
+        inner = file.message_type[0].nested_type.add(name="In")
+        inner.field.add(name="x", number=1, type=3, label=1)
+    files[2].package = ""
+    packed = FileDescriptorSet(file=files).SerializeToString()
+    text = base64.b64encode(packed).decode()
+    for name in ("shop.Click", "shop.View", "Sale", "shop.Click.In", "Sale.In"):
+        found = fixed_schema(DecodeSpec("protobuf", schema_text=text, message=name))
+        assert found is not None
+        assert proto_writer(found, (0,)).name == name
+    missing = fixed_schema(DecodeSpec("protobuf", schema_text=text, message="shop.Nope"))
+    assert missing is not None
+    assert missing.type == "unusable"
 
 
 def test_files_that_confluents_tools_know_are_known() -> None:
