@@ -229,6 +229,24 @@ def test_a_schema_may_import_them_and_bring_its_own_file_of_such_a_name() -> Non
     assert [inner.name for inner in field.type.fields] == ["cents"]
 
 
+def test_extensions_that_a_schema_declares_are_columns() -> None:
+    text = """syntax = "proto2"; package shop; import "google/protobuf/descriptor.proto";
+        message A { optional int32 x = 1; extensions 100 to 199; }
+        message Scope { extend A { repeated In inner = 101; } }
+        message In { optional bool yes = 1; extensions 5; }
+        extend A { optional string x = 100; }
+        extend In { optional int32 deep = 5; }
+        extend google.protobuf.FieldOptions { optional string hint = 50001; }"""
+    made = writer(text)
+    assert [field.name for field in made.fields] == ["x", "[shop.x]", "[shop.Scope.inner]"]
+    payloads = [b"\x08\x05\xa2\x06\x02hi\xaa\x06\x04\x08\x01\x28\x07", b"\x08\x06"]
+    read = made.read(pa.array(payloads, pa.binary()), 0)
+    assert [list(row.values()) for row in read.batch.to_pylist()] == [
+        [5, "hi", [{"yes": True, "[shop.deep]": 7}]],
+        [6, None, []],
+    ]
+
+
 def test_messages_are_found_by_their_places() -> None:
     text = f"""{HEAD}
         message A {{ map<string, int32> m = 1; message In {{ int32 x = 1; }} }}
