@@ -73,7 +73,9 @@ _TYPES = {
     """,
     "quaternion": "message Quaternion { double x = 1; double y = 2; double z = 3; double w = 4; }",
     "timeofday": """
-        message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }
+        message TimeOfDay {
+          int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4;
+        }
     """,
 }
 KNOWN_FILES = {

@@ -9,13 +9,13 @@ not know is sampled and not written: the driver learns it and asks again.
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.codec.json_codec import JsonCodec, Part, arrow_schema
+from penstock.codec.json_codec import JsonCodec, Limits, Part, arrow_schema
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence, lowest_rows
 from penstock.model.fork import FORK_ROWS, ForkSpec
@@ -44,13 +44,15 @@ _WITHOUT_VALUE = frozenset({"topic", "header"})  # routes that a record without 
 class RangeShredder:
     """One range of one Kafka partition, batch by batch. Used by one thread of one attempt."""
 
+    limits: ClassVar[Limits] = Limits()  # of the JSON that is decoded
+
     def __init__(self, plan: ShredPlan, covered: OffsetRange, sink: Sink, router: Router) -> None:
         self._plan = plan
         self._feed = plan.feed
         self._covered = covered
         self._sink = sink
         self._router = router
-        self._codec = JsonCodec()
+        self._codec = JsonCodec(self.limits)
         compression = plan.feed.compression
         suffix = "parquet" if compression == "none" else f"{compression}.parquet"
         self._paths = peek_paths(plan.feed)
