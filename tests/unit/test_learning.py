@@ -1,5 +1,7 @@
 """How many datasets a window may bring, whatever the number of its tasks."""
 
+import json
+
 import msgspec
 import numpy as np
 import pyarrow as pa
@@ -53,6 +55,21 @@ def test_datasets_of_the_configuration_need_no_room() -> None:
     assert {each.dataset for each in report.samples} == {"mine", "copies", "other"}
     assert learning.learn([report], 0)
     assert set(learning.schemas.known) == {"mine", "copies"}
+
+
+def test_a_name_beyond_all_measure_is_no_column_and_asks_for_none() -> None:
+    long, fits = "é" * 513, "é" * 512
+    event = an_event("a", **{long: 1, fits: 2}, user={long: 3, "n": 4}, only={long: 5})
+    learning = learning_of(BY_TYPE)
+    assert learning.learn([shred(BY_TYPE, [event], {}).report])
+    known = learning.schemas.known["a"]
+    assert [field.name for field in known.fields] == ["type", "at", fits, "user"]
+    done = shred(BY_TYPE, [event] * 20, learning.schemas.known)
+    assert done.report.samples == ()
+    [rest] = {row["_rest"] for row in done.rows("a")}
+    assert json.loads(rest) == {long: 1, "user": {long: 3}, "only": {long: 5}}
+    assert not learning.learn([done.report])
+    assert learning.schemas.known["a"] == known
 
 
 def test_codes_hold_as_many_kinds_as_there_are() -> None:
