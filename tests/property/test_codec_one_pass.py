@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.codec import likes
-from penstock.codec.json_codec import JsonCodec
+from penstock.codec.json_codec import JsonCodec, OnePass, Part
 from penstock.model.schema import STRING, DatasetSchema, Field
 from tests.property.test_codec_json import broken, events_of, odd_events, schemas, spellings
 
@@ -22,6 +22,13 @@ PATHS = ("type", "a", "user", "user.a", "b.user")
 TEXTS: st.SearchStrategy[Any] = st.sampled_from(
     ["one", "two", "ONE", "", "1", None, 1, True, {}, ["one"]]
 )
+
+
+def read(reader: OnePass, values: pa.Array) -> tuple[list[Part], Any]:
+    """The parts that are handed over, and what is left."""
+    parts: list[Part] = []
+    left = reader.read(values, parts.append)
+    return parts, left
 
 
 def as_looked_at(values: Any) -> list[Any]:
@@ -76,7 +83,7 @@ def check(by_text: dict[str, DatasetSchema], payloads: list[bytes]) -> None:
     reader = CODEC.one_pass(by_text, "type", PATHS)
     for schema in by_text.values():  # now fields without a column have been met often
         CODEC.decode(pa.array(payloads * 16, pa.binary()), schema)
-    parts, left = reader.read(values)
+    parts, left = read(reader, values)
     seen = sorted([*left.tolist(), *(m for part in parts for m in part.members.tolist())])
     assert seen == list(range(len(payloads)))
     for part in parts:
@@ -94,9 +101,8 @@ def check(by_text: dict[str, DatasetSchema], payloads: list[bytes]) -> None:
 @given(st.lists(st.sampled_from([b'{"type":"one","n":1}', b'{"n":-0,"type":"two"}']), min_size=1))
 def test_usual_records_are_read_and_not_left(payloads: list[bytes]) -> None:
     by_text = {text: CODEC.infer([b'{"type":"x","n":1}'], text) for text in ("one", "two")}
-    parts, left = CODEC.one_pass(by_text, "type", ("type", "n")).read(
-        pa.array(payloads, pa.binary())
-    )
+    reader = CODEC.one_pass(by_text, "type", ("type", "n"))
+    parts, left = read(reader, pa.array(payloads, pa.binary()))
     assert left.tolist() == []
     assert sum(len(part.members) for part in parts) == len(payloads)
 
@@ -107,12 +113,12 @@ def test_fields_that_are_always_null_do_not_hold_records_up_for_long() -> None:
     values = pa.array([b'{"type":"one","n":1,"gone":null}'] * 40, pa.binary())
     left = []
     for _ in range(3):
-        _, rows = reader.read(values)
+        _, rows = read(reader, values)
         CODEC.decode(values.take(pa.array(rows)), by_text["one"])
         left.append(len(rows))
     assert left == [40, 40, 0]
     full = pa.array([b'{"type":"one","n":1,"gone":2}'] * 2, pa.binary())
-    assert reader.read(full)[0] == []
+    assert read(reader, full)[0] == []
 
 
 @given(schemas(), st.data())
@@ -122,7 +128,7 @@ def test_without_a_tag_all_records_are_of_one_dataset(
     sound = events_of(schema.fields).flatmap(spellings)
     payloads = data.draw(st.lists(st.one_of(sound, sound.flatmap(broken)), max_size=8))
     values = pa.array(payloads, pa.binary())
-    parts, left = CODEC.one_pass({"d": schema}, "", ("a",)).read(values)
+    parts, left = read(CODEC.one_pass({"d": schema}, "", ("a",)), values)
     for part in parts:
         mine = values.take(pa.array(part.members))
         assert repr(part.batch.to_pylist()) == repr(CODEC.decode(mine, schema).batch.to_pylist())
@@ -135,7 +141,8 @@ def test_without_a_tag_all_records_are_of_one_dataset(
 def test_a_field_of_whole_numbers_comes_as_its_column(numbers: list[int | None]) -> None:
     by_text = {text: CODEC.infer([b'{"type":"x","n":1}'], text) for text in ("one", "two")}
     payloads = [json.dumps({"type": "one", "n": n}).encode() for n in numbers]
-    (part,), left = CODEC.one_pass(by_text, "type", ("n",)).read(pa.array(payloads, pa.binary()))
+    reader = CODEC.one_pass(by_text, "type", ("n",))
+    (part,), left = read(reader, pa.array(payloads, pa.binary()))
     assert left.tolist() == []
     assert isinstance(part.fields["n"], pa.Array)
     assert part.fields["n"].to_pylist() == numbers
@@ -154,7 +161,7 @@ def test_a_wrong_guess_changes_neither_rows_nor_their_order(order: list[int], sp
         for n in order
     ]
     values = pa.array([text.encode() for text in texts], pa.binary())
-    parts, left = CODEC.one_pass(by_text, "type", ("type",)).read(values)
+    parts, left = read(CODEC.one_pass(by_text, "type", ("type",)), values)
     assert left.tolist() == []
     for part in parts:
         assert part.members.tolist() == sorted(part.members.tolist())

@@ -112,10 +112,16 @@ def piece(number: int, rest: bytes) -> bytes:
         (b"\x08" + b"\xff" * 10 + b"\x01", "OUT_OF_RANGE"),
         (b"\x08" + b"\xff" * 9 + b"\x02", "OUT_OF_RANGE"),
         (b"\x00\x00", "OUT_OF_RANGE"),
-        (b"\x0b\x0c", "OUT_OF_RANGE"),
+        (b"\x0b\x0c", "WRONG_TYPE"),
         (b"\x0c", "OUT_OF_RANGE"),
         (b"\x0e\x00", "OUT_OF_RANGE"),
-        (field(99, 3, field(99, 4, b"")), "OUT_OF_RANGE"),
+        (field(99, 3, b""), "TRUNCATED"),
+        (field(99, 3, field(98, 4, b"")), "OUT_OF_RANGE"),
+        (field(99, 3, field(98, 3, field(99, 4, field(98, 4, b"")))), "OUT_OF_RANGE"),
+        (field(99, 3, b"\x0e"), "OUT_OF_RANGE"),
+        (piece(6, field(99, 3, b"")) + field(99, 4, b""), "TRUNCATED"),
+        (field(99, 3, b"") * 101 + field(99, 4, b"") * 101, "TOO_DEEP"),
+        (field(99, 3, b"") * 100_000, "TOO_DEEP"),
         (varint(1 << 35) + b"\x00", "OUT_OF_RANGE"),
         (b"\x1a\x02\xc3\x28", "NOT_UTF8"),
         (piece(9, b"fine") + piece(9, b"\xff"), "NOT_UTF8"),
@@ -180,6 +186,16 @@ def test_unknown_fields_are_skipped_wherever_they_are(plain: Layout) -> None:
     assert one(plain, inside)["inside"] == {"a": 1, "b": ""}
     assert both_ways(plain, [known + unknown[:-1]]).bad[0].reason == "TRUNCATED"
     assert one(plain, known + unknown * 20)["small"] == 7
+
+
+def test_unknown_groups_are_skipped_to_their_end(plain: Layout) -> None:
+    known, end = b"\x08\x07" + piece(3, b"x"), field(99, 4, b"")
+    empty, deep = field(99, 3, end), field(99, 3, b"") * 100 + end * 100
+    full = field(99, 3, b"\x08\x01" + piece(97, b"\xff") + field(98, 1, b"\0" * 8) + empty + end)
+    for group in (empty, deep, full):
+        for payload in [known + group, group + known, known[:2] + group + known[2:]]:
+            assert (one(plain, payload)["small"], one(plain, payload)["text"]) == (7, "x")
+        assert one(plain, piece(6, b"\x08\x01" + group))["inside"] == {"a": 1, "b": ""}
 
 
 def test_the_last_of_two_values_counts_and_messages_are_merged(plain: Layout) -> None:

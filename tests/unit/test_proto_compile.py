@@ -2,9 +2,11 @@
 
 import base64
 import errno
+import importlib
 import re
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 from google.protobuf import timestamp_pb2
@@ -16,13 +18,16 @@ from google.protobuf.descriptor_pb2 import (
 
 from penstock.codec.projection import project
 from penstock.codec.proto_codec import proto_writer
-from penstock.codec.proto_types import parse_proto
+from penstock.codec.proto_types import ProtoFile, parse_proto
 from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.writers import writer_of
 from penstock.codec.written import Writer
 from penstock.engine import proto_compile
+from penstock.engine.prepared import fixed_schema
 from penstock.engine.proto_compile import prepared, prepared_file
 from penstock.engine.proto_errors import CompilerFailed
+from penstock.engine.proto_known import KNOWN_FILES
+from penstock.engine.proto_tree import tree_of
 from penstock.model.merging import merged
 from penstock.model.registered import RegisteredSchema
 from penstock.model.schema import (
@@ -33,6 +38,7 @@ from penstock.model.schema import (
     DatasetSchema,
     decimal_of,
 )
+from penstock.model.spec import DecodeSpec
 
 HEAD = 'syntax = "proto3"; package shop;'
 USER = f"{HEAD} message User {{ string name = 1; }}"
@@ -157,6 +163,24 @@ def test_a_file_of_a_configuration_holds_words_or_a_set_whose_last_file_is_the_s
         prepared_file("")
 
 
+def test_of_a_set_of_descriptors_the_file_counts_that_declares_the_message() -> None:
+    files = [described("a.proto"), described("b.proto", "a.proto"), described("c.proto")]
+    for file, name in zip(files, ("Click", "View", "Sale"), strict=True):
+        file.message_type[0].name = name
+        inner = file.message_type[0].nested_type.add(name="In")
+        inner.field.add(name="x", number=1, type=3, label=1)
+    files[2].package = ""
+    packed = FileDescriptorSet(file=files).SerializeToString()
+    text = base64.b64encode(packed).decode()
+    for name in ("shop.Click", "shop.View", "Sale", "shop.Click.In", "Sale.In"):
+        found = fixed_schema(DecodeSpec("protobuf", schema_text=text, message=name))
+        assert found is not None
+        assert proto_writer(found, (0,)).name == name
+    missing = fixed_schema(DecodeSpec("protobuf", schema_text=text, message="shop.Nope"))
+    assert missing is not None
+    assert missing.type == "unusable"
+
+
 def test_files_that_confluents_tools_know_are_known() -> None:
     text = f"""{HEAD} import "confluent/meta.proto"; import "confluent/type/decimal.proto";
         message Event {{
@@ -168,6 +192,59 @@ def test_files_that_confluents_tools_know_are_known() -> None:
     read = made.read(pa.array([b"\x12\x05\x0a\x01\x07\x18\x02"]), 0)
     price = {"value": b"\x07", "precision": 0, "scale": 2}
     assert read.batch.to_pylist() == [{"name": "", "price": price}]
+
+
+KNOWN_TYPES = [name for name in KNOWN_FILES if name.startswith("google/type/")]
+
+
+@pytest.mark.parametrize("name", KNOWN_TYPES)
+def test_known_files_declare_what_their_makers_declare(name: str) -> None:
+    """The packages of their makers are the oracle; both become trees."""
+    module = importlib.import_module(name.removesuffix(".proto").replace("/", ".") + "_pb2")
+    found = proto(KNOWN_FILES[name])
+    wanted = tree_of(module.DESCRIPTOR, with_entries=False)
+    assert msgspec.json.decode(found.text, type=ProtoFile) == wanted
+    if module.DESCRIPTOR.enum_types_by_name:
+        [(kind, enum)] = module.DESCRIPTOR.enum_types_by_name.items()
+        ours = prepared(
+            RegisteredSchema(
+                "protobuf",
+                f"""{HEAD} import "{name}";
+            message Event {{ google.type.{kind} kind = 1; }}""",
+            )
+        )
+        [made] = msgspec.json.decode(ours.text, type=ProtoFile).enums
+        assert made.values == tuple((each.number, each.name) for each in enum.values)
+
+
+def test_a_schema_may_import_them_and_bring_its_own_file_of_such_a_name() -> None:
+    text = f"""{HEAD} import "google/type/money.proto"; import "google/type/dayofweek.proto";
+        message Event {{ google.type.Money price = 1; google.type.DayOfWeek day = 2; }}"""
+    read = writer(text).read(pa.array([b"\x0a\x05\x0a\x03EUR\x10\x07"]), 0)
+    price = {"currency_code": "EUR", "units": 0, "nanos": 0}
+    assert list(read.batch.to_pylist()[0].values()) == [price, "SUNDAY"]
+    own = 'syntax = "proto3"; package google.type; message Money { int32 cents = 1; }'
+    text = f'{HEAD} import "google/type/money.proto"; message E {{ google.type.Money m = 1; }}'
+    [field] = writer(text, ("google/type/money.proto", own)).fields
+    assert [inner.name for inner in field.type.fields] == ["cents"]
+
+
+def test_extensions_that_a_schema_declares_are_columns() -> None:
+    text = """syntax = "proto2"; package shop; import "google/protobuf/descriptor.proto";
+        message A { optional int32 x = 1; extensions 100 to 199; }
+        message Scope { extend A { repeated In inner = 101; } }
+        message In { optional bool yes = 1; extensions 5; }
+        extend A { optional string x = 100; }
+        extend In { optional int32 deep = 5; }
+        extend google.protobuf.FieldOptions { optional string hint = 50001; }"""
+    made = writer(text)
+    assert [field.name for field in made.fields] == ["x", "[shop.x]", "[shop.Scope.inner]"]
+    payloads = [b"\x08\x05\xa2\x06\x02hi\xaa\x06\x04\x08\x01\x28\x07", b"\x08\x06"]
+    read = made.read(pa.array(payloads, pa.binary()), 0)
+    assert [list(row.values()) for row in read.batch.to_pylist()] == [
+        [5, "hi", [{"yes": True, "[shop.deep]": 7}]],
+        [6, None, []],
+    ]
 
 
 def test_messages_are_found_by_their_places() -> None:

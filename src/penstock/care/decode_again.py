@@ -19,7 +19,7 @@ from penstock.source.errors import ReadFailed
 from penstock.store.protocol import Store
 from penstock.store.windows import discard_windows
 from penstock.writer.again import AgainPart, AgainReport, shred_again
-from penstock.writer.plan import ShredPlan
+from penstock.writer.plan import MAX_NEW, ShredPlan
 from penstock.writer.task import new_attempt
 
 
@@ -45,9 +45,12 @@ class DecodeAgain:
         """Stage what can be delivered."""
         parts = self._parts(order)
         now_s = self.now()
+        known = self.learning.schemas.known
+        before = len(known)
         for _ in range(ROUNDS):
-            found = self._shred(order, parts, now_s)
-            if not self.learning.learn([each.report for each in found]):
+            room = max(MAX_NEW - (len(known) - before), 0)
+            found = self._shred(order, parts, now_s, room)
+            if not self.learning.learn([each.report for each in found], room):
                 return self._told(found)
             discard_windows(self.store, order.staging, {order.window})
         raise ReadFailed(order.window, f"new types came in {ROUNDS} reads in a row")
@@ -68,7 +71,9 @@ class DecodeAgain:
             for place, records in sorted(wanted.items())
         ]
 
-    def _shred(self, order: DecodeOrder, parts: list[AgainPart], now_s: float) -> list[AgainReport]:
+    def _shred(
+        self, order: DecodeOrder, parts: list[AgainPart], now_s: float, room: int
+    ) -> list[AgainReport]:
         ranges = tuple(part.covered for part in parts)
         stage = StageOrder(self.feed.name, order.window, order.staging, ranges, planned_s=now_s)
         plan = ShredPlan(
@@ -76,6 +81,7 @@ class DecodeAgain:
             feed=self.feed,
             schemas=dict(self.learning.schemas.known),
             now_s=now_s,
+            max_new=room,
             written=self.learning.written.ready(),
             outputs=dict(self.learning.schemas.outputs.known),
             keys=self.learning.keys,

@@ -9,11 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.codec.columns import columns_of
+from penstock.codec.json_weight import has_too_many
 from penstock.codec.outside import Outside
 from penstock.codec.payload import PARSER_ERRORS, Limits, Screen, fault_of, refuse
 from penstock.codec.reference import Fitter
 from penstock.codec.scalars import Misfit
 from penstock.codec.shapes import Plan
+from penstock.codec.weight import TOO_MANY, Span, too_many
 from penstock.model.rows import BadRecord
 
 # Small enough that parsed objects stay in the processor's cache until they are columns.
@@ -39,8 +41,8 @@ class Decoded:
 def decode(values: pa.Array, plan: Plan, limits: Limits, exact_only: bool) -> Decoded:
     """Decode every record; a bad one never affects its neighbours."""
     decoding = _Decoding(values, plan, limits, exact_only)
-    for start in range(0, len(values), _CHUNK):
-        decoding.add(start, values.slice(start, _CHUNK).to_pylist())
+    for span in plan.scale.chunks(values, _CHUNK, limits.max_values):
+        decoding.add(span, values.slice(span.start, len(span)).to_pylist())
     return decoding.result()
 
 
@@ -59,10 +61,11 @@ class _Decoding:
         self._good: list[npt.NDArray[np.int64]] = []
         self._bad: list[BadRecord] = []
 
-    def add(self, start: int, payloads: list[bytes]) -> None:
-        """Decode a chunk whose first record has the number `start`."""
+    def add(self, span: Span, payloads: list[bytes]) -> None:
+        """Decode a chunk; of a record that may be too much, the parser makes nothing unjudged."""
         parse: Callable[[bytes], Any] = refuse
-        if not self._exact_only and not self._is_long(payloads):
+        start = span.start
+        if not self._exact_only and not span.is_heavy and not self._is_long(payloads):
             self._plan = self._outside.widen(self._plan)
             parse = self._plan.decode or refuse
         objects: list[Any] = []
@@ -91,6 +94,9 @@ class _Decoding:
         fault = fault_of(payload, self._limits)
         if fault is not None:
             self._bad.append(BadRecord(index, *fault))
+            return None
+        if has_too_many(payload, self._plan.fields, self._limits.max_values):
+            self._bad.append(BadRecord(index, TOO_MANY, too_many(self._limits.max_values)))
             return None
         try:
             fitted, rest = self._fitter.fit(self._plan, index, payload)

@@ -18,12 +18,12 @@ NOT_GUESSED = -1
 _LONGEST = 64
 _QUOTE, _SPACE = 0x22, 0x20
 
-Codes = npt.NDArray[np.int16]
+Codes = npt.NDArray[np.int16 | np.int32]
 
 
 def guess(values: pa.Array, field: str, codes: Mapping[str, int]) -> Codes:
     """The code of the text that seems to be in a field, at its first mention in each payload."""
-    found = np.full(len(values), NOT_GUESSED, np.int16)
+    found: Codes = np.full(len(values), NOT_GUESSED, code_type(len(codes)))
     longest = min(max((len(text.encode()) for text in codes), default=0), _LONGEST)
     data, offsets = buffers_of(values)
     width = longest + 1  # with the closing quote
@@ -41,6 +41,11 @@ def guess(values: pa.Array, field: str, codes: Mapping[str, int]) -> Codes:
     return found
 
 
+def code_type(kinds: int) -> type[np.int16] | type[np.int32]:
+    """The type of codes below `kinds`; the short one where it does, since it is sorted quicker."""
+    return np.int16 if kinds < 2**15 else np.int32
+
+
 def _codes_of(texts: npt.NDArray[np.uint8], codes: Mapping[str, int]) -> Codes:
     """The codes of texts that end with a quote, each in a row of bytes."""
     is_quote = texts == _QUOTE
@@ -51,5 +56,5 @@ def _codes_of(texts: npt.NDArray[np.uint8], codes: Mapping[str, int]) -> Codes:
     ).dictionary_encode()
     by_bytes = {text.encode(): code for text, code in codes.items()}
     known = [by_bytes.get(cell.rstrip(b"\0"), NOT_GUESSED) for cell in cells.dictionary.to_pylist()]
-    chosen: Codes = np.array(known, np.int16)[cells.indices.to_numpy()]
+    chosen: Codes = np.array(known, code_type(len(codes)))[cells.indices.to_numpy()]
     return chosen

@@ -2,7 +2,8 @@
 
 What was seen of a field is a lattice: nothing yet, a type, or a conflict. Nulls, empty arrays and
 empty objects teach nothing. Integers and floating point numbers meet in double; any other two
-kinds are a conflict, and a field in conflict gets no column: its values go to `_rest`.
+kinds are a conflict, and a field in conflict gets no column: its values go to `_rest`. So do those
+of fields with names beyond all measure, which every file would repeat.
 """
 
 from collections.abc import Iterable
@@ -31,6 +32,7 @@ from penstock.model.schema import (
 NOTHING: Final = "nothing"
 CONFLICT: Final = "conflict"
 _LONG = 65_536
+_LONGEST_NAME = 1_024  # bytes
 _NUMBERS = frozenset({"int64", "double"})
 _SCALARS = {"boolean": BOOLEAN, "string": STRING, "int64": INT64, "double": DOUBLE}
 
@@ -71,7 +73,8 @@ class Seen:
         members = members_of(text)
         self._meet(("struct" if depth < MAX_NESTING else CONFLICT) if members else NOTHING)
         if self.kind == "struct":
-            for name, part in members.items():
+            named = ((name, part) for name, part in members.items() if may_be_column(name))
+            for name, part in named:
                 self.fields.setdefault(name, Seen()).add(bytes(part), depth + 1)
 
     def _add_array(self, text: bytes, depth: int) -> None:
@@ -106,6 +109,11 @@ def _number_kind(text: bytes) -> str:
         return NOTHING if abs(float(text)) == float("inf") else "double"
     fits = len(text) <= 20 and INT64_MIN <= int(text) <= INT64_MAX
     return "int64" if fits else NOTHING
+
+
+def may_be_column(name: str) -> bool:
+    """False for a name that is so long that its fields are given no column."""
+    return len(name) <= _LONGEST_NAME and len(name.encode()) <= _LONGEST_NAME
 
 
 def is_learnable(text: bytes) -> bool:

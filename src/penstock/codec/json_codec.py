@@ -15,6 +15,8 @@ without the parser, as columns (`json_lanes`), under the same rule.
       a byte-order mark, NaN, Infinity, 01, +1
     an array or a scalar at the top level         bad: NOT_OBJECT
     more than 64 levels, more than 16 MiB         bad: TOO_DEEP, TOO_LONG
+    lists of objects that become over 4 Mi        bad: TOO_MANY; an object or null in such a list
+      values                                        counts as many as its struct has columns
     half of a surrogate pair as an escape         bad: NOT_JSON, since it is no text
     NUL as an escape                              kept; a raw NUL is NOT_JSON
     one key twice in an object                    the last one wins, as in other JSON readers
@@ -36,7 +38,7 @@ shape of the event: `{"user":{"new":1}}`. Items of a list or a map fit all or no
 only fields inside its objects do not, the column is filled and `_rest` holds its whole text too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -45,11 +47,12 @@ from penstock.codec import inference
 from penstock.codec.avro_schema import from_avro
 from penstock.codec.decoding import Decoded, decode
 from penstock.codec.json_schema import from_json_schema
-from penstock.codec.one_pass import OnePass
+from penstock.codec.one_pass import OnePass, Part
 from penstock.codec.payload import Limits, as_payloads
 from penstock.codec.peek import NOT_SCALAR, Peeked, peek
 from penstock.codec.shapes import arrow_schema, plan_of
 from penstock.codec.unsupported import SchemaUnsupported
+from penstock.codec.weight import MOST_AT_ONCE, Span
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import SchemaKind
 
@@ -59,6 +62,7 @@ __all__ = [
     "JsonCodec",
     "Limits",
     "OnePass",
+    "Part",
     "Peeked",
     "SchemaUnsupported",
     "arrow_schema",
@@ -82,6 +86,10 @@ class JsonCodec:
         `values` holds bytes and no nulls, less than 2 GiB in all.
         """
         return decode(as_payloads(values), plan_of(schema), self.limits, self.exact_only)
+
+    def spans(self, values: pa.Array, schema: DatasetSchema) -> Iterator[Span]:
+        """How to cut records before they are decoded, so that what they become is bounded."""
+        return plan_of(schema).scale.spans(as_payloads(values), MOST_AT_ONCE)
 
     def one_pass(
         self, schemas: Mapping[str, DatasetSchema], tag: str, paths: tuple[str, ...]

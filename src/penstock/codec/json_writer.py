@@ -4,7 +4,7 @@ The schema says what the columns are. A record that does not fit it is bad, as w
 fields that it does not have go to `_rest`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from penstock.codec.json_schema import from_json_schema
 from penstock.codec.payload import Limits
 from penstock.codec.shapes import Plan, plan_of
 from penstock.codec.unsupported import SchemaUnsupported
+from penstock.codec.weight import MOST_AT_ONCE, Span
 from penstock.codec.written import Read, Writer
 from penstock.model.registered import RegisteredSchema
 from penstock.model.schema import MAX_FIELDS, MAX_NESTING, DatasetSchema
@@ -35,7 +36,12 @@ def json_writer(schema: RegisteredSchema) -> Writer:
     fields = from_json_schema(msgspec.json.encode(whole).decode())
     plan = plan_of(DatasetSchema("record", 1, declared=True, fields=fields))
     title = root.get("title")
-    return Writer(title if isinstance(title, str) else "", fields, partial(_read, plan))
+    name = title if isinstance(title, str) else ""
+    return Writer(name, fields, partial(_read, plan), partial(_spans, plan))
+
+
+def _spans(plan: Plan, values: pa.Array) -> Iterator[Span]:
+    return plan.scale.spans(values, MOST_AT_ONCE)
 
 
 def _read(plan: Plan, values: pa.Array, skipped: int) -> Read:

@@ -23,11 +23,13 @@ import pyarrow as pa
 
 from penstock.codec.columns import columns_of
 from penstock.codec.gather import Numbers
-from penstock.codec.guess import NOT_GUESSED, guess
+from penstock.codec.guess import NOT_GUESSED, code_type, guess
+from penstock.codec.json_weight import scale_of
 from penstock.codec.likes import Likes, values_at
 from penstock.codec.outside import often_met
 from penstock.codec.payload import PARSER_ERRORS, Limits, Screen, refuse
 from penstock.codec.shapes import Member, Plan, Record, plan_of, tagged_struct
+from penstock.codec.weight import MOST_AT_ONCE, widest_item
 from penstock.model.schema import DatasetSchema
 
 _NO_PART = -1
@@ -41,6 +43,7 @@ _LONGEST_PAUSE = 16
 # Small enough that parsed objects stay in the processor's cache until they are columns, and large
 # enough that the pieces of columns are worth making.
 _CHUNK = 1_024
+_VALUE_BYTES = 8
 
 Values = list[Any]
 Look = Callable[[Values], Values]
@@ -64,6 +67,7 @@ class _Kind:
     """One dataset, compiled: its tag, its plan without the tag's field, and looks at the paths.
 
     A path that is a column of whole numbers needs no look; `columns` says which column it is.
+    `heavy` are the columns whose values only their bytes tell, since they hold lists of objects.
     """
 
     tag: str
@@ -74,6 +78,7 @@ class _Kind:
     tag_at: int | None
     looks: dict[str, Look]
     columns: dict[str, int]
+    heavy: tuple[int, ...]
 
 
 class OnePass:
@@ -99,39 +104,45 @@ class OnePass:
         self._patience = 1
         self._compile()
 
-    def read(self, values: pa.Array) -> tuple[list[Part], Numbers]:
-        """The records that could be read, by dataset, and the numbers of those that are left."""
+    def read(self, values: pa.Array, put: Callable[[Part], None]) -> Numbers:
+        """Hand over the records that could be read, by dataset; the numbers of those that are left.
+
+        A dataset whose records become very many values is handed over in several parts.
+        """
         if not self._kinds or self._pause or Screen(values, self._limits).too_long():
             self._pause = max(self._pause - 1, 0)
-            return [], np.arange(len(values))
+            return np.arange(len(values))
         if self._nulls != self._often_met():
             self._compile()
-        found: list[_Found] = [_Found() for _ in self._kinds]
+        found = [_Found(kind, put) for kind in self._kinds]
         left = [
-            self._read_chunk(rows, payloads.to_pylist(), found)
-            for rows, payloads in self._chunks(values, found)
+            rows if is_heavy else self._read_chunk(rows, payloads.to_pylist(), found)
+            for rows, payloads, is_heavy in self._chunks(values, found)
         ]
-        parts = [_part(*pair) for pair in zip(self._kinds, found, strict=True) if pair[1].members]
+        for each in found:
+            each.hand_over()
         is_hopeless = sum(map(len, left)) > _HOPELESS * len(values)
         self._patience = min(self._patience * 2, _LONGEST_PAUSE) if is_hopeless else 1
         self._pause = self._patience // 2 if is_hopeless else 0
-        return parts, np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
+        return np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
 
     def _chunks(
         self, values: pa.Array, found: list["_Found"]
-    ) -> Iterator[tuple[Numbers, pa.Array]]:
+    ) -> Iterator[tuple[Numbers, pa.Array, bool]]:
         """The records in chunks, each of one kind as far as that can be guessed.
 
-        Those that are written alike are read before, and are in no chunk.
+        Those that are written alike are read before, and are in no chunk. A record that may become
+        too much is a chunk of its own, and marked. Guesses can be wrong: any kind may be widest.
         """
         for number, rows, payloads in self._by_kind(values):
             if number != NOT_GUESSED:
-                likes = self._likes[number].reading(rows, payloads, self._decode)
+                likes = self._likes[number].reading(rows, payloads, self._decode_light)
                 for some, columns in likes.read:
-                    found[number].add_columns(self._kinds[number], some, columns)
+                    found[number].add_columns(some, columns)
                 rows, payloads = likes.rows, likes.payloads
-            for start in range(0, len(rows), _CHUNK):
-                yield rows[start : start + _CHUNK], payloads.slice(start, _CHUNK)
+            for span in self._scale.chunks(payloads, _CHUNK, self._limits.max_values):
+                some = rows[span.start : span.stop]
+                yield some, payloads.slice(span.start, len(span)), span.is_heavy
 
     def _by_kind(self, values: pa.Array) -> Iterator[tuple[int, Numbers, pa.Array]]:
         """The records of each kind that there seems to be, likes together."""
@@ -161,6 +172,7 @@ class OnePass:
         self._kinds = [kind for kind in found if kind is not None]
         self._number = {kind.record.make: number for number, kind in enumerate(self._kinds)}
         self._texts = {kind.text: number for number, kind in enumerate(self._kinds)}
+        self._scale = scale_of(0, max((kind.plan.scale.widest for kind in self._kinds), default=0))
         self._likes = [Likes(kind.record, self._tag, kind.text) for kind in self._kinds]
         classes = tuple(kind.record.make for kind in self._kinds)
         if self._tag:
@@ -170,6 +182,11 @@ class OnePass:
         if self._kinds:
             self._decode = msgspec.json.Decoder(Union[classes]).decode  # noqa: UP007
 
+    def _decode_light(self, payload: bytes) -> Any:
+        """Parse a record that may become a template, unless it may become too much."""
+        is_light = self._scale.most_of(len(payload)) <= self._limits.max_values
+        return self._decode(payload) if is_light else refuse(payload)
+
     def _read_chunk(self, rows: Numbers, payloads: list[bytes], found: list["_Found"]) -> Numbers:
         """Parse a chunk and add its records to what was found; the numbers of those left."""
         objects = _parsed(self._decode, payloads)
@@ -178,45 +195,62 @@ class OnePass:
             number = self._number.get(kinds.pop(), _NO_PART)
             if number == _NO_PART:
                 return rows
-            found[number].add(self._kinds[number], rows, objects)
+            found[number].add(rows, objects)
             return rows[:0]
         numbers = map(self._number.get, map(type, objects), repeat(_NO_PART))
-        codes = np.fromiter(numbers, np.int16, len(objects))
+        codes = np.fromiter(numbers, code_type(len(self._kinds)), len(objects))
         for number in np.unique(codes[codes != _NO_PART]).tolist():
             members = np.flatnonzero(codes == number)
             mine = [objects[member] for member in members.tolist()]
-            found[number].add(self._kinds[number], rows[members], mine)
+            found[number].add(rows[members], mine)
         left: Numbers = rows[codes == _NO_PART]
         return left
 
 
 class _Found:
-    """What was read of one dataset so far, a chunk at a time."""
+    """What was read of one dataset so far, a chunk at a time, until it is handed over."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: _Kind, put: Callable[[Part], None]) -> None:
+        self._kind = kind
+        self._put = put
+        self._begin()
+
+    def _begin(self) -> None:
+        self._values = 0
         self.members: list[Numbers] = []
         self.columns: list[list[pa.Array]] = []
         self.fields: list[dict[str, Values]] = []
 
-    def add(self, kind: _Kind, members: Numbers, objects: Values) -> None:
+    def add(self, members: Numbers, objects: Values) -> None:
         """Turn the objects of a chunk into columns."""
-        self.members.append(members)
-        self.columns.append(columns_of(kind.record, objects))
-        self.fields.append({path: look(objects) for path, look in kind.looks.items()})
+        looks = {path: look(objects) for path, look in self._kind.looks.items()}
+        self._keep(members, columns_of(self._kind.record, objects), looks)
 
-    def add_columns(self, kind: _Kind, members: Numbers, columns: list[pa.Array]) -> None:
+    def add_columns(self, members: Numbers, columns: list[pa.Array]) -> None:
         """Take records whose columns are there already."""
-        count = len(members)
+        kind, count = self._kind, len(members)
+        looks = {
+            path: [kind.text] * count
+            if path == kind.tag
+            else values_at(kind.record, columns, path, count)
+            for path in kind.looks
+        }
+        self._keep(members, columns, looks)
+
+    def _keep(self, members: Numbers, columns: list[pa.Array], looks: dict[str, Values]) -> None:
         self.members.append(members)
         self.columns.append(columns)
-        self.fields.append(
-            {
-                path: [kind.text] * count
-                if path == kind.tag
-                else values_at(kind.record, columns, path, count)
-                for path in kind.looks
-            }
-        )
+        self.fields.append(looks)
+        self._values += len(members) * self._kind.plan.scale.width
+        self._values += sum(columns[at].nbytes for at in self._kind.heavy) // _VALUE_BYTES
+        if self._values > MOST_AT_ONCE:
+            self.hand_over()
+
+    def hand_over(self) -> None:
+        """Let go of everything that was read, if there is anything."""
+        if self.members:
+            self._put(_part(self._kind, self))
+            self._begin()
 
 
 def _parsed(decode: Callable[[bytes], Any], payloads: list[bytes]) -> list[Any]:
@@ -282,7 +316,8 @@ def _kind(
         return None
     make = tagged_struct(members, tag, text, tuple(name for name in nulls if name != tag))
     record = replace(plan.root, members=members, make=make)
-    return _Kind(tag, text, schema, plan, record, tag_at, exact, columns)
+    heavy = tuple(at for at, each in enumerate(members) if widest_item(each.shape.type))
+    return _Kind(tag, text, schema, plan, record, tag_at, exact, columns, heavy)
 
 
 def _is_whole_number(member: Member) -> bool:

@@ -37,17 +37,25 @@ Reason = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long and how deep a payload may be. An object without nested ones has depth 1."""
+    """How long and how deep a payload may be. An object without nested ones has depth 1.
+
+    `max_values` is how many values its lists may become, where their items are objects.
+    """
 
     max_bytes: int = 16 * 1024 * 1024
     max_depth: int = 64
+    max_values: int = 4 * 1024 * 1024
+
+
+def without_strings(payload: bytes) -> bytes:
+    """What is left of a JSON text when its strings are taken out."""
+    return payload if b'"' not in payload else _STRINGS.sub(b"", payload)
 
 
 def depth_of(payload: bytes) -> int:
     """How deep arrays and objects nest, brackets inside strings not counted; linear in time."""
-    bare = payload if b'"' not in payload else _STRINGS.sub(b"", payload)
-    steps = np.frombuffer(bare.translate(_STEPS, _NOT_BRACKETS), np.int8)
-    return int(steps.cumsum(dtype=np.int64).max(initial=0))
+    steps = np.frombuffer(without_strings(payload).translate(_STEPS, _NOT_BRACKETS), np.int8)
+    return int(steps.cumsum(dtype=np.int32).max(initial=0))
 
 
 def is_too_deep(payload: bytes, limits: Limits) -> bool:

@@ -1,6 +1,6 @@
 """A Protobuf message made ready for reading: what each number means, and which column it fills."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from penstock.codec.proto_schema import columns_of_proto, entry_of, meaning_of, plain_type
 from penstock.codec.proto_types import ProtoEnum, ProtoField, ProtoMessage, ProtoTypes
+from penstock.codec.proto_weight import proto_scale
 from penstock.codec.shapes import Record, Shape, shape_of
+from penstock.codec.weight import Scale, item_width, widest_item, width_of
 from penstock.model.schema import STRING, Field, struct_of
 
 Rank = tuple[int, int]
@@ -35,7 +37,8 @@ class Slot:
     """A field at one place of an event: `shape` is that of its column, `item` of a single value.
 
     Fields are written by `rank`, then by number. `names` are those of an enum's numbers, the
-    default first; of two names the first counts.
+    default first; of two names the first counts. `weight` is how many values each item of a list
+    or map becomes, 0 where items are single values.
     """
 
     field: ProtoField
@@ -45,6 +48,7 @@ class Slot:
     item: Shape
     names: dict[int, str] = dataclass_field(default_factory=dict)
     body: Body | None = None
+    weight: int = 0
 
     @property
     def blank(self) -> Any:
@@ -68,6 +72,7 @@ class Layout:
     body: Body
     others: tuple[Body, ...]
     schema: pa.Schema
+    scale: Scale
 
 
 @lru_cache(maxsize=512)
@@ -85,7 +90,18 @@ def layout_of(types: ProtoTypes, root: ProtoMessage) -> Layout:
     schema = pa.schema(
         [pa.field(each.name, each.type, nullable[each.name]) for each in shape.arrow]
     )
-    return Layout(root.name, fields, first, tuple(others), schema)
+    widest = widest_item(struct_of(fields))
+    scale = proto_scale(width_of(fields), widest, frozenset(_heavy_tags(first)))
+    return Layout(root.name, fields, first, tuple(others), schema, scale)
+
+
+def _heavy_tags(body: Body) -> Iterator[int]:
+    """The tags of all items that are messages, at whatever depth."""
+    for slot in body.slots:
+        if slot.weight:
+            yield slot.field.number << 3 | slot.field.wire
+        if slot.body is not None:
+            yield from _heavy_tags(slot.body)
 
 
 def _by_number(field: ProtoField, _: tuple[ProtoField, ...]) -> Rank:
@@ -134,14 +150,16 @@ class _Layouts:
         rank = self._habit(field, fields)
         if field.label == "map":
             entry = self._entry(field, shape)
-            return Slot(field, rank, column, shape, shape.item or shape, body=entry)
+            item, weight = shape.item or shape, item_width(shape.type)
+            return Slot(field, rank, column, shape, item, body=entry, weight=weight)
         item = shape.item if field.label == "repeated" and shape.item is not None else shape
         if field.kind == "enum":
             return Slot(field, rank, column, shape, item, _names(self._types.enum(field.type, "$")))
         if field.kind != "message":
             return Slot(field, rank, column, shape, item)
         message = self._types.message(field.type, shape.path)
-        return Slot(field, rank, column, shape, item, body=self._message(message, item))
+        body, weight = self._message(message, item), item_width(shape.type)
+        return Slot(field, rank, column, shape, item, body=body, weight=weight)
 
     def _message(self, message: ProtoMessage, shape: Shape) -> Body:
         meaning = meaning_of(message)

@@ -10,7 +10,8 @@ a number in more than ten bytes, or of more   bad: OUT_OF_RANGE
   than 64 bits
 a number of more bits than its field has      its lowest bits count, as in Protobuf
 the field 0, or one beyond the last number    bad: OUT_OF_RANGE
-a group, or a wire type that does not exist   bad: OUT_OF_RANGE
+a wire type that does not exist, the end of   bad: OUT_OF_RANGE
+  a group that did not begin
 bytes that are not UTF-8, in a string         bad: NOT_UTF8, in proto2 as well
 a required field that is missing              bad: MISSING_FIELD
 a Timestamp outside the years 1 to 9999, or   bad: OUT_OF_RANGE
@@ -18,8 +19,10 @@ a Timestamp outside the years 1 to 9999, or   bad: OUT_OF_RANGE
 a Duration beyond 10,000 years, or with parts bad: OUT_OF_RANGE
   of different signs
 over a million items                          bad: OUT_OF_RANGE
-unknown fields that are well formed           skipped, as Protobuf demands; they are in no column
-                                                and are counted nowhere yet
+lists of messages that become over 4 Mi       bad: TOO_MANY; a message in a list counts as many as
+  values                                        its struct has columns
+unknown fields that are well formed, also     skipped, as Protobuf demands; they are in no column
+  groups, of up to 100 levels                   and are counted nowhere yet; deeper ones: TOO_DEEP
 one field twice                               the last one counts; messages are merged
 two fields of a oneof                         the last one counts
 one key twice in a map                        the last value counts, in the place of the first
@@ -36,14 +39,25 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.codec.avro_reference import NOT_UTF8, TRUNCATED
+from penstock.codec.payload import TOO_DEEP
 from penstock.codec.proto_layout import Body, Slot
-from penstock.codec.proto_types import EIGHT_BYTES, FOUR_BYTES, LAST_NUMBER, LENGTH, VARINT
+from penstock.codec.proto_types import (
+    EIGHT_BYTES,
+    FOUR_BYTES,
+    GROUP,
+    GROUP_END,
+    LAST_NUMBER,
+    LENGTH,
+    VARINT,
+)
 from penstock.codec.scalars import MISSING_FIELD, OUT_OF_RANGE, WRONG_TYPE, Misfit
+from penstock.codec.weight import TOO_MANY, too_many
 
 MOST_ITEMS = 1024 * 1024
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 and 9999
 MOST_SECONDS = 315_576_000_000  # of a Duration, either way
 MOST_NANOS = 999_999_999
+MOST_GROUPS = 100  # one in the other, as in Protobuf's own libraries
 
 _LONGEST_VARINT = 10
 _WIDTHS = {FOUR_BYTES: 4, EIGHT_BYTES: 8}
@@ -58,34 +72,38 @@ _LAYOUTS = {
 Seen = dict[int, Any]  # what a message holds, by the numbers of its fields
 
 
-def read_one(payload: bytes, body: Body, skipped: int) -> dict[str, Any]:
-    """The columns of one record, as Python values; raises Misfit."""
+def read_one(payload: bytes, body: Body, skipped: int, most: int) -> tuple[dict[str, Any], int]:
+    """The columns of one record as Python values, and how many values its lists became.
+
+    Raises Misfit, also when these are above `most`.
+    """
     if skipped > len(payload):
         raise Misfit(TRUNCATED, "", "shorter than its header")
     seen: Seen = {}
-    _Reading(payload, skipped).message(body, seen, len(payload), "")
-    return _struct(body, seen)
+    reading = _Reading(payload, skipped, most)
+    reading.message(body, seen, len(payload), "")
+    return _struct(body, seen), reading.values
 
 
 class _Reading:
     """One payload and how far it was read."""
 
-    def __init__(self, payload: bytes, at: int) -> None:
+    def __init__(self, payload: bytes, at: int, most: int) -> None:
         self._payload = payload
         self._at = at
+        self._most = most
         self._items = 0
+        self.values = 0
 
     def message(self, body: Body, seen: Seen, end: int, path: str) -> None:
         """Add what a message holds to what was seen of it before."""
         while self._at < end:
-            tag = self._varint(end, path)
-            number, wire = tag >> 3, tag & 7
-            if not 1 <= number <= LAST_NUMBER:
-                raise Misfit(OUT_OF_RANGE, path, "no field has such a number")
-            if wire not in {VARINT, EIGHT_BYTES, LENGTH, FOUR_BYTES}:
-                raise Misfit(OUT_OF_RANGE, path, f"the wire type {wire} is not read")
+            number, wire = self._tag(end, path)
+            _check_tag(number, wire, path)
             slot = body.by_number.get(number)
-            if slot is None:
+            if slot is None and wire == GROUP:
+                self._skip_group(number, end, path)
+            elif slot is None:
                 self._skip(wire, end, path)
             elif slot.field.label == "map":
                 self._expect(slot, wire)
@@ -159,6 +177,26 @@ class _Reading:
         else:
             self._take(_WIDTHS[wire], end, path)
 
+    def _skip_group(self, number: int, end: int, path: str) -> None:
+        """Step over a group to its end; others inside it end before."""
+        around = [number]
+        while around:
+            number, wire = self._tag(end, path)
+            if wire == GROUP_END and number == around[-1]:
+                around.pop()
+                continue
+            _check_tag(number, wire, path)
+            if wire != GROUP:
+                self._skip(wire, end, path)
+                continue
+            around.append(number)
+            if len(around) > MOST_GROUPS:
+                raise Misfit(TOO_DEEP, path, f"at most {MOST_GROUPS} levels of groups are read")
+
+    def _tag(self, end: int, path: str) -> tuple[int, int]:
+        tag = self._varint(end, path)
+        return tag >> 3, tag & 7
+
     def _expect(self, slot: Slot, wire: int) -> None:
         if wire != slot.field.wire:
             detail = f"wanted {slot.field.kind}, found the wire type {wire}"
@@ -166,6 +204,9 @@ class _Reading:
 
     def _count(self, slot: Slot) -> None:
         self._items += 1
+        self.values += slot.weight
+        if self.values > self._most:
+            raise Misfit(TOO_MANY, slot.item.path, too_many(self._most))
         if self._items > MOST_ITEMS:
             raise Misfit(OUT_OF_RANGE, slot.item.path, f"over {MOST_ITEMS} items in one record")
 
@@ -197,6 +238,14 @@ class _Reading:
         if found >= 2**64:
             raise Misfit(OUT_OF_RANGE, path, "a number of more than 64 bits")
         return found
+
+
+def _check_tag(number: int, wire: int, path: str) -> None:
+    """Refuse what cannot begin a field."""
+    if not 1 <= number <= LAST_NUMBER:
+        raise Misfit(OUT_OF_RANGE, path, "no field has such a number")
+    if wire not in {VARINT, EIGHT_BYTES, LENGTH, FOUR_BYTES, GROUP}:
+        raise Misfit(OUT_OF_RANGE, path, f"the wire type {wire} is not read")
 
 
 def _whole(kind: str, raw: int) -> Any:

@@ -19,9 +19,11 @@ google.protobuf.Timestamp                     timestamp in UTC, in microseconds;
 google.protobuf.Duration                      int64, microseconds; cut off towards zero
 google.protobuf.Int64Value and the like       what is wrapped, nullable
 other well-known types                        the messages they are
+extension that the schema declares            as a field, named [by.its.full.name]
 group, message set, a message that contains   none: the schema is refused
   itself (google.protobuf.Struct does), a
-  message of nothing but extensions
+  message of nothing but extensions that
+  nobody declares
 
 a field that is absent and                    becomes
 ------------------------------------------    ------------------------------------------------

@@ -37,6 +37,7 @@ ProtoLabel = Literal["implicit", "explicit", "required", "repeated", "map"]
 
 LAST_NUMBER = 2**29 - 1
 VARINT, EIGHT_BYTES, LENGTH, FOUR_BYTES = 0, 1, 2, 5
+GROUP, GROUP_END = 3, 4
 _WIRES = {
     "fixed32": FOUR_BYTES,
     "sfixed32": FOUR_BYTES,

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
-from penstock.codec.inference import is_learnable
+from penstock.codec.inference import is_learnable, may_be_column
 from penstock.codec.payload import PARSER_ERRORS
 from penstock.codec.scalars import MISSING_FIELD, WRONG_TYPE, Misfit, expect, scalar
 from penstock.codec.shapes import Member, Plan, Record, Shape
@@ -58,10 +58,12 @@ class Fitter:
                 left[member.name] = rest
         for name in sorted(found):
             part = bytes(found[name])
-            if not record.path:
+            is_short = may_be_column(name)
+            if not record.path and is_short:
                 self._count(name)
             if part != _NULL:
                 left[name] = part.decode()
+            if part != _NULL and is_short:
                 self.remember(record.path_of(name), self._index, part)
         return record.make(**values), object_text(left) if left else None
 

@@ -13,6 +13,8 @@ from typing import Annotated, Any
 import msgspec
 import pyarrow as pa
 
+from penstock.codec.json_weight import json_scale
+from penstock.codec.weight import Scale
 from penstock.model.arrow_types import FIRST_DAY, FIRST_US, LAST_DAY, LAST_US, arrow_type
 from penstock.model.schema import REST, DatasetSchema, Field, FieldType
 
@@ -84,7 +86,9 @@ class Plan:
 
     root: Record
     declared: bool
+    fields: tuple[Field, ...]
     schema: pa.Schema
+    scale: Scale
     decode: Callable[[bytes], Any] | None
     outside: tuple[tuple[str, str], ...] = ()
     met: dict[str, int] = field(default_factory=dict)
@@ -114,7 +118,14 @@ def plan_of(schema: DatasetSchema) -> Plan:
         pa.field(member.column, member.shape.arrow, member.nullable) for member in root.members
     ]
     decode = msgspec.json.Decoder(root.make).decode if root.parsable else None
-    return Plan(root, schema.declared, pa.schema([*columns, pa.field(REST, pa.string())]), decode)
+    return Plan(
+        root,
+        schema.declared,
+        schema.fields,
+        pa.schema([*columns, pa.field(REST, pa.string())]),
+        json_scale(schema.fields),
+        decode,
+    )
 
 
 @lru_cache(maxsize=512)

@@ -4,13 +4,14 @@ Every binary format gives a `Writer` per schema. Records of one writer are read 
 columns of a dataset are made of them is the business of `codec.projection`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.codec.gather import Numbers
+from penstock.codec.weight import Span
 from penstock.model.rows import BadRecord
 from penstock.model.schema import Field
 
@@ -37,17 +38,23 @@ class Read:
         return Read(self.batch.take(some), self.good[members], [], rest)
 
 
+def _whole(values: pa.Array) -> Iterable[Span]:
+    return [Span(0, len(values))]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Writer:
     """A schema made ready for reading. `name` is what its author calls the record.
 
     `read` is given payloads and how many of their first bytes are not the format's own. It never
-    raises for what payloads hold.
+    raises for what payloads hold. Payloads are cut by `spans` before, so that what they become is
+    bounded.
     """
 
     name: str
     fields: tuple[Field, ...]
     read: Callable[[pa.Array, int], Read]
+    spans: Callable[[pa.Array], Iterable[Span]] = _whole
 
 
 def merged_read(

@@ -89,17 +89,17 @@ class KafkaSource:
         self._learning.written.begin()
         for _ in range(ROUNDS):
             # What one read has learned counts for the next: a flood ends in the quarantine.
-            learned = len(known) - before
-            order, reports = self._read(order, max(self._max_new - learned, 0))
-            if not self._learn(order, reports):
+            room = max(self._max_new - (len(known) - before), 0)
+            order, reports = self._read(order, room)
+            if not self._learn(order, reports, room):
                 return staged_window(reports)
             self._discard(order)
         raise ReadFailed(order.window, f"new types came in {ROUNDS} reads in a row")
 
-    def _learn(self, order: StageOrder, reports: list[TaskReport]) -> bool:
+    def _learn(self, order: StageOrder, reports: list[TaskReport], room: int) -> bool:
         """As `Learning` does; what only a registry in trouble could tell, is held."""
         try:
-            return self._learning.learn(reports)
+            return self._learning.learn(reports, room)
         except RegistryTrouble as error:
             self._hold(order, reports, error)
             raise

@@ -33,7 +33,7 @@ def fixed_schema(decode: DecodeSpec) -> RegisteredSchema | None:
         return None
     if decode.format == "avro":
         return RegisteredSchema("avro", decode.schema_text)
-    found = _from_file(decode.schema_text)
+    found = _from_file(decode.schema_text, decode.message)
     return found if found.type == "unusable" or not decode.message else _only(found, decode.message)
 
 
@@ -47,8 +47,8 @@ def fixed_for(feed: FeedSpec) -> RegisteredSchema | None:
 
 
 @lru_cache(maxsize=64)
-def _from_file(text: str) -> RegisteredSchema:
-    return _or_why(partial(prepared_file, text))
+def _from_file(text: str, message: str) -> RegisteredSchema:
+    return _or_why(partial(prepared_file, text, message))
 
 
 def _or_why(compiled: Callable[[], RegisteredSchema]) -> RegisteredSchema:

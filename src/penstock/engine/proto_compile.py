@@ -43,9 +43,12 @@ def prepared(schema: RegisteredSchema) -> RegisteredSchema:
     return _answered(ProtoQuestion(schema.text, schema.references))
 
 
-def prepared_file(text: str) -> RegisteredSchema:
-    """The same for a file of a configuration: words, or a set of descriptors in base64."""
-    return _answered(ProtoQuestion(text, is_file=True))
+def prepared_file(text: str, message: str = "") -> RegisteredSchema:
+    """The same for a file of a configuration: words, or a set of descriptors in base64.
+
+    A set may have many files; it is the one that declares the message, or else the last.
+    """
+    return _answered(ProtoQuestion(text, is_file=True, message=message))
 
 
 def _answered(question: ProtoQuestion) -> RegisteredSchema:

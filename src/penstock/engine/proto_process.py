@@ -45,7 +45,10 @@ def answer(folder: Path) -> int:
 
 
 def _unpacked(question: ProtoQuestion) -> ProtoQuestion:
-    """A .proto file as it is; of a set of descriptors the last is the one, and all others help."""
+    """A .proto file as it is; of a set of descriptors one is meant, and all others help.
+
+    That is the one that declares the message, or the last one: compilers put it behind its imports.
+    """
     try:
         raw = base64.b64decode(question.text, validate=True)
         files = FileDescriptorSet.FromString(raw).file
@@ -54,8 +57,22 @@ def _unpacked(question: ProtoQuestion) -> ProtoQuestion:
     encoded = [base64.b64encode(file.SerializeToString()).decode() for file in files]
     if not encoded:
         raise SchemaUnsupported("$", "the set of descriptors is empty")
-    names = [file.name for file in files]
-    return ProtoQuestion(encoded[-1], tuple(zip(names[:-1], encoded[:-1], strict=True)))
+    declaring = [place for place, file in enumerate(files) if _declares(file, question.message)]
+    main = declaring[0] if declaring else len(encoded) - 1
+    others = [(file.name, text) for file, text in zip(files, encoded, strict=True)]
+    return ProtoQuestion(encoded[main], tuple(others[:main] + others[main + 1 :]))
+
+
+def _declares(file: FileDescriptorProto, name: str) -> bool:
+    """Whether a message of this full name is declared in a file, also inside of others."""
+    level = [(f"{file.package}." if file.package else "", each) for each in file.message_type]
+    while level:
+        if any(f"{around}{each.name}" == name for around, each in level):
+            return True
+        level = [
+            (f"{around}{each.name}.", inner) for around, each in level for inner in each.nested_type
+        ]
+    return False
 
 
 def _files(question: ProtoQuestion) -> _Files:

@@ -9,12 +9,14 @@ REFUSED = 3  # a code of our own, since Python ends with 1 for faults that are n
 class ProtoQuestion(Value, frozen=True):
     """A schema, and the files that it imports with the paths by which it does.
 
-    `is_file`: the text is what a file of the configuration holds, words or a set of descriptors.
+    `is_file`: the text is what a file of the configuration holds, words or a set of descriptors;
+    of a set the file counts that declares `message`.
     """
 
     text: str
     references: tuple[tuple[str, str], ...] = ()
     is_file: bool = False
+    message: str = ""
 
 
 class ProtoAnswer(Value, frozen=True):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
 
 from penstock.codec.proto_types import (
     ProtoEnum,
@@ -44,13 +45,14 @@ _KINDS: dict[int, ProtoKind] = {
 
 def tree_of(file: FileDescriptor, *, with_entries: bool) -> ProtoFile:
     """The tree of a compiled file; entries of maps have places among its messages, or none."""
-    return _Tree(with_entries=with_entries).of(file)
+    return _Tree(file.pool, with_entries=with_entries).of(file)
 
 
 class _Tree:
     """Gathers a file's messages, and all messages and enums that these use."""
 
-    def __init__(self, *, with_entries: bool) -> None:
+    def __init__(self, pool: DescriptorPool, *, with_entries: bool) -> None:
+        self._pool = pool
         self._with_entries = with_entries
         self._messages: dict[str, ProtoMessage] = {}
         self._enums: dict[str, ProtoEnum] = {}
@@ -78,9 +80,10 @@ class _Tree:
             return
         is_entry = _is_entry(message)
         alone = _optional(message)
+        extensions = self._extensions(message)
         fields = tuple(
             self._field(each, in_entry=is_entry, alone=each.name in alone)
-            for each in message.fields
+            for each in (*message.fields, *extensions)
         )
         nested = self._nested(message)
         self._waiting += nested
@@ -88,8 +91,14 @@ class _Tree:
             message.full_name,
             fields,
             tuple(each.full_name for each in nested),
-            _refusal(message),
+            "" if extensions else _refusal(message),
         )
+
+    def _extensions(self, message: Descriptor) -> list[FieldDescriptor]:
+        """The fields that this schema and its imports add to a message from outside."""
+        if not message.is_extendable or message.GetOptions().message_set_wire_format:
+            return []
+        return sorted(self._pool.FindAllExtensions(message), key=lambda field: field.number)
 
     def _nested(self, message: Descriptor) -> list[Descriptor]:
         found: Iterable[Descriptor] = message.nested_types
@@ -107,7 +116,7 @@ class _Tree:
         oneof = field.containing_oneof
         return ProtoField(
             field.number,
-            field.name,
+            f"[{field.full_name}]" if field.is_extension else field.name,
             _KINDS[field.type],
             "implicit" if in_entry else _label(field),
             packed=bool(field.is_packed),

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from penstock.codec.json_codec import JsonCodec
+from penstock.codec.json_codec import JsonCodec, Limits
+from penstock.codec.msgpack_codec import TEXT_LIMITS
 from penstock.codec.unsupported import SchemaUnsupported
 from penstock.codec.writers import writer_of
 from penstock.codec.written import Writer
@@ -37,7 +38,8 @@ class SchemaShelf:
     ) -> None:
         self._store = store
         self._layout = layout
-        self._codec = JsonCodec()
+        is_packed = feed.decode.format == "msgpack"
+        self._codec = JsonCodec(TEXT_LIMITS if is_packed else Limits())
         in_files = newest(kept_schemas(store, layout.schemas))
         read = newest(kept_schemas(store, layout.reading))
         self.outputs = Outputs(store, layout, feed, keys or Keys(), in_files, frozenset(read))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.codec.msgpack_codec import as_json
+from penstock.codec.msgpack_codec import TEXT_LIMITS, as_json
 from penstock.codec.payload import Limits
 from penstock.writer.shred import RangeShredder, take
 
@@ -14,6 +14,8 @@ TEXT = "text"  # a column beside those of the reader: the value as JSON
 
 class PackedShredder(RangeShredder):
     """Reads values as JSON, and lays the raw bytes of those that are bad into the quarantine."""
+
+    limits = TEXT_LIMITS
 
     def _shred_values(self, batch: Any, rows: Any) -> None:
         said = as_json(take(batch["value"], rows), Limits())

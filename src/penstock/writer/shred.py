@@ -9,13 +9,13 @@ not know is sampled and not written: the driver learns it and asks again.
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.codec.json_codec import JsonCodec, arrow_schema
+from penstock.codec.json_codec import JsonCodec, Limits, Part, arrow_schema
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence, lowest_rows
 from penstock.model.fork import FORK_ROWS, ForkSpec
@@ -44,13 +44,15 @@ _WITHOUT_VALUE = frozenset({"topic", "header"})  # routes that a record without 
 class RangeShredder:
     """One range of one Kafka partition, batch by batch. Used by one thread of one attempt."""
 
+    limits: ClassVar[Limits] = Limits()  # of the JSON that is decoded
+
     def __init__(self, plan: ShredPlan, covered: OffsetRange, sink: Sink, router: Router) -> None:
         self._plan = plan
         self._feed = plan.feed
         self._covered = covered
         self._sink = sink
         self._router = router
-        self._codec = JsonCodec()
+        self._codec = JsonCodec(self.limits)
         compression = plan.feed.compression
         suffix = "parquet" if compression == "none" else f"{compression}.parquet"
         self._paths = peek_paths(plan.feed)
@@ -216,15 +218,16 @@ class RangeShredder:
         """Shred what the parser can read in one pass; returns the rows that are left."""
         if len(rows) == 0 or self._only_to:
             return rows
-        parts, left = self._one_pass.read(self._texts(batch, rows))
-        for part in parts:
+
+        def put(part: Part) -> None:
             mine = rows[part.members]
             times = self._times(batch, mine, part.fields)
             good = self._refuse(batch, mine, times.bad, part.schema.dataset)
             piece = self._piece(batch, mine, part.schema, part.batch, times.micros, part.fields)
             self._put(batch, mine, piece, good)
             self._fork(batch, mine, part.schema.dataset, part.fields)
-        return rows[left]
+
+        return rows[self._one_pass.read(self._texts(batch, rows), put)]
 
     def _shred_singly(self, batch: Any, rows: Any) -> None:
         """Look where each record belongs, then decode group by group."""
@@ -330,13 +333,22 @@ class RangeShredder:
         if schema is None:
             self._samples.add_new(dataset, values)
             return
+        for span in self._codec.spans(values, schema):
+            part = slice(span.start, span.stop)
+            mine = {path: column[part] for path, column in fields.items()}
+            self._decode(batch, rows[part], values[part], schema, mine)
+
+    def _decode(
+        self, batch: Any, rows: Any, values: Any, schema: DatasetSchema, fields: dict[str, Any]
+    ) -> None:
+        """Decode records of one dataset, as many as may be columns at a time."""
         times = self._times(batch, rows, fields)
         decoded = self._codec.decode(values, schema)
         late = {bad.index for bad in decoded.bad}
         untimely = [bad for bad in times.bad if bad.index not in late]
-        fits = self._refuse(batch, rows, [*decoded.bad, *untimely], dataset)
+        fits = self._refuse(batch, rows, [*decoded.bad, *untimely], schema.dataset)
         if decoded.unknown:
-            self._samples.add_unknown(dataset, values, decoded)
+            self._samples.add_unknown(schema.dataset, values, decoded)
         good = decoded.good
         if not fits[good].any():
             return  # what is looked at singly is often broken, all of it

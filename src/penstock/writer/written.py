@@ -57,9 +57,12 @@ class WrittenShredder(RangeShredder):
             if isinstance(writer, SchemaUnsupported):
                 self._refuse_all(batch, mine, SCHEMA_UNSUPPORTED, f"{frame.key}: {writer}")
                 continue
-            read = writer.read(take(values, members), frame.skipped)
-            self._refuse(batch, mine, read.bad, "")
-            self._shred_read(batch, mine[read.good], frame, writer, read)
+            payloads = take(values, members)
+            for span in writer.spans(payloads):
+                some = mine[span.start : span.stop]
+                read = writer.read(payloads.slice(span.start, len(span)), frame.skipped)
+                self._refuse(batch, some, read.bad, "")
+                self._shred_read(batch, some[read.good], frame, writer, read)
 
     def _framed(self, batch: Any, values: Any, rows: Any) -> Framed:
         """Which schema each record names; with one for all, none does."""
