@@ -139,11 +139,14 @@ def dying_handler(
 
 
 def die_when_staged() -> None:
-    """Watch from the side, and die while the job runs with some files staged."""
+    """Watch from the side, and die while the job runs with some files staged.
+
+    A small window has staged files for a few milliseconds only, so nothing else is looked at.
+    """
     words = sys.argv[1:]
     lake = Path(load(Path(words[words.index("--config") + 1]), os.environ).lake)
-    while not list(lake.rglob("*.staged")):
-        time.sleep(0.002)
+    while not any(lake.glob("_penstock/*/staging/*/*.staged")):
+        time.sleep(0.001)
     die()
 
 
