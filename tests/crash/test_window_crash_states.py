@@ -12,6 +12,7 @@ from shutil import rmtree
 
 import pytest
 
+from penstock.care.seek import unpark
 from penstock.engine.owner import Owner, OwnerSpec
 from penstock.errors import PenstockError
 from penstock.journal.journal import Journal
@@ -22,9 +23,10 @@ from penstock.store.local import LocalStore
 from penstock.testing.crash_states import EMPTY, CrashState, crash_states, materialise
 from penstock.testing.disks import RecordingDisk
 from penstock.testing.memory import Shelf
-from tests.simulator.kafka import BAD, SimKafka, SimSource
+from tests.simulator.kafka import BAD, MISFIT, STOPPING, SimKafka, SimSource
 from tests.simulator.oracle import Oracle
 from tests.simulator.programs import FEED, LAKE, surroundings
+from tests.simulator.story import PERSON
 from tests.simulator.world import beyond_claims
 
 TEMPORARY = ("_penstock/tmp",)
@@ -45,13 +47,20 @@ def small_kafka() -> SimKafka:
     return SimKafka({0: ["a", BAD], 1: ["b"]})
 
 
-def run_owner(root: Path, name: str, disk: Disk, max_windows: int = 9) -> None:
+def stopping_kafka() -> SimKafka:
+    """The same, where the second window stops a dataset of which it has a record."""
+    return SimKafka({0: ["a", MISFIT], 1: ["b", "a"]})
+
+
+def run_owner(
+    root: Path, name: str, disk: Disk, max_windows: int = 9, kafka: SimKafka | None = None
+) -> None:
     """A whole life of an owner."""
     store = LocalStore(root, disk, random_word=surroundings(name).nonce)
     around = surroundings(name)
     journal = Journal(store, Layout(FEED), LAKE, around)
-    source = SimSource(small_kafka(), store, around)
-    spec = OwnerSpec(owner=name, policy=WindowPolicy(2))
+    source = SimSource(kafka or small_kafka(), store, around)
+    spec = OwnerSpec(owner=name, policy=WindowPolicy(2), stops=lambda name: name == STOPPING)
     owner = Owner(journal, source, around, spec)
     owner.take_over()
     for _ in range(max_windows):
@@ -111,6 +120,29 @@ def recover_and_check_all(tmp_path: Path, found: Iterable[CrashState]) -> int:
     return count
 
 
+def stop_and_check(tmp_path: Path, state: CrashState) -> None:
+    """Recover; what is stopped stays so until a person's word, and then everything is there."""
+    root, kafka = tmp_path / "crashed", stopping_kafka()
+    root.mkdir()
+    try:
+        materialise(state, root)
+        oracle = Oracle(kafka)
+        for name in ("second", "third"):
+            run_owner(root, name, NoSync(), kafka=kafka)
+            oracle.check(shelf_of(root))
+            assert oracle.story(shelf_of(root)).stopped_at.keys() == {STOPPING}
+        around = surroundings("person")
+        store = LocalStore(root, NoSync(), random_word=around.nonce)
+        unpark(Journal(store, Layout(FEED), LAKE, around), around, STOPPING, PERSON, "test")
+        run_owner(root, "fourth", NoSync(), kafka=kafka)
+        oracle.check_end(shelf_of(root))
+    except BaseException as error:
+        error.add_note(state.description)
+        raise
+    finally:
+        rmtree(root)
+
+
 def states(disk: RecordingDisk, start: CrashState = EMPTY) -> Iterator[CrashState]:
     """Each different tree once: what recovery must do depends on the tree alone."""
     yield from crash_states(disk.operations, max_dropped=3, quiet=TEMPORARY, start=start, marks=())
@@ -119,6 +151,17 @@ def states(disk: RecordingDisk, start: CrashState = EMPTY) -> Iterator[CrashStat
 def test_a_power_cut_anywhere_in_two_windows_loses_and_doubles_nothing(tmp_path: Path) -> None:
     disk = recorded(tmp_path / "lake", "first", max_windows=2)
     count = recover_and_check_all(tmp_path, states(disk))
+    print(f"{len(disk.operations)} operations, {count} crash states")
+    assert count >= 80
+
+
+def test_a_power_cut_anywhere_does_not_let_a_stopped_dataset_go_on(tmp_path: Path) -> None:
+    disk = RecordingDisk(tmp_path / "lake")
+    run_owner(tmp_path / "lake", "first", disk, max_windows=2, kafka=stopping_kafka())
+    count = 0
+    for state in states(disk):
+        stop_and_check(tmp_path, state)
+        count += 1
     print(f"{len(disk.operations)} operations, {count} crash states")
     assert count >= 80
 

@@ -16,7 +16,15 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec, TimeSpec
+from penstock.cli.main import main
+from penstock.model.spec import (
+    DatasetSpec,
+    DecodeSpec,
+    FeedSpec,
+    QuarantineSpec,
+    RouteSpec,
+    TimeSpec,
+)
 from penstock.source.errors import RegistryDown
 from penstock.source.registry import Registry
 from penstock.store.local import LocalStore
@@ -193,6 +201,45 @@ def test_what_cannot_be_merged_is_quarantined_and_the_rest_goes_on(
     assert sorted(row.columns["n"] for row in found.data.values()) == [0, 1, 2, 3, 4, 8]
     assert {row["reason"] for row in found.refused.values()} == {"SCHEMA_INCOMPATIBLE"}
     assert {row["dataset"] for row in found.refused.values()} == {"shop.Click"}
+
+
+def test_a_dataset_stops_at_what_cannot_be_merged_and_the_others_go_on(
+    spark: SparkSession,
+    kafka: EmbeddedKafka,
+    client: KafkaClient,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Method: far more misfits than the error budget allows; a person's word by the command."""
+    client.create_topic("avro-stop")
+    shelf = Shelf(id1=CLICK, id2=ORDER, id4=CLICK_BAD)
+    strict = QuarantineSpec(max_ratio=0.0, min_records=1)
+    only = (DatasetSpec("shop.Click", incompatible="stop"),)
+    feed = avro_feed("avro-stop", datasets=only, quarantine=strict)
+    order = framed(2, ORDER, n=9, price=Decimal("1.25"), tags=[])
+    client.produce("avro-stop", 0, [framed(1, CLICK, n=n, page="/") for n in range(5)])
+    assert run_feeds(spark, kafka, LocalStore(tmp_path), feed, registry=shelf.registry)[0] == 0
+    client.produce("avro-stop", 0, [framed(4, CLICK_BAD, n=n, page=n) for n in range(5, 8)])
+    client.produce("avro-stop", 0, [framed(1, CLICK, n=8, page="/"), order])
+    for _ in range(2):
+        code, told = run_feeds(spark, kafka, LocalStore(tmp_path), feed, registry=shelf.registry)
+        assert code == 5
+        assert any("SCHEMAS_INCOMPATIBLE" in line for line in told), told
+        shown = sorted(row.columns["n"] for _, row in rows_in(tmp_path, "events"))
+        assert shown == [0, 1, 2, 3, 4, 9]
+    assert any("shop.Click is stopped, decided and not visible: 3 records" in line for line in told)
+    assert watermarks(tmp_path) == {("avro-stop", 0): 10}
+    config = tmp_path / "penstock.yaml"
+    config.write_text(
+        f"version: 1\nlake: {tmp_path}\nkafka: {{bootstrap.servers: {kafka.bootstrap}}}\n"
+        "feeds: {events: {topics: [avro-stop]}}\n"
+    )
+    words = ["errors", "accept", "events", "--dataset", "shop.Click", "--reason", "test"]
+    assert main([*words, "-c", str(config)]) == 0, capsys.readouterr()
+    assert run_feeds(spark, kafka, LocalStore(tmp_path), feed, registry=shelf.registry)[0] == 0
+    found = landed(tmp_path, client, "avro-stop", check=same_record)
+    assert sorted(row.columns["n"] for row in found.data.values()) == [0, 1, 2, 3, 4, 8, 9]
+    assert audit_deep(spark, kafka, tmp_path).verdict == "ok"
 
 
 def test_while_the_registry_is_down_known_schemas_go_on_and_others_are_held(

@@ -20,6 +20,9 @@ from penstock.model.window import (
 from penstock.store.protocol import Store
 
 BAD = "!bad"
+MISFIT = "!misfit"  # of the dataset STOPPING, whose schema cannot be merged with this record's
+BROKEN = frozenset({BAD, MISFIT})
+STOPPING = "a"  # the dataset that goes no further once a misfit has come
 FILTERED = "!filtered"
 MARKER = "!marker"  # an offset at which Kafka holds no record
 TOPIC, TOPIC_ID, CLUSTER = "events", "topic-id-1", "cluster-1"
@@ -76,18 +79,24 @@ class SimSource:
         evidence: list[RangeEvidence] = []
         quarantined: list[RecordSet] = []
         last: list[LastRecord] = []
+        misfits = 0
         for covered in order.ranges:
             records = self._kafka.records(covered)
             files += self._stage_range(order, covered, records)
             evidence.append(_evidence(covered, records))
-            bad = OffsetSet.of(offset for offset, fate in records if fate == BAD)
-            if bad.runs:
-                quarantined.append(RecordSet(TOPIC, TOPIC_ID, covered.partition, "", bad))
+            quarantined += _quarantined(covered.partition, records)
+            misfits += sum(fate == MISFIT for _, fate in records)
             if records:
                 offset = records[-1][0]
                 value = content_hash(covered.partition, offset)
                 last.append(LastRecord(TOPIC_ID, covered.partition, offset, value))
-        return StagedWindow(tuple(files), tuple(evidence), tuple(quarantined), tuple(last))
+        return StagedWindow(
+            tuple(files),
+            tuple(evidence),
+            tuple(quarantined),
+            tuple(last),
+            misfits={STOPPING: misfits} if misfits else {},
+        )
 
     def _stage_range(
         self, order: StageOrder, covered: OffsetRange, records: list[tuple[int, str]]
@@ -95,7 +104,7 @@ class SimSource:
         by_dataset: dict[str, list[int]] = {}
         for offset, fate in records:
             if fate != FILTERED:
-                by_dataset.setdefault(QUARANTINE if fate == BAD else fate, []).append(offset)
+                by_dataset.setdefault(QUARANTINE if fate in BROKEN else fate, []).append(offset)
         return [
             write_file(self._store, self._around, order, dataset, covered, offsets)
             for dataset, offsets in sorted(by_dataset.items())
@@ -123,10 +132,20 @@ def write_file(
     return ManifestFile(dataset, writer.finish(), seen, (covered,))
 
 
+def _quarantined(partition: int, records: list[tuple[int, str]]) -> list[RecordSet]:
+    """The broken records by the dataset that they were meant for."""
+    found = []
+    for dataset, broken in (("", BAD), (STOPPING, MISFIT)):
+        offsets = OffsetSet.of(offset for offset, fate in records if fate == broken)
+        if offsets.runs:
+            found.append(RecordSet(TOPIC, TOPIC_ID, partition, dataset, offsets))
+    return found
+
+
 def _evidence(covered: OffsetRange, records: list[tuple[int, str]]) -> RangeEvidence:
-    def of(fate: str) -> Evidence:
+    def of(*fates: str) -> Evidence:
         return Evidence.of_positions(
-            covered.topic, covered.partition, [o for o, f in records if f == fate]
+            covered.topic, covered.partition, [o for o, f in records if f in fates]
         )
 
     offsets = [offset for offset, _ in records]
@@ -136,5 +155,5 @@ def _evidence(covered: OffsetRange, records: list[tuple[int, str]]) -> RangeEvid
         read=Evidence.of_positions(covered.topic, covered.partition, offsets),
         content_sum=sum(content_hash(covered.partition, o) for o in offsets) % 2**64,
         filtered=of(FILTERED),
-        quarantined=of(BAD),
+        quarantined=of(*BROKEN),
     )

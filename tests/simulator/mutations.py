@@ -30,7 +30,7 @@ from penstock.store import surely
 from penstock.store.protocol import Store
 from penstock.testing.memory import MemoryStore, Shelf
 from tests.simulator.chooser import RandomChooser
-from tests.simulator.random_runs import run_choices
+from tests.simulator.random_runs import fates_of, run_choices
 from tests.simulator.schedules import SCHEDULES
 
 Switch = Callable[[], AbstractContextManager[Any]]
@@ -66,7 +66,7 @@ def catch(mutation: Mutation, random_schedules: int = 3_000) -> Catch:
                 return Catch(mutation.rule, schedule.__name__, str(error), tried)
         for seed in range(random_schedules):
             tried += 1
-            failure = run_choices(RandomChooser(seed))
+            failure = run_choices(RandomChooser(seed), fates_of(seed))
             if failure is not None:
                 return Catch(mutation.rule, f"random seed {seed}", failure.error, tried)
     return Catch(mutation.rule, "", "nothing noticed", tried)
@@ -81,7 +81,7 @@ def catch_by_random(mutation: Mutation, random_schedules: int) -> Catch:
     """Only random schedules: how good is the fuzzer without directions?"""
     with mutation.switch_off():
         for seed in range(random_schedules):
-            failure = run_choices(RandomChooser(seed))
+            failure = run_choices(RandomChooser(seed), fates_of(seed))
             if failure is not None:
                 return Catch(mutation.rule, f"random seed {seed}", failure.error, seed + 1)
     return Catch(mutation.rule, "", "nothing noticed", random_schedules)
@@ -184,6 +184,19 @@ def _discard_on_unknown() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _owners_forget_what_is_stopped() -> Iterator[None]:
+    """A new owner tries a stopped dataset again, as one that only failed."""
+    plain = Owner._try_parked_again
+
+    def eager(self: Owner) -> None:
+        self.fold.state.stopped.clear()
+        plain(self)
+
+    with patch.object(Owner, "_try_parked_again", eager):
+        yield
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("chain check", _patch(journal_room, "check_chain", _nothing)),
     Mutation("nonce read-back", _patch(surely, "is_mine", lambda _found, _mine: False)),
@@ -207,6 +220,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("nothing is deleted on unknown", _discard_on_unknown),
     Mutation("a hole is not the tail", _patch(Journal, "_first_after", _nothing)),
     Mutation("data without a journal is no start", _patch(witness, "check_first_start", _nothing)),
+    Mutation("misfits stop their dataset", _patch(Owner, "_stops_of", lambda *_: {})),
+    Mutation("only a person lets a stopped dataset go on", _owners_forget_what_is_stopped),
 )
 
 

@@ -2,14 +2,15 @@
 
 Reads the shelf only. I1 to I5 are in `story`; here are I6 (done means present, visible means
 decided), I7 (published bytes never change), I8 (watermarks never fall), I10 (fenced owners decide
-nothing), I12 (nothing referenced is removed), I14 (a lister sees whole files, each row once).
+nothing), I12 (nothing referenced is removed), I14 (a lister sees whole files, each row once), I15
+(nothing of a stopped dataset becomes visible until a person says so).
 """
 
 import hashlib
 import json
 
 from penstock.testing.memory import Act, Shelf
-from tests.simulator.kafka import BAD, FILTERED, MARKER, SimKafka
+from tests.simulator.kafka import BROKEN, FILTERED, MARKER, SimKafka
 from tests.simulator.story import Row, Story, Violation, tell
 
 JOURNAL = "_penstock/feed/journal/0/"
@@ -87,7 +88,7 @@ class Oracle:
         return done
 
     def _check_visible(self, shelf: Shelf, story: Story) -> None:
-        """I6 and I14: visible files are decided, whole and unchanged, and no row shows twice."""
+        """I6, I14, I15: what is visible is decided, whole, unchanged, not held; no row twice."""
         shown: dict[Row, str] = {}
         for key, raw in shelf.objects.items():
             if (
@@ -102,6 +103,8 @@ class Oracle:
             checksum, rows = self._content(raw)
             if checksum not in fact.checksums or rows != fact.rows:
                 raise Violation("I7", f"{key} does not hold what was decided")
+            if fact.number >= story.stopped_at.get(fact.dataset, fact.number + 1):
+                raise Violation("I15", f"{key} is visible although its dataset is stopped")
             if key in story.consumed or key.startswith(QUARANTINE):
                 continue
             for row in rows:
@@ -156,7 +159,7 @@ class Oracle:
         wanted = {FILTERED: 0, MARKER: 0}.get(fate, 1)
         if data + quarantined + gone != wanted and not (gone and wanted == 0):
             raise Violation("I5", f"{row} ({fate}) has {data + quarantined + gone} fates")
-        if quarantined and fate != BAD:
+        if quarantined and fate not in BROKEN:
             raise Violation("I5", f"{row} is good and in the quarantine")
 
     def _content(self, raw: bytes) -> tuple[str, frozenset[Row]]:

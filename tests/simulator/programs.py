@@ -21,7 +21,7 @@ from penstock.model.surroundings import Surroundings
 from penstock.model.window import StageOrder
 from penstock.source.plan import FirstOffset, WindowPolicy, from_earliest
 from penstock.store.protocol import Store
-from tests.simulator.kafka import TOPIC, TOPIC_ID, SimKafka, SimSource, write_file
+from tests.simulator.kafka import STOPPING, TOPIC, TOPIC_ID, SimKafka, SimSource, write_file
 
 FEED, LAKE = "feed", "lake-1"
 
@@ -62,6 +62,7 @@ def owner(
             policy=WindowPolicy(max_records),
             first_offset=first_offset,
             checkpoint_every=checkpoint_every,
+            stops=lambda dataset: dataset == STOPPING,
         )
         source = SimSource(room.kafka, room.store, room.around)
         mine = Owner(room.journal(), source, room.around, spec)

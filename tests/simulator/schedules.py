@@ -12,11 +12,11 @@ from penstock.errors import JournalError
 from penstock.journal.wire import open_entry, seal
 from penstock.model.entries import Window
 from penstock.testing.memory import Act, Shelf
-from tests.simulator.kafka import BAD, SimKafka
+from tests.simulator.kafka import BAD, MISFIT, SimKafka
 from tests.simulator.oracle import DONE, JOURNAL, TAIL
 from tests.simulator.process import Process
 from tests.simulator.programs import cleaner, compactor, owner, replayer, retirer, seeker
-from tests.simulator.world import World
+from tests.simulator.world import World, unparker
 
 Schedule = Callable[[], None]
 
@@ -349,6 +349,41 @@ def foreign_file_under_a_final_name() -> None:
     world.settle()
 
 
+def a_dataset_stops_at_records_that_do_not_fit() -> None:
+    """It shows what came before, and goes on after a person's word, whoever owns it meanwhile."""
+    world = _world(["a", "a", MISFIT, "a"], ["b", "b", "b", "b"])
+    world.spawn("first", owner())
+    world.run_until("first", lambda act: at_window(act) and b'"stops":{"a"' in act.data)
+    world.delay("first")
+    world.crash("first")
+    world.deliver()
+    shown = sum(key.startswith("feed/a/") for key in world.shelf.objects)
+    world.spawn("second", owner())
+    world.run("second")
+    assert world.oracle.story(world.shelf).stopped_at.keys() == {"a"}
+    assert sum(key.startswith("feed/a/") for key in world.shelf.objects) == shown, "it went on"
+    world.spawn("person", unparker("a"))
+    world.run("person")
+    world.spawn("third", owner())
+    world.run("third")
+    assert sum(key.startswith("feed/a/") for key in world.shelf.objects) > shown, "it stands still"
+    world.settle()
+
+
+def a_word_comes_while_the_next_misfit_is_read() -> None:
+    """It is about what had come by then: the records that are decided after it stop it again."""
+    world = _world([MISFIT, "a", MISFIT, "a"])
+    world.spawn("owner", owner())
+    world.run_until("owner", at_window)
+    world.go("owner")
+    world.run_until("owner", at_window)
+    world.spawn("person", unparker("a"))
+    world.run("person")
+    world.run("owner")
+    assert world.oracle.story(world.shelf).stopped_at.keys() == {"a"}
+    world.settle()
+
+
 def staged_files_lost_after_the_decision() -> None:
     """Lost staged files are derived again from the source, with the same rows."""
     world = _world(["a", "b", "a"], ["b", "a", "b"])
@@ -493,6 +528,8 @@ SCHEDULES: tuple[Schedule, ...] = (
     a_decision_lands_after_a_newer_claim,
     a_decision_lands_after_its_owner_died,
     foreign_file_under_a_final_name,
+    a_dataset_stops_at_records_that_do_not_fit,
+    a_word_comes_while_the_next_misfit_is_read,
     staged_files_lost_after_the_decision,
     journal_cut_at_the_tail,
     journal_restored_from_an_older_backup,

@@ -1,7 +1,8 @@
 """What a journal says, read by an independent reader: plain JSON, none of the protocol's code.
 
 A story is the meaning of a journal up to one entry. It checks the invariants that a journal must
-keep by itself: I1 numbers and chain, I2 epochs, I3 contiguous ranges, I4 no overlap, I5 balance.
+keep by itself: I1 numbers and chain, I2 epochs, I3 contiguous ranges, I4 no overlap, I5 balance,
+and that no owner lets a stopped dataset go on (I15).
 """
 
 import hashlib
@@ -9,9 +10,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.simulator.kafka import BAD, FILTERED, SimKafka
+from tests.simulator.kafka import BROKEN, FILTERED, MISFIT, STOPPING, SimKafka
 
 Row = tuple[int, int]
+PERSON = "simulator"  # who may let a stopped dataset go on
 _QUARANTINE = "_quarantine"
 
 
@@ -56,6 +58,7 @@ class Story:
     skipped: frozenset[Row] = frozenset()
     retired: frozenset[Row] = frozenset()
     parked: frozenset[str] = frozenset()
+    stopped_at: dict[str, int] = field(default_factory=dict)
 
 
 def tell(story: Story, raw: bytes, kafka: SimKafka) -> Story:
@@ -126,9 +129,8 @@ def _window(story: Story, number: int, body: Any, kafka: SimKafka) -> dict[str, 
         ranges[covered["partition"]] = (covered["start"], covered["end"])
     content = body["content"]
     files = {f["handle"]["final"]: _window_file(number, f, ranges, kafka) for f in content["files"]}
-    bad = {
-        (p, o) for p, (s, e) in ranges.items() for o in range(s, e) if kafka.partitions[p][o] == BAD
-    }
+    fates = {(p, o): kafka.partitions[p][o] for p, (s, e) in ranges.items() for o in range(s, e)}
+    bad = {row for row, fate in fates.items() if fate in BROKEN}
     named = {
         (records["partition"], offset)
         for records in content.get("quarantined", ())
@@ -138,10 +140,11 @@ def _window(story: Story, number: int, body: Any, kafka: SimKafka) -> dict[str, 
     if bad != named:
         raise Violation("I5", f"entry {number} names {named} as quarantined, not {bad}")
     _check_balance(number, ranges, files, kafka)
-    return _deliver(story, number, body, files) | {
-        "watermarks": marks,
-        "quarantined": story.quarantined | bad,
-    }
+    changes = {"watermarks": marks, "quarantined": story.quarantined | bad}
+    if MISFIT in fates.values():
+        changes["parked"] = story.parked | {STOPPING}
+        changes["stopped_at"] = {STOPPING: number} | story.stopped_at
+    return _deliver(story, number, body, files) | changes
 
 
 def _window_file(
@@ -149,11 +152,11 @@ def _window_file(
 ) -> FileFact:
     covered = file["ranges"][0]
     partition = covered["partition"]
-    wanted = BAD if file["dataset"] == _QUARANTINE else file["dataset"]
+    wanted = BROKEN if file["dataset"] == _QUARANTINE else {file["dataset"]}
     rows = {
         (partition, o)
         for o in range(covered["start"], covered["end"])
-        if kafka.partitions[partition][o] == wanted
+        if kafka.partitions[partition][o] in wanted
     }
     return _fact(number, file, frozenset(rows))
 
@@ -259,8 +262,12 @@ def _park(story: Story, _number: int, body: Any, _kafka: SimKafka) -> dict[str, 
     return {"parked": story.parked | {body["dataset"]}}
 
 
-def _unpark(story: Story, _number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
-    return {"parked": story.parked - {body["dataset"]}}
+def _unpark(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
+    dataset = body["dataset"]
+    if dataset in story.stopped_at and body["author"] != PERSON:
+        raise Violation("I15", f"entry {number} lets {dataset} go on without a person's word")
+    stopped_at = {name: at for name, at in story.stopped_at.items() if name != dataset}
+    return {"parked": story.parked - {dataset}, "stopped_at": stopped_at}
 
 
 _TELLERS = {

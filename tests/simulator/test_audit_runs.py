@@ -11,7 +11,7 @@ from penstock.audit.receipt import Difference, Receipt
 from penstock.testing.memory import MemoryStore
 from tests.simulator.chooser import RandomChooser
 from tests.simulator.programs import Program, Room, surroundings
-from tests.simulator.random_runs import RandomRun
+from tests.simulator.random_runs import RandomRun, fates_of
 from tests.simulator.world import World
 
 AUDITORS = 4
@@ -70,5 +70,5 @@ def test_the_lake_passes_its_audit_after_every_single_request(
 
     monkeypatch.setattr(World, "go", go_and_audit)
     for seed in range(60):
-        RandomRun(RandomChooser(seed)).run()
+        RandomRun(RandomChooser(seed), fates_of(seed)).run()
     assert audited[0] > 1000

@@ -21,8 +21,8 @@ def test_the_schedules_that_were_kept_break_nothing() -> None:
     """Each of them broke the protocol once, or breaks it without one of its rules."""
     regressions = list(kept())
     assert regressions
-    for name, choices in regressions:
-        failure = run_choices(ListChooser(choices))
+    for name, choices, fates in regressions:
+        failure = run_choices(ListChooser(choices), fates)
         assert failure is None, f"{name}: {failure}"
 
 
@@ -46,6 +46,6 @@ def test_a_failure_prints_its_seed_and_a_schedule_and_is_kept(
         assert "breaks I" in printed
         assert "owner1 starts" in printed
         assert "SEED=" in printed
-        [(_, choices)] = kept()
-        assert run_choices(ListChooser(choices)) is not None
-    assert run_choices(ListChooser(choices)) is None
+        [(_, choices, fates)] = kept()
+        assert run_choices(ListChooser(choices), fates) is not None
+    assert run_choices(ListChooser(choices), fates) is None

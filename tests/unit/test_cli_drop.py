@@ -145,7 +145,7 @@ def test_nothing_is_given_up_without_a_reason_and_an_author(
     words = {"--reason": "load test", "--author": "ann", empty: "  "}
     more = [word for pair in words.items() for word in pair]
     assert main(lake.words("errors", "drop", FEED, "events/0/0", *more)) == 2
-    assert "The reason or the author is empty." in capsys.readouterr().err
+    assert f"The {empty.removeprefix('--')} is empty." in capsys.readouterr().err
     assert left(room) == [(TOPIC_ID, ((0, 1),))]
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from penstock.engine.errors import QuarantineTooFull, SchemasIncompatible
-from penstock.engine.feed import judge
-from penstock.engine.prove import counts_by_dataset
+from penstock.engine.errors import QuarantineTooFull
+from penstock.engine.feed import judge, stopping
+from penstock.engine.prove import Findings, counts_by_dataset
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
@@ -28,41 +28,75 @@ def counts(read: int, quarantined: int) -> Counts:
 
 
 def test_a_feed_stops_above_its_ratio_and_not_before_it_has_enough_records() -> None:
-    judge(STRICT, counts(9, 9), {}, {})
-    judge(STRICT, counts(10, 5), {}, {})
+    judge(STRICT, Findings(counts(9, 9)))
+    judge(STRICT, Findings(counts(10, 5)))
     with pytest.raises(QuarantineTooFull, match="6 of 10 records of the next window"):
-        judge(STRICT, counts(10, 6), {"NOT_JSON": 6}, {})
+        judge(STRICT, Findings(counts(10, 6), reasons={"NOT_JSON": 6}))
 
 
 def test_where_records_become_several_rows_a_feed_is_judged_by_its_rows() -> None:
     """The parts must be of the same kind as the whole: what is quarantined are rows."""
     arrays = Counts(read=5, written=10, quarantined=10, extra=15)
-    judge(STRICT, arrays, {}, {})
+    judge(STRICT, Findings(arrays))
     few = Counts(read=4, written=4, quarantined=5, extra=5)
-    judge(STRICT, few, {}, {})
+    judge(STRICT, Findings(few))
     enough = Counts(read=4, written=4, quarantined=6, extra=6)
     with pytest.raises(QuarantineTooFull, match="6 of 10 rows of the next window"):
-        judge(STRICT, enough, {}, {})
+        judge(STRICT, Findings(enough))
 
 
 def test_a_dataset_with_a_limit_of_its_own_stops_the_window_alone() -> None:
     few, enough = counts(4, 1), counts(5, 1)
-    judge(STRICT, counts(100, 1), {}, {"pay%2Fment": few})
-    judge(STRICT, counts(100, 1), {}, {"pay%2Fment": counts(5, 0), "click": counts(50, 49)})
+    judge(STRICT, Findings(counts(100, 1), {"pay%2Fment": few}))
+    judge(STRICT, Findings(counts(100, 1), {"pay%2Fment": counts(5, 0), "click": counts(50, 49)}))
     with pytest.raises(QuarantineTooFull, match="1 of 5 records of dataset 'pay/ment'"):
-        judge(STRICT, counts(100, 1), {}, {"pay%2Fment": enough})
+        judge(STRICT, Findings(counts(100, 1), {"pay%2Fment": enough}))
 
 
-def test_incompatible_schemas_stop_where_they_shall() -> None:
-    reasons = {"SCHEMA_INCOMPATIBLE": 3}
-    judge(FeedSpec(name="events"), counts(9, 3), reasons, {})
-    with pytest.raises(SchemasIncompatible, match="3 records"):
-        judge(
-            FeedSpec(name="events", decode=DecodeSpec("avro", incompatible="stop")),
-            counts(9, 3),
-            reasons,
-            {},
-        )
+STOPPING = FeedSpec(
+    name="events",
+    decode=DecodeSpec("avro", incompatible="stop"),
+    quarantine=QuarantineSpec(max_ratio=0.5, min_records=10),
+    datasets=(
+        DatasetSpec("pay/ment", quarantine=QuarantineSpec(max_ratio=0.0, min_records=5)),
+        DatasetSpec("click", incompatible="quarantine"),
+    ),
+)
+
+
+def test_a_dataset_stops_as_it_says_itself_and_else_as_its_feed_says() -> None:
+    stops = stopping(STOPPING)
+    assert stops("pay%2Fment")
+    assert stops("undeclared")
+    assert not stops("click")
+    loose = FeedSpec(name="events", datasets=(DatasetSpec("click", incompatible="stop"),))
+    assert stopping(loose)("click")
+    assert not stopping(loose)("undeclared")
+
+
+def test_records_that_stop_their_dataset_do_not_count_against_the_others() -> None:
+    reasons = {"SCHEMA_INCOMPATIBLE": 8, "NOT_JSON": 1}
+    datasets = {"pay%2Fment": counts(10, 8)}
+    found = Findings(counts(11, 9), datasets, reasons, {"pay%2Fment": 8})
+    judge(STOPPING, found)
+    with pytest.raises(QuarantineTooFull, match="9 of 11 records of the next window"):
+        judge(STRICT, found)
+    one_more = Findings(counts(11, 9), {"pay%2Fment": counts(13, 9)}, reasons, {"pay%2Fment": 8})
+    with pytest.raises(QuarantineTooFull, match="1 of 5 records of dataset 'pay/ment'"):
+        judge(STOPPING, one_more)
+
+
+def test_records_that_do_not_stop_their_dataset_count_as_any_broken_ones() -> None:
+    found = Findings(counts(11, 9), {}, {"SCHEMA_INCOMPATIBLE": 9}, {"click": 9})
+    with pytest.raises(QuarantineTooFull, match="SCHEMA_INCOMPATIBLE 9"):
+        judge(STOPPING, found)
+
+
+def test_of_reasons_only_those_are_told_that_were_judged() -> None:
+    reasons = {"SCHEMA_INCOMPATIBLE": 10, "NOT_JSON": 10}
+    found = Findings(counts(22, 20), {}, reasons, {"order": 10})
+    with pytest.raises(QuarantineTooFull, match=r"10 of 12 .* \(NOT_JSON 10\)"):
+        judge(STOPPING, found)
 
 
 def test_records_are_counted_by_the_dataset_they_are_in_or_were_meant_for() -> None:

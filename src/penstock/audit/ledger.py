@@ -96,6 +96,7 @@ class Ledger(Inventory):
                 self._start(rebind.partitions)
             case Window() as window:
                 self._window(entry.number, window, content)
+                self.parked.update(window.stops)
             case Gap() as gap:
                 self.differences += self._at(gap.range.place).give_up(entry.number, gap)
             case Seek() as seek:

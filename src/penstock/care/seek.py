@@ -103,9 +103,11 @@ def rebind(
     return decide_beside(journal, around, build)
 
 
-def unpark(journal: Journal, around: Surroundings, dataset: str, author: str) -> SealedEntry:
+def unpark(
+    journal: Journal, around: Surroundings, dataset: str, author: str, reason: str = ""
+) -> SealedEntry:
     """Let a parked dataset be tried again; the owner works off its queue."""
-    return decide_beside(journal, around, lambda _fold, _window: Unpark(dataset, author))
+    return decide_beside(journal, around, lambda _fold, _window: Unpark(dataset, author, reason))
 
 
 def _seek_body(state: JournalState, place: TopicPartition, to_offset: int, word: Word) -> Seek:

@@ -1,6 +1,7 @@
 """What commands share: the configuration, the lake, and how data is printed."""
 
 import argparse
+import getpass
 import json
 import os
 import random
@@ -82,6 +83,22 @@ def feed_named(chosen: argparse.Namespace, name: str) -> tuple[LakeSpec, FeedSpe
     spec = configured(chosen)
     (feed,) = chosen_feeds(spec, [name])
     return spec, feed, reading_journal(spec, name)
+
+
+def author_of(chosen: argparse.Namespace) -> str:
+    """Who decides: as told, or the login name. It is kept for ever, so it may not be empty."""
+    author: str = (chosen.author or login_name()).strip()
+    if not author:
+        raise UsageMistake("The author is empty.", "It is kept: say who.")
+    return author
+
+
+def login_name() -> str:
+    """Who is logged in here, as far as the system knows."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a user id without a name, as in some containers
+        return f"uid {os.getuid()}"
 
 
 def print_rows(rows: Iterable[Mapping[str, object]], output: str) -> None:

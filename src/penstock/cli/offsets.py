@@ -1,8 +1,6 @@
 """`penstock offsets`: Kafka's own verbs on a feed's watermarks, each a journal entry."""
 
 import argparse
-import getpass
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +19,7 @@ from penstock.care.targets import (
     moves_to,
 )
 from penstock.cli.common import (
+    author_of,
     feed_named,
     print_rows,
     surroundings,
@@ -414,11 +413,4 @@ def _word(chosen: argparse.Namespace) -> Word | None:
         raise UsageMistake(
             "`--execute` needs a `--reason`.", "Nothing was changed. The journal keeps who and why."
         )
-    return Word(chosen.author or _login_name(), reason)
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a user id without a name, as in some containers
-        return f"uid {os.getuid()}"
+    return Word(author_of(chosen), reason)

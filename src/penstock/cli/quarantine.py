@@ -2,7 +2,6 @@
 
 import argparse
 import base64
-import getpass
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -17,7 +16,9 @@ from penstock.audit.quarantine import (
     records,
     waiting_records,
 )
+from penstock.care.seek import Word, unpark
 from penstock.cli.common import (
+    author_of,
     feed_named,
     print_rows,
     surroundings,
@@ -30,6 +31,7 @@ from penstock.journal.accepted import accept_next
 from penstock.journal.inventory import Inventory
 from penstock.journal.journal import Journal
 from penstock.journal.state import JournalState
+from penstock.model.names import encode_component
 
 SAMPLE_CHARACTERS = 60
 SHOWN_RECORDS = 20
@@ -78,12 +80,15 @@ def add_accept(acts: Any) -> None:
     """The words of `accept`."""
     act = acts.add_parser(
         "accept",
-        help="let the next window through, however broken it is",
+        help="let the next window through, or let a stopped dataset go on",
         description="A window with more broken records than quarantine.max_ratio allows stops its "
-        "feed. This lets the one next window pass; its broken records go to the quarantine.",
+        "feed. This lets the one next window pass; its broken records go to the quarantine. With "
+        "--dataset: a dataset that stopped at records whose schema cannot be merged with its own "
+        "goes on, with all that was held back; those records stay in the quarantine.",
         epilog='example: penstock errors accept events --reason "old client, fixed on Monday"',
     )
     act.add_argument("feed", metavar="FEED")
+    act.add_argument("--dataset", metavar="NAME", help="let this stopped dataset go on instead")
     act.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
     act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
     with_config(act)
@@ -124,11 +129,13 @@ def run_show(chosen: argparse.Namespace) -> int:
 
 
 def run_accept(chosen: argparse.Namespace) -> int:
-    """Leave the word beside the journal."""
+    """Leave the word beside the journal, or in it where it is about a dataset."""
     reason, author = reason_and_author(chosen)
     journal = feed_named(chosen, chosen.feed)[2]
     state = journal.open().state
     require_started(state, chosen.feed)
+    if chosen.dataset is not None:
+        return let_go_on(chosen, journal, state, Word(author, reason))
     is_new = accept_next(journal, state, author, reason, surroundings().timestamp())
     if chosen.output == "json":
         row = {"feed": chosen.feed, "windows": state.windows, "accepted": True, "new": is_new}
@@ -137,6 +144,24 @@ def run_accept(chosen: argparse.Namespace) -> int:
         print(f"the window after the first {state.windows} of {chosen.feed} may pass; run it now")
     else:
         print(f"the window after the first {state.windows} of {chosen.feed} was accepted before")
+    return 0
+
+
+def let_go_on(chosen: argparse.Namespace, journal: Journal, state: JournalState, word: Word) -> int:
+    """Decide that a stopped dataset goes on."""
+    dataset = encode_component(chosen.dataset)
+    if dataset not in state.stopped:
+        stopped = ", ".join(state.stopped) or "none"
+        raise UsageMistake(
+            f"Dataset {chosen.dataset!r} of feed {chosen.feed!r} is not stopped.",
+            f"Nothing was changed. Stopped datasets: {stopped}.",
+        )
+    sealed = unpark(journal, surroundings(), dataset, word.author, word.reason)
+    if chosen.output == "json":
+        row = {"feed": chosen.feed, "dataset": dataset, "accepted": True, "entry": sealed.number}
+        print_rows([row], "json")
+    else:
+        print(f"{chosen.dataset} goes on: `penstock run` publishes what was held back")
     return 0
 
 
@@ -151,15 +176,9 @@ def no_such_record(feed: str, what: str) -> UsageMistake:
 def reason_and_author(chosen: argparse.Namespace) -> tuple[str, str]:
     """Why, and who says so; both are kept, so neither may be empty."""
     reason, author = chosen.reason.strip(), author_of(chosen)
-    if not reason or not author:
-        raise UsageMistake("The reason or the author is empty.", "Both are kept: say who and why.")
+    if not reason:
+        raise UsageMistake("The reason is empty.", "It is kept: say why.")
     return reason, author
-
-
-def author_of(chosen: argparse.Namespace) -> str:
-    """Who says so; empty when nothing but spaces was given."""
-    author: str = chosen.author or login_name()
-    return author.strip()
 
 
 def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:
@@ -245,14 +264,6 @@ def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
 def base64_of(data: bytes | None) -> str | None:
     """Bytes as JSON can hold them."""
     return None if data is None else base64.b64encode(data).decode("ascii")
-
-
-def login_name() -> str:
-    """Who is logged in here, as far as the system knows."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError) as error:
-        raise UsageMistake("This login has no name.", "Say who you are with --author.") from error
 
 
 def positive(word: str) -> int:

@@ -15,10 +15,16 @@ from penstock.audit.quarantine import records
 from penstock.care.decode_again import DecodeAgain
 from penstock.care.replay import drop, live_records, lives, replay
 from penstock.cli.audit_progress import Ticker
-from penstock.cli.common import feed_named, print_rows, surroundings, with_config, with_output
+from penstock.cli.common import (
+    author_of,
+    feed_named,
+    print_rows,
+    surroundings,
+    with_config,
+    with_output,
+)
 from penstock.cli.errors import UsageMistake
 from penstock.cli.quarantine import (
-    author_of,
     no_such_record,
     reason_and_author,
     require_started,
@@ -156,10 +162,7 @@ def _require_words(chosen: argparse.Namespace) -> str:
                 f"--{option} is empty.",
                 "Leave it out to replay all records; --dataset - means those of no dataset.",
             )
-    author = author_of(chosen)
-    if not author:
-        raise UsageMistake("The author is empty.", "It is kept: say who.")
-    return author
+    return author_of(chosen)
 
 
 def _datasets_named(word: str | None) -> frozenset[str] | None:

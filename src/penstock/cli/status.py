@@ -84,7 +84,8 @@ def show(found: Sequence[FeedSnapshot], output: str) -> None:
         if each.schemas:
             print(f"{each.feed}: {schemas_of(each)}")
         for dataset, why in sorted(each.parked.items()):
-            print(f"{each.feed}: {dataset} is parked: {why}")
+            how = "stopped" if dataset in each.stopped else "parked"
+            print(f"{each.feed}: {dataset} is {how}: {why}")
 
 
 def live_ends(admin: KafkaAdmin, feed: FeedSpec) -> Ends:

@@ -51,7 +51,7 @@ feeds:
       # Json: with spread: true where a value may be an array of events
       # Protobuf: likewise, with schema: FILE.proto or FILE.desc and message: shop.Click
       # Text: pattern: '(?P<level>\\w+) (?P<text>.*)', or delimiter: ';' with columns: [a, b]
-      incompatible: quarantine # records whose schema cannot be merged: quarantine | stop
+      incompatible: quarantine # schemas that cannot be merged: quarantine | stop the dataset
     route:
       by: field:type           # topic | header:NAME | field:PATH | schema; names the dataset
     # datasets:                # declared datasets; the others follow `unknown`
@@ -59,6 +59,7 @@ feeds:
     #     schema: schemas/page_view.avsc   # Avro (.avsc) or JSON Schema (.json)
     #     owner: web                       # who looks after its quarantine
     #     partition: [day, hour]           # instead of the feed's own
+    #     incompatible: stop               # instead of the feed's own
     unknown: create            # create | quarantine | filter
     # forks:                   # records that go to a further dataset as well
     #   - to: big_orders

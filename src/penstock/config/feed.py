@@ -215,6 +215,7 @@ DATASET = Section(
         "owner": Key(text),
         "partition": Key(partition),
         "quarantine": Key(QUARANTINE),
+        "incompatible": Key(choice("quarantine", "stop")),
     },
 )
 FORK = Section(

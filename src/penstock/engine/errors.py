@@ -44,19 +44,20 @@ class SchemaRefused(PenstockError):
 
 
 class SchemasIncompatible(FeedHalted):
-    """Records came whose schema cannot be merged with their dataset's, and that shall stop."""
+    """Records came whose schema cannot be merged with their dataset's, and it shall stop there."""
 
     code = "SCHEMAS_INCOMPATIBLE"
 
-    def __init__(self, feed: str, records: int) -> None:
+    def __init__(self, feed: str, stopped: Mapping[str, str]) -> None:
+        which = "; ".join(f"{dataset}: {why}" for dataset, why in sorted(stopped.items()))
         super().__init__(
-            f"Feed {feed!r} met {records} records whose schema cannot be merged with that of their "
-            "dataset, and `decode.incompatible` is `stop`.",
-            "Nothing of the window became visible. Let whoever writes them go back, or give them "
-            "another dataset; or let this window through with `penstock errors accept`: the "
-            "records go to the quarantine then.",
+            f"Feed {feed!r} has stopped datasets. {which}.",
+            "Nothing more of them becomes visible; what came since is decided and safe, and all "
+            "other datasets are delivered. Let whoever writes such records go back, or give them "
+            f"another dataset. Then `penstock errors accept {feed} --dataset NAME --reason TEXT` "
+            "and run again.",
         )
-        self.records = records
+        self.stopped = dict(stopped)
 
 
 class LogRewritten(FeedHalted):

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from penstock.engine.errors import QuarantineTooFull, SchemasIncompatible
+from penstock.engine.errors import QuarantineTooFull
 from penstock.engine.kafka_source import KafkaSource
 from penstock.engine.last_records import check_last_records
 from penstock.engine.learning import Learning
 from penstock.engine.owner import Owner, OwnerSpec, Source
 from penstock.engine.pace import Pace
 from penstock.engine.process import is_dead, this_process
+from penstock.engine.prove import Findings
 from penstock.engine.up_to import UpTo
 from penstock.errors import GapFound
 from penstock.journal.accepted import is_accepted
@@ -167,6 +168,7 @@ class RunningFeed:
             wants=lambda topic: wants(feed, topic),
             is_due=self._pace.is_due,
             judge=self._judge,
+            stops=stopping(feed),
             watch=self._moved,
         )
         return Owner(self._journal, source, self._tools.around, spec)
@@ -199,13 +201,11 @@ class RunningFeed:
             window=self._window,
         )
 
-    def _judge(
-        self, counts: Counts, reasons: Mapping[str, int], datasets: Mapping[str, Counts]
-    ) -> None:
+    def _judge(self, found: Findings) -> None:
         """Too many broken records stop the window, unless a person has let this one through."""
         try:
-            judge(self.feed, counts, reasons, datasets)
-        except (QuarantineTooFull, SchemasIncompatible):
+            judge(self.feed, found)
+        except QuarantineTooFull:
             if not is_accepted(self._journal, self.state):
                 raise
 
@@ -243,24 +243,47 @@ def first_offset(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> FirstOffset
     return from_earliest
 
 
-def judge(
-    feed: FeedSpec,
-    counts: Counts,
-    reasons: Mapping[str, int],
-    datasets: Mapping[str, Counts],
-) -> None:
+def stopping(feed: FeedSpec) -> Callable[[str], bool]:
+    """Whether a dataset stops at records whose schema cannot be merged with its own."""
+    by_feed = feed.decode.incompatible
+    own = {encode_component(each.route): each.incompatible or by_feed for each in feed.datasets}
+    return lambda dataset: own.get(dataset, by_feed) == "stop"
+
+
+def judge(feed: FeedSpec, found: Findings) -> None:
     """Stop a window with too many broken records before anything of it is decided."""
-    misfits = reasons.get(SCHEMA_INCOMPATIBLE, 0)
-    if misfits and feed.decode.incompatible == "stop":
-        raise SchemasIncompatible(feed.name, misfits)
-    if is_too_full(feed.quarantine, counts):
+    found = without_stopping(feed, found)
+    if is_too_full(feed.quarantine, found.counts):
         of = f"the next window of feed {feed.name!r}"
-        raise QuarantineTooFull(feed.name, of, counts, feed.quarantine.max_ratio, reasons)
+        limit = feed.quarantine.max_ratio
+        raise QuarantineTooFull(feed.name, of, found.counts, limit, found.reasons)
     for each in feed.datasets:
-        mine = datasets.get(encode_component(each.route))
+        mine = found.datasets.get(encode_component(each.route))
         if each.quarantine is not None and mine is not None and is_too_full(each.quarantine, mine):
             of = f"dataset {each.route!r} in the next window of feed {feed.name!r}"
             raise QuarantineTooFull(feed.name, of, mine, each.quarantine.max_ratio, {})
+
+
+def without_stopping(feed: FeedSpec, found: Findings) -> Findings:
+    """What is left to judge when records that stop their dataset are taken out.
+
+    Their dataset stops, by name and with an alarm; the others shall go on, however many they are.
+    """
+    stops = stopping(feed)
+    gone = {dataset: count for dataset, count in found.misfits.items() if stops(dataset)}
+    everywhere = sum(gone.values())
+    datasets = {name: less(each, gone.get(name, 0)) for name, each in found.datasets.items()}
+    reasons = {
+        reason: count - (everywhere if reason == SCHEMA_INCOMPATIBLE else 0)
+        for reason, count in found.reasons.items()
+    }
+    kept = {reason: count for reason, count in reasons.items() if count}
+    return Findings(less(found.counts, everywhere), datasets, kept)
+
+
+def less(counts: Counts, quarantined: int) -> Counts:
+    """Counts without some of the quarantined rows."""
+    return counts + Counts(read=-quarantined, quarantined=-quarantined)
 
 
 def is_too_full(limit: QuarantineSpec, counts: Counts) -> bool:

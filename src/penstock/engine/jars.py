@@ -208,7 +208,11 @@ def _run_fetch(asked: argparse.Namespace) -> int:
         )
     finally:
         teller.close()
-    sys.stdout.write(f"{len(brought)} jars fetched into {cache}\n")
+    sys.stdout.write(
+        f"{len(brought)} jars fetched into {cache}\n"
+        if brought
+        else f"all jars were in {cache} already\n"
+    )
     return 0
 
 

@@ -217,4 +217,5 @@ def staged_window(reports: list[TaskReport]) -> StagedWindow:
         read_bytes=sum(report.read_bytes for report in reports),
         largest_bytes=max((report.largest_bytes for report in reports), default=0),
         reasons=dict(sum((Counter(report.reasons) for report in reports), Counter())),
+        misfits=dict(sum((Counter(report.misfits) for report in reports), Counter())),
     )

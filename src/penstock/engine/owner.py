@@ -11,16 +11,16 @@
 Dying anywhere is safe: the next owner begins at 1. No Spark in here; staging is handed in.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.engine.finish import Finisher
-from penstock.engine.prove import counts_by_dataset, counts_of, prove
+from penstock.engine.prove import Findings, counts_of, findings_of, prove
 from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.markers import write_checkpoint
-from penstock.model.entries import AnyBody, Counts, SealedEntry, Start, Unpark, Window
+from penstock.model.entries import AnyBody, SealedEntry, Start, Unpark, Window
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.surroundings import Surroundings
@@ -56,10 +56,13 @@ def every_topic(_name: str) -> bool:
     return True
 
 
-def accept_any_counts(
-    _counts: Counts, _reasons: Mapping[str, int], _datasets: Mapping[str, Counts]
-) -> None:
+def accept_all(_findings: Findings) -> None:
     """However many records were broken."""
+
+
+def never(_dataset: str) -> bool:
+    """Records that do not fit go to the quarantine, and their dataset goes on."""
+    return False
 
 
 def at_once(_waiting: int, _cap: int) -> bool:
@@ -79,7 +82,8 @@ class OwnerSpec:
     policy: WindowPolicy = field(default_factory=WindowPolicy)
     first_offset: FirstOffset = from_earliest
     generation: int = 0
-    judge: Callable[[Counts, Mapping[str, int], Mapping[str, Counts]], None] = accept_any_counts
+    judge: Callable[[Findings], None] = accept_all
+    stops: Callable[[str], bool] = never
     park_after: int = 5
     wants: Callable[[str], bool] = every_topic
     checkpoint_every: int = 100
@@ -175,7 +179,7 @@ class Owner:
             content = prove(order, staged)
             cluster_id = self.fold.state.cluster_id
             check_identity(cluster_id, self._wanted_topics(), self._source.look())
-            self._spec.judge(counts_of(content), staged.reasons, counts_by_dataset(content))
+            self._spec.judge(findings_of(content, staged))
         except (StagedSetWrong, FeedHalted):
             self._abandon(order)
             raise
@@ -197,6 +201,7 @@ class Owner:
                 schemas=staged.schemas,
                 generation=order.generation,
                 planned_s=order.planned_s,
+                stops=self._stops_of(staged),
             ),
             content,
         )
@@ -212,14 +217,31 @@ class Owner:
         self._spec.watch("publish", None)
         self._finisher().finish_fresh(sealed, content)
 
+    def _stops_of(self, staged: StagedWindow) -> dict[str, str]:
+        """The datasets that shall go no further because of records in this window, and why.
+
+        It stands in the window's own entry: no death and no word of a person comes in between.
+        """
+        return {
+            dataset: f"{count} records came whose schema cannot be merged with that of the "
+            "dataset; they are in the quarantine, and `incompatible` is `stop`"
+            for dataset, count in sorted(staged.misfits.items())
+            if count and self._spec.stops(dataset)
+        }
+
     def _check_undone_readable(self) -> None:
         """What has to be finished must be readable before we claim: else nothing is changed."""
         for number in self.fold.state.undone:
             load_content(self._journal, self.fold, self._journal.require(number))
 
     def _try_parked_again(self) -> None:
-        """A new owner gives parked datasets another chance: somebody may have mended the store."""
-        for dataset in sorted(self.fold.state.parked):
+        """A new owner gives parked datasets another chance: somebody may have mended the store.
+
+        Not those that were stopped, which wait for a person, unless they would not be stopped now.
+        """
+        state = self.fold.state
+        waiting = {dataset for dataset in state.stopped if self._spec.stops(dataset)}
+        for dataset in sorted(state.parked.keys() - waiting):
             self._append_marked(Unpark(dataset, self._spec.owner))
 
     def notice_others(self) -> None:

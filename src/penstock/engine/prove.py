@@ -1,6 +1,8 @@
 """Prove: what was staged is what was read, and what was read is what was planned. Pure."""
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from penstock.errors import StagedSetWrong
 from penstock.model.entries import Counts
@@ -19,6 +21,26 @@ def prove(order: StageOrder, staged: StagedWindow) -> Content:
         _check_range(order, seen, staged.files)
     _check_records(order, evidence, staged)
     return Content(files=staged.files, evidence=evidence, quarantined=staged.quarantined)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is broken in a window that is proven and not decided, and how much is not.
+
+    `datasets` has the counts of each, `reasons` how many records are quarantined for which reason,
+    `misfits` how many of which dataset because their schema cannot be merged with its own.
+    """
+
+    counts: Counts
+    datasets: Mapping[str, Counts] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    misfits: Mapping[str, int] = field(default_factory=dict)
+
+
+def findings_of(content: Content, staged: StagedWindow) -> Findings:
+    """What there is to judge by."""
+    datasets = counts_by_dataset(content)
+    return Findings(counts_of(content), datasets, staged.reasons, staged.misfits)
 
 
 def counts_of(content: Content, read_bytes: int = 0, largest_bytes: int = 0) -> Counts:

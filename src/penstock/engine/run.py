@@ -3,12 +3,18 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from penstock.engine.errors import DatasetsParked, LeaseHeld, PartitionsUnread
+from penstock.engine.errors import (
+    DatasetsParked,
+    LeaseHeld,
+    PartitionsUnread,
+    SchemasIncompatible,
+)
 from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.engine.heart import Beating, Heart
 from penstock.engine.telling import Event, Fact, Tell
 from penstock.errors import FeedHalted, OutcomeUnknown, PenstockError, StoreUnavailable
 from penstock.journal.lease import Beat
+from penstock.journal.state import JournalState
 from penstock.model.spec import FeedSpec
 from penstock.source.errors import KafkaUnavailable, ReadFailed, RegistryTrouble
 
@@ -168,8 +174,11 @@ class Runner:
         unread = feed.unread_partitions()
         if unread:
             self._failed(feed.name, PartitionsUnread(feed.name, unread))
-        if feed.state.parked:
-            self._failed(feed.name, DatasetsParked(feed.name, feed.state.parked))
+        parked, stopped = failing_and_stopped(feed.state)
+        if parked:
+            self._failed(feed.name, DatasetsParked(feed.name, parked))
+        if stopped:
+            self._failed(feed.name, SchemasIncompatible(feed.name, stopped))
         if feed.name not in self.failures:
             counts, windows = feed.state.counts, feed.state.windows
             sentence = (
@@ -228,11 +237,13 @@ class Runner:
     def _say_parked(self, feed: RunningFeed) -> None:
         """Once per dataset: what is decided and cannot be seen is worth an alarm."""
         told = self._told_parked.setdefault(feed.name, set())
+        told &= feed.state.parked.keys()  # what was let go and is parked again is told again
         for dataset, why in sorted(feed.state.parked.items()):
             if dataset not in told:
                 told.add(dataset)
-                sentence = f"{dataset} is parked, decided and not visible: {why}"
-                self._say(feed.name, "parked", sentence, {"dataset": dataset}, level="error")
+                how = "stopped" if dataset in feed.state.stopped else "parked"
+                sentence = f"{dataset} is {how}, decided and not visible: {why}"
+                self._say(feed.name, how, sentence, {"dataset": dataset}, level="error")
 
     def _say_delivered(self, feed: RunningFeed, took_s: float) -> None:
         state = feed.state
@@ -274,6 +285,12 @@ class Trouble:
     tries: int
     next_try: float
     start_over: bool
+
+
+def failing_and_stopped(state: JournalState) -> tuple[dict[str, str], dict[str, str]]:
+    """The parked datasets, with why: those that could not be published, and those to wait."""
+    stopped = {name: why for name, why in state.parked.items() if name in state.stopped}
+    return {name: why for name, why in state.parked.items() if name not in stopped}, stopped
 
 
 def worst(codes: Iterable[int]) -> int:

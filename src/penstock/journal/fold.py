@@ -42,6 +42,7 @@ def apply(state: JournalState, sealed: SealedEntry) -> None:
             state.parked[park.dataset] = park.reason
         case Unpark() as unpark:
             del state.parked[unpark.dataset]
+            state.stopped = [name for name in state.stopped if name != unpark.dataset]
         case _:
             pass  # kinds that move no watermark; what they deliver is taken up below
     _take_up_groups(state, sealed)
@@ -68,6 +69,8 @@ def _cover(state: JournalState, window: Window, at: str) -> None:
         known.last_offset, known.last_hash = last.offset, last.content_hash
         known.last_timestamp_ms = last.timestamp_ms
     state.schemas.update(window.schemas)
+    state.parked.update(window.stops)
+    state.stopped = sorted({*state.stopped, *window.stops})
     state.windows += 1
     state.last_window, state.last_window_at, state.last_counts = window.window, at, window.counts
     state.counts += window.counts

@@ -37,7 +37,10 @@ class Undone(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class JournalState(msgspec.Struct, forbid_unknown_fields=True):
-    """The fold of the entries 0 to `number`."""
+    """The fold of the entries 0 to `number`.
+
+    `parked` has the cause by dataset; those that wait for a person's word are `stopped`, too.
+    """
 
     number: int = -1
     sha256: str = GENESIS
@@ -48,6 +51,7 @@ class JournalState(msgspec.Struct, forbid_unknown_fields=True):
     partitions: dict[str, dict[int, PartitionState]] = {}
     schemas: dict[str, int] = {}
     parked: dict[str, str] = {}
+    stopped: list[str] = []
     undone: dict[int, Undone] = {}
     windows: int = 0
     counts: Counts = Counts()

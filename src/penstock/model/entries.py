@@ -110,7 +110,10 @@ class Counts(Value, frozen=True):
 
 
 class Window(Deciding, frozen=True, kw_only=True, tag="window"):
-    """A decided window: these ranges are delivered by these files, and by nothing else."""
+    """A decided window: these ranges are delivered by these files, and by nothing else.
+
+    `stops` names datasets, and why, that are parked by it until a person's word lets them go on.
+    """
 
     ranges: tuple[OffsetRange, ...]
     counts: Counts
@@ -118,6 +121,7 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     schemas: dict[str, int] = {}
     generation: int = 0
     planned_s: float = 0.0
+    stops: dict[str, str] = {}
 
 
 class Gap(Body, frozen=True, tag="gap"):
@@ -169,6 +173,7 @@ class Unpark(Body, frozen=True, tag="unpark"):
 
     dataset: str
     author: str
+    reason: str = ""
 
 
 class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):

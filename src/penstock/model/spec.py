@@ -22,7 +22,8 @@ class DecodeSpec(Value, frozen=True):
 
     `schema_text` is the content of the schema file with which all records were written, and
     `message` which message of it; without one every record names its own, which a registry knows.
-    `incompatible` says what happens to records whose schema cannot be merged with their dataset's.
+    `incompatible` says what becomes of a dataset when records come whose schema cannot be merged
+    with its own: they go to the quarantine in any case, and with `stop` it goes no further.
     JSON with `ids` begins with the id of its schema; with `spread`, each element of an array is a
     record. Texts are cut by `pattern`, or by `delimiter`
     into `columns`.
@@ -95,7 +96,10 @@ class QuarantineSpec(Value, frozen=True):
 
 
 class DatasetSpec(Value, frozen=True):
-    """A declared dataset. `schema_text` is the content of its schema file, if it has one."""
+    """A declared dataset. `schema_text` is the content of its schema file, if it has one.
+
+    `incompatible` empty: as the feed's `decode` says.
+    """
 
     route: str
     schema_kind: SchemaKind | None = None
@@ -103,6 +107,7 @@ class DatasetSpec(Value, frozen=True):
     owner: str = ""
     partition: tuple[PartitionKey, ...] | None = None
     quarantine: QuarantineSpec | None = None
+    incompatible: Literal["", "quarantine", "stop"] = ""
 
 
 class StartSpec(Value, frozen=True):

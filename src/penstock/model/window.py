@@ -64,7 +64,8 @@ class StageOrder(Value, frozen=True):
 class StagedWindow(Value, frozen=True):
     """The manifest rows of the successful attempts, and nothing of the others.
 
-    `reasons` says how many records went to the quarantine for which reason.
+    `reasons` says how many records went to the quarantine for which reason, and `misfits` how many
+    of each dataset because of a schema that cannot be merged with the dataset's.
     """
 
     files: tuple[ManifestFile, ...] = ()
@@ -75,3 +76,4 @@ class StagedWindow(Value, frozen=True):
     read_bytes: int = 0
     largest_bytes: int = 0
     reasons: dict[str, int] = {}
+    misfits: dict[str, int] = {}

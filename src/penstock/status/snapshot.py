@@ -43,6 +43,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     counts: Counts
     undone: int
     parked: dict[str, str]
+    stopped: tuple[str, ...]
     schemas: dict[str, int]
     owner: str
     owner_state: str
@@ -73,6 +74,7 @@ def snapshot(
         counts=state.counts,
         undone=len(state.undone),
         parked=dict(state.parked),
+        stopped=tuple(state.stopped),
         schemas=dict(sorted(state.schemas.items())),
         owner=state.owner,
         owner_state=_owner_state(beat, now_s),

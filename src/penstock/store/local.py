@@ -113,23 +113,17 @@ class LocalStore:
 
     def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
         """Keys below a directory in the order of whole keys; links are not shown."""
-        base = _base(prefix)
         with before_it_begins("list", prefix):
-            try:
-                self._tree.walk(tuple(base.split("/")[:-1]))
-            except (FileNotFoundError, NotADirectoryError):
-                return []
-            return list(islice(keys_after(base, after, self._tree.children), limit))
+            base = self._base_if_there(prefix)
+            keys = () if base is None else keys_after(base, after, self._tree.children)
+            return list(islice(keys, limit))
 
     def list_odd(self, prefix: str) -> list[OddName]:
         """Links, special files and names that are not UTF-8 below a directory."""
-        base = _base(prefix)
         with before_it_begins("list", prefix):
-            try:
-                self._tree.walk(tuple(base.split("/")[:-1]))
-            except (FileNotFoundError, NotADirectoryError):
-                return []
-            return list(odd_names(base, self._tree.children, self._tree.oddities))
+            base = self._base_if_there(prefix)
+            tree = self._tree
+            return [] if base is None else list(odd_names(base, tree.children, tree.oddities))
 
     def open_staged(self, final: str, spot: StagingSpot) -> LocalStagedWriter:
         """Begin `<prefix>/<window>/<attempt>.staged`, which must not exist yet."""
@@ -188,6 +182,15 @@ class LocalStore:
         disk = self._disk.raising()
         store = LocalStore(self.root, disk, self._random_word, self._clock)
         probe_local(store, disk, Tree(self.root, disk), place)
+
+    def _base_if_there(self, prefix: str) -> str | None:
+        """The directory that a prefix names; None when nothing is there to be listed."""
+        base = _base(prefix)
+        try:
+            self._tree.walk(tuple(base.split("/")[:-1]))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return base
 
     def _create_once(self, key: str, parts: Parts, data: bytes) -> bool | None:
         """Try once; None when a sweep or an emptied directory came in between."""

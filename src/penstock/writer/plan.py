@@ -88,7 +88,8 @@ class TaskReport(Value, frozen=True):
     """What one task found in one range. Only reports of successful attempts count.
 
     With `samples` of a new dataset nothing was written: the driver learns and asks again.
-    `reasons` counts the records in the quarantine by reason; `largest_bytes` is a bound
+    `reasons` counts the records in the quarantine by reason, and `misfits` by dataset those whose
+    schema cannot be merged with the dataset's; `largest_bytes` is a bound
     for the size of any record, at most thrice the largest. `named` are the schemas that records
     name, known or not; `unlearned` the datasets that need a new version because of them.
     """
@@ -101,5 +102,6 @@ class TaskReport(Value, frozen=True):
     read_bytes: int = 0
     largest_bytes: int = 0
     reasons: dict[str, int] = msgspec.field(default_factory=dict)
+    misfits: dict[str, int] = msgspec.field(default_factory=dict)
     named: tuple[str, ...] = ()
     unlearned: tuple[Unlearned, ...] = ()

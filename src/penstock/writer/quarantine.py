@@ -11,6 +11,7 @@ import pyarrow as pa
 from penstock.model.evidence import Evidence
 from penstock.model.fork import ROW_COLUMN
 from penstock.model.manifest import QUARANTINE, RecordSet
+from penstock.model.merging import SCHEMA_INCOMPATIBLE
 from penstock.model.names import encode_component
 from penstock.model.position_columns import Offsets, positions
 from penstock.model.ranges import OffsetRange, OffsetSet
@@ -67,6 +68,7 @@ class QuarantineRows:
         self._has_rows = plan.feed.has_rows
         self._met: dict[str, list[tuple[Offsets, Offsets]]] = {}  # offsets, and numbers of rows
         self.reasons: Counter[str] = Counter()
+        self.misfits: Counter[str] = Counter()  # by dataset, those whose schema cannot be merged
 
     def add(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> None:
         """Take records of a batch; `bad` numbers them within `rows`."""
@@ -77,6 +79,7 @@ class QuarantineRows:
         taken = batch.take(pa.array(chosen[order]))
         reasons = [bad[int(i)] for i in order]
         self.reasons.update(record.reason for record in bad)
+        self.misfits[dataset] += sum(record.reason == SCHEMA_INCOMPATIBLE for record in bad)
         self._meet(dataset, taken)
         self._put(taken, reasons, dataset)
 

@@ -144,6 +144,7 @@ class RangeShredder:
             last_record=self._last,
             samples=self._samples.all(),
             reasons=dict(self._quarantine.reasons),
+            misfits=dict(self._quarantine.misfits),
             named=self._samples.named(),
             read_bytes=self._read_bytes,
             largest_bytes=self._largest,
