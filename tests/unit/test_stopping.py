@@ -10,6 +10,7 @@ from penstock.audit.audit import audit
 from penstock.care.clean import clean
 from penstock.care.seek import unpark
 from penstock.cli.main import main
+from penstock.cli.replay import held_back
 from penstock.engine.errors import SchemasIncompatible
 from penstock.engine.owner import Owner
 from penstock.engine.run import failing_and_stopped
@@ -17,7 +18,7 @@ from penstock.errors import FeedHalted
 from penstock.model.entries import SealedEntry, Unpark, Window
 from penstock.publish.groups import load_content
 from tests.simulator.kafka import MISFIT, STOPPING, SimKafka
-from tests.simulator.programs import FEED, Room
+from tests.simulator.programs import FEED, Room, replayer
 from tests.unit.lake import WatchedStore, a_room, an_owner, kinds, rows
 from tests.unit.on_disk import DiskLake
 
@@ -134,6 +135,19 @@ def test_a_checkpoint_remembers_what_is_stopped() -> None:
     fold = room.journal().open()
     assert fold.checkpoint > 0
     assert fold.state.stopped == ["a"]
+
+
+def test_records_replayed_to_a_stopped_dataset_are_held_back_with_the_rest() -> None:
+    room, store = a_stopping_room()
+    run_all(room)
+    assert replayer("a")(room) == "decided"
+    state = room.journal().open().state
+    assert held_back(state, [state.number]) == ["a"]
+    assert rows(store, "a") == [(0, 0)]
+    unpark(room.journal(), room.around, "a", "ann", "old client")
+    state = run_all(room).fold.state
+    assert rows(store, "a") == [(0, 0), (0, 1), (0, 2)]
+    assert held_back(state, range(state.number)) == []
 
 
 def test_what_failed_and_what_was_stopped_are_told_apart() -> None:

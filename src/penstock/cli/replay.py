@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,6 +40,7 @@ from penstock.engine.spread import SparkSpread
 from penstock.errors import EntryRefused
 from penstock.journal.inventory import RecordsKey
 from penstock.journal.journal import Fold, Journal
+from penstock.journal.state import JournalState
 from penstock.model.manifest import RecordSet
 from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetSet
@@ -135,7 +136,15 @@ def run_replay(chosen: argparse.Namespace) -> int:
     if not done.tried and not done.entries:
         _tell_untried(chosen, fold, done.refused)
     _tell_replayed(chosen, done)
+    for dataset in held_back(journal.open().state, done.entries):
+        tell(f"{dataset} is held back: its records become visible when it goes on")
     return 0
+
+
+def held_back(state: JournalState, entries: Iterable[int]) -> list[str]:
+    """The datasets of these entries that are parked, so that nobody sees their records yet."""
+    undone = [state.undone[number] for number in entries if number in state.undone]
+    return sorted({name for each in undone for name in each.groups if name in state.parked})
 
 
 def _replay_one_life(
