@@ -112,6 +112,11 @@ class Output:
         else:
             self._stream.close()
 
+    def sync(self) -> None:
+        """Let the store do what takes long before the file is durable; safe to repeat."""
+        if self._staged is not None:
+            self._staged.sync()
+
     def make_durable(self) -> None:
         """Wait for the store; safe to repeat."""
         if self._staged is not None:
@@ -180,7 +185,10 @@ class Sink:
                 for output in some:
                     self._buffered_bytes -= output.buffered_bytes
                     output.close(self)
-                beside.do([output.make_durable for output in some])
+                beside.do([output.sync for output in some])
+        # Only now, so that a store can make the names of all of them durable at once.
+        for output in outputs:
+            output.make_durable()
         self._outputs = {key: each for key, each in self._outputs.items() if key[2] != covered}
         return [output.described() for output in outputs]
 
