@@ -214,6 +214,49 @@ def test_a_staged_file_is_durable_with_its_way_before_it_has_a_handle(lake: Path
     assert syncs == [f"{STAGING}/0-1", STAGING], "a window's directory may have been made anew"
 
 
+def test_files_that_were_whole_before_a_sync_of_their_directory_share_it(lake: Path) -> None:
+    disk = FaultDisk([])
+    store = LocalStore(lake, disk)
+    writers = [store.open_staged(f"a/{n}", StagingSpot(STAGING, "1-1", f"w{n}")) for n in range(4)]
+    window = ("sync_directory", f"{os.path.realpath(lake)}/{STAGING}/1-1")
+    for writer in writers[:3]:
+        writer.write(b"rows")
+        writer.sync()
+    for writer in writers[:3]:
+        assert writer.finish().size_bytes == 4
+    assert disk.calls.count(window) == 1
+    assert disk.calls.index(window) > max(
+        at for at, (call, _) in enumerate(disk.calls) if call == "sync_file"
+    )
+    writers[3].finish()  # it was not whole before, so nobody has synced its name
+    assert disk.calls.count(window) == 2
+
+
+def test_a_directory_that_was_made_anew_is_synced_anew_with_the_way_to_it(lake: Path) -> None:
+    disk = FaultDisk([])
+    store = LocalStore(lake, disk)
+    above = ("sync_directory", f"{os.path.realpath(lake)}/{STAGING}")
+    for attempt in ("first", "second"):
+        writer = store.open_staged("a/b", StagingSpot(STAGING, "1-1", attempt))
+        writer.sync()
+        before = disk.calls.count(above)
+        handle = writer.finish()
+        assert disk.calls.count(above) == before + 1, attempt
+        store.discard(StagedRef(handle.staged, "1-1"))  # and its directory, which is empty then
+
+
+def test_a_file_that_was_taken_away_is_not_finished_by_the_sync_of_others(lake: Path) -> None:
+    store = LocalStore(lake)
+    spots = [StagingSpot(STAGING, "1-1", f"w{n}") for n in range(2)]
+    first, second = (store.open_staged(f"a/{spot.attempt}", spot) for spot in spots)
+    first.sync()
+    second.sync()
+    handle = first.finish()
+    store.discard(StagedRef(handle.staged.replace("w0", "w1"), "1-1"))
+    with pytest.raises(StoreUnavailable):
+        second.finish()
+
+
 def test_a_publish_syncs_the_final_name_before_it_takes_the_staged_one(lake: Path) -> None:
     handle = stage(LocalStore(lake), "data/day/a", b"rows")
     disk = RecordingDisk(lake)

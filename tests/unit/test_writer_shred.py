@@ -14,7 +14,16 @@ from penstock.model.schema import INT64, DatasetSchema, Field
 from penstock.model.spec import DecodeSpec, PartitionKey, RouteSpec
 from penstock.writer.samples import SAMPLE_ROWS
 from penstock.writer.ways import usual_ways, ways_of
-from tests.unit.shredding import BY_TOPIC, BY_TYPE, TOPIC, an_event, header, learned, shred
+from tests.unit.shredding import (
+    BY_TOPIC,
+    BY_TYPE,
+    NOON_MS,
+    TOPIC,
+    an_event,
+    header,
+    learned,
+    shred,
+)
 
 
 def test_a_record_that_one_pass_cannot_read_lands_as_it_would_alone() -> None:
@@ -51,6 +60,29 @@ def test_a_file_is_whole_however_often_its_buffer_was_written() -> None:
     small = shred(BY_TYPE, values, schemas, batch_rows=7, buffer_bytes=20_000).rows("a")
     assert [row["n"] for row in small] == list(range(400))
     assert small == shred(BY_TYPE, values, schemas).rows("a")
+
+
+def test_files_are_the_same_in_memory_or_not_and_whether_they_share_it_or_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    day_ms = 86_400_000
+    days = [an_event("click", number=at, at=NOON_MS - at % 3 * day_ms) for at in range(3_000)]
+    odd = [payload[:-1] + b', "other": [1]}' for payload in days[::7]]  # these come singly, later
+    values = [*days[:1_500], *odd, *days[1_500:]]
+    usual = shred(BY_TYPE, values, learned(days[0]), batch_rows=1_000)
+    monkeypatch.setattr("penstock.writer.split.ENOUGH_ROWS", 1)
+    monkeypatch.setattr("penstock.writer.output.SMALL_BYTES", 0)
+    other = shred(BY_TYPE, values, learned(days[0]), batch_rows=1_000)
+    tables = [file.read() for file in usual.files("click")]
+    assert [(table.num_columns, table.num_rows) for table in tables] == [(8, 1_143)] * 3
+    assert all(
+        table.equals(file.read()) for table, file in zip(tables, other.files("click"), strict=True)
+    )
+    for table in tables:
+        assert table["_offset"].to_pylist() == sorted(table["_offset"].to_pylist())
+    assert [file.evidence for file in usual.report.files] == [
+        file.evidence for file in other.report.files
+    ]
 
 
 def test_rows_lie_in_the_order_of_their_offsets_and_the_footer_says_whose_they_are() -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
@@ -40,18 +40,20 @@ class Beside:
     """
 
     def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "penstock-beside")
-        self._begun: Future[None] | None = None
+        self._threads = ThreadPoolExecutor(AT_ONCE, "penstock-beside")
+        self._begun: list[Future[None]] = []
 
     def do(self, acts: Acts) -> None:
         """Begin with these as soon as the last ones are done."""
         self._wait()
-        self._begun = self._thread.submit(side_by_side, acts)
+        self._begun = [self._threads.submit(act) for act in acts]
 
     def _wait(self) -> None:
-        begun, self._begun = self._begun, None
-        if begun is not None:
-            begun.result()
+        """Wait for all of them, then raise the first error in their order."""
+        begun, self._begun = self._begun, []
+        wait(begun)
+        for each in begun:
+            each.result()
 
     def __enter__(self) -> Self:
         return self
@@ -61,7 +63,7 @@ class Beside:
             if kind is None:
                 self._wait()
         finally:
-            self._thread.shutdown()
+            self._threads.shutdown()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,24 @@
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Protocol
 
 from penstock.errors import StoreUnavailable
 from penstock.model.staged import StagedHandle
 from penstock.store.answers import before_it_begins
 from penstock.store.disk import Disk, OpenFile
+
+
+class NamesToSettle(Protocol):
+    """The names in the directory of a staged file, of which many are made durable at once."""
+
+    def now(self) -> int:
+        """A number that is larger than all before it."""
+        ...
+
+    def settle(self, since: int) -> None:
+        """Return when a sync of the directory is over that began after this moment."""
+        ...
 
 
 class LocalStagedWriter:
@@ -22,18 +35,19 @@ class LocalStagedWriter:
         disk: Disk,
         file: OpenFile,
         handle: StagedHandle,
-        settle: Callable[[], None],
+        names: "NamesToSettle",
         tidy: Callable[[], None],
     ) -> None:
         self._disk = disk
         self._file = file
         self._empty_handle = handle
-        self._settle = settle
+        self._names = names
         self._tidy = tidy
         self._digest = hashlib.sha256()
         self._size_bytes = 0
         self._closed = False
         self._trouble: str | None = None
+        self._synced_at: int | None = None
         self._finished: StagedHandle | None = None
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
@@ -51,18 +65,29 @@ class LocalStagedWriter:
         self._size_bytes += len(piece)
         return len(piece)
 
-    def finish(self) -> StagedHandle:
-        """Make the file and its name durable and return its handle. Safe to repeat."""
-        if self._finished is not None:
-            return self._finished
+    def sync(self) -> None:
+        """Make the content durable; its name is not durable yet. Safe to repeat."""
+        if self._synced_at is not None:
+            return
         self._refuse_if_broken()
         self._closed = True
         self._trouble = "an earlier try to finish it failed"
         with before_it_begins("stage", self._empty_handle.staged):
             self._disk.sync_file(self._file)
             self._disk.close(self._file)
+        self._trouble = None
+        self._synced_at = self._names.now()
+
+    def finish(self) -> StagedHandle:
+        """Make the file and its name durable and return its handle. Safe to repeat."""
+        if self._finished is not None:
+            return self._finished
+        self.sync()
+        self._refuse_if_broken()
+        self._trouble = "an earlier try to finish it failed"
+        with before_it_begins("stage", self._empty_handle.staged):
             self._refuse_if_taken_away()
-            self._settle()
+            self._names.settle(self._synced_at or 0)
         self._trouble = None
         self._finished = StagedHandle(
             store=self._empty_handle.store,

@@ -3,7 +3,9 @@
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
+from itertools import count
 
 from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
@@ -29,6 +31,8 @@ class LocalStaging:
         self._tree = tree
         self._disk = disk
         self._names = Names(disk, tree)
+        self._moments = count(1)
+        self._settled: tuple[Parts, int] = ((), 0)  # the last directory, and when its sync began
 
     def open(self, final: str, spot: StagingSpot) -> LocalStagedWriter:
         """Begin `<prefix>/<window>/<attempt>.staged`, which must not exist yet."""
@@ -38,15 +42,29 @@ class LocalStaging:
         parts = self._tree.locate(staged)
         with before_it_begins("stage", staged):
             walked, file = self._open_new(parts)
-
-        def settle() -> None:
-            # The directory of a window is removed when it is empty, and may have been made anew.
-            self._tree.forget(directory)
-            self._tree.settle(walked)
-
+        names = _Names(self, directory, walked)
         tidy = partial(self._tree.remove_if_empty, directory)
         handle = StagedHandle(KIND, staged, final, size_bytes=0, checksum="")
-        return LocalStagedWriter(self._disk, file, handle, settle, tidy)
+        return LocalStagedWriter(self._disk, file, handle, names, tidy)
+
+    def now(self) -> int:
+        """A number that is larger than all before it."""
+        return next(self._moments)
+
+    def settle_staged(self, directory: Parts, walked: list[Seen], since: int) -> None:
+        """Make the names in a window's directory durable, unless that was begun since a moment.
+
+        Whoever asks had a file there at that moment, and has it still: so the directory was not
+        removed meanwhile, and one sync is as good for all files that were whole before it began.
+        """
+        settled, began = self._settled
+        if settled == directory and began > since:
+            return
+        began = self.now()
+        # The directory of a window is removed when it is empty, and may have been made anew.
+        self._tree.forget(directory)
+        self._tree.settle(walked)
+        self._settled = (directory, began)
 
     def look(self, handle: StagedHandle) -> Sighting:
         """The staged file first, then the final name, by size and checksum.
@@ -227,6 +245,21 @@ class LocalStaging:
         if not stat.S_ISREG(status.st_mode):
             return f"{stat.filemode(status.st_mode)}, which is not a regular file"
         return f"{status.st_size} bytes with another content"
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names beside one staged file."""
+
+    staging: LocalStaging
+    directory: Parts
+    walked: list[Seen]
+
+    def now(self) -> int:
+        return self.staging.now()
+
+    def settle(self, since: int) -> None:
+        self.staging.settle_staged(self.directory, self.walked, since)
 
 
 def _final_directory(handle: StagedHandle) -> str:

@@ -42,6 +42,13 @@ class StagedWriter(Protocol):
         """Append bytes; returns how many, as files do."""
         ...
 
+    def sync(self) -> None:
+        """Do what takes long of `finish`; nothing is written after it. Safe to repeat.
+
+        Called for many files side by side, so that `finish` may be called for one after another.
+        """
+        ...
+
     def finish(self) -> StagedHandle:
         """Make the data durable and return its handle. Nothing is visible yet."""
         ...

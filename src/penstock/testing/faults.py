@@ -210,6 +210,10 @@ class _FaultWriter:
         """As in the protocol, with faults."""
         return self._store.call("write", self._final, lambda: self._inner.write(data))
 
+    def sync(self) -> None:
+        """As in the protocol; its faults are those of `finish`, which it is a part of."""
+        self._inner.sync()
+
     def finish(self) -> StagedHandle:
         """As in the protocol, with faults."""
         return self._store.call("finish", self._final, self._inner.finish)

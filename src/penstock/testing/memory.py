@@ -142,6 +142,9 @@ class MemoryWriter:
         self._parts.append(bytes(data))
         return len(data)
 
+    def sync(self) -> None:
+        """Nothing to do: memory is as durable as it gets."""
+
     def finish(self) -> StagedHandle:
         """Stage the file and describe it."""
         data = b"".join(self._parts)

@@ -25,6 +25,9 @@ PIECES = 16
 OPEN_FILES = 128
 # Parquet writes page by page, dozens of small pieces per file.
 WRITE_BYTES = 64 * 1024
+# A file of no more than this is made in memory and handed to the store as one piece, which spares
+# it the way of every piece through Python.
+SMALL_BYTES = 1024 * 1024
 
 
 class _AsFile(io.RawIOBase):
@@ -38,6 +41,13 @@ class _AsFile(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         return self._staged.write(data)
+
+
+def _stream_to(staged: StagedWriter, size_bytes: int | None) -> Any:
+    """Where Parquet goes: through a buffer to the file, or to memory if all of it is small."""
+    if size_bytes is not None and size_bytes <= SMALL_BYTES:
+        return pa.BufferOutputStream()
+    return pa.output_stream(_AsFile(staged), buffer_size=WRITE_BYTES)
 
 
 class Output:
@@ -59,9 +69,8 @@ class Output:
         self._stream: Any = None
         self._parquet: Any = None
 
-    def add(self, batch: Any, offsets: Offsets, evidence: Evidence) -> int:
-        """Buffer rows, with the evidence of them; returns how many bytes they hold."""
-        size = int(batch.nbytes)
+    def add(self, batch: Any, offsets: Offsets, evidence: Evidence, size_bytes: int) -> None:
+        """Buffer rows, with the evidence of them and the bytes that they hold."""
         self._pieces.append(batch)
         if len(offsets):
             self._is_mixed |= int(offsets[0]) < self._newest
@@ -69,11 +78,13 @@ class Output:
         if len(self._pieces) == PIECES:
             self._join()
         self._evidence += evidence
-        self.buffered_bytes += size
-        return size
+        self.buffered_bytes += size_bytes
 
-    def flush(self, sink: "Sink") -> int:
-        """Write what is buffered as row groups; returns how many bytes were freed."""
+    def flush(self, sink: "Sink", *, is_all: bool = False) -> int:
+        """Write what is buffered as row groups; returns how many bytes were freed.
+
+        `is_all` when no more rows will come.
+        """
         freed, self.buffered_bytes = self.buffered_bytes, 0
         self._join()
         if self._batches:
@@ -84,19 +95,27 @@ class Output:
                 self._is_mixed = False
             if self._parquet is None:
                 self._staged = sink.open(self)
-                self._stream = pa.output_stream(_AsFile(self._staged), buffer_size=WRITE_BYTES)
+                self._stream = _stream_to(self._staged, freed if is_all else None)
                 self._parquet = sink.parquet(self, self._stream, table)
             self._parquet.write_table(table, row_group_size=ROW_GROUP_ROWS)
         return freed
 
     def close(self, sink: "Sink") -> None:
         """Write the rest; the file is whole then, and not durable yet."""
-        self.flush(sink)
+        self.flush(sink, is_all=True)
         if self._staged is None:
             raise ValueError(f"{self.final} has no rows")
         self._parquet.add_key_value_metadata(sink.footer(self))
         self._parquet.close()
-        self._stream.close()
+        if isinstance(self._stream, pa.BufferOutputStream):
+            self._staged.write(self._stream.getvalue().to_pybytes())
+        else:
+            self._stream.close()
+
+    def sync(self) -> None:
+        """Let the store do what takes long before the file is durable; safe to repeat."""
+        if self._staged is not None:
+            self._staged.sync()
 
     def make_durable(self) -> None:
         """Wait for the store; safe to repeat."""
@@ -148,9 +167,12 @@ class Sink:
             self._outputs[key] = found
         return found
 
-    def add(self, output: Output, batch: Any, offsets: Offsets, evidence: Evidence) -> None:
+    def add(
+        self, output: Output, batch: Any, offsets: Offsets, evidence: Evidence, size_bytes: int
+    ) -> None:
         """Buffer rows, and write the largest buffers when all together are too large."""
-        self._buffered_bytes += output.add(batch, offsets, evidence)
+        output.add(batch, offsets, evidence, size_bytes)
+        self._buffered_bytes += size_bytes
         if self._buffered_bytes > self._limit_bytes:
             self._make_room()
 
@@ -163,7 +185,10 @@ class Sink:
                 for output in some:
                     self._buffered_bytes -= output.buffered_bytes
                     output.close(self)
-                beside.do([output.make_durable for output in some])
+                beside.do([output.sync for output in some])
+        # Only now, so that a store can make the names of all of them durable at once.
+        for output in outputs:
+            output.make_durable()
         self._outputs = {key: each for key, each in self._outputs.items() if key[2] != covered}
         return [output.described() for output in outputs]
 

@@ -106,7 +106,7 @@ class QuarantineRows:
             rows = rows.append_column(ROW_COLUMN, row_column(numbers))
         place = self._covered
         seen = positions(place.topic, place.partition, offsets, numbers)
-        self._sink.add(self._output(dataset), rows, offsets, seen)
+        self._sink.add(self._output(dataset), rows, offsets, seen, int(rows.nbytes))
 
     def evidence(self) -> Evidence:
         """The positions of all of them."""

@@ -136,7 +136,7 @@ class RangeShredder:
                 named=self._samples.named(),
                 unlearned=self._samples.unlearned(),
             )
-        self.settle()
+        self._splitter.split_last()
         return TaskReport(
             evidence,
             files=tuple(self._sink.finish_range(self._covered)),

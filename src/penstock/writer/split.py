@@ -4,11 +4,13 @@ A batch gives a dataset a few rows only when there are hundreds of datasets, and
 directories. Splitting costs the same for ten rows as for a thousand, so it waits for more.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.model.fork import ROW_COLUMN
@@ -24,6 +26,8 @@ from penstock.writer.plan import ShredPlan
 from penstock.writer.rows import or_firsts
 
 ENOUGH_ROWS = 32_768
+
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +114,21 @@ class Splitter:
         for dataset in sorted(self._waiting):
             self._split(dataset)
 
+    def split_last(self) -> None:
+        """Split whatever waits, when all files of the range are about to be closed.
+
+        Then files may share memory: what waited is no more than what may wait, and goes soon.
+        """
+        for dataset in sorted(self._waiting):
+            self._split(dataset, is_last=True)
+
     def forget(self) -> None:
         """Drop whatever waits: nothing of this range will be written."""
         self._waiting.clear()
         self._rows.clear()
         self._bytes.clear()
 
-    def _split(self, dataset: str) -> None:
+    def _split(self, dataset: str, *, is_last: bool = False) -> None:
         pieces = self._waiting.pop(dataset)
         del self._rows[dataset], self._bytes[dataset]
         keys = partition_keys(self._plan.feed, self._declared.get(dataset))
@@ -135,12 +147,16 @@ class Splitter:
         place = self._covered
         hashes = position_hashes(place.topic, place.partition, whole.offsets, numbers)
         base = f"{self._plan.order.feed}/{dataset}"
-        for path, members in members_by_name(found.codes, found.paths):
+        named = members_by_name(found.codes, found.paths)
+        parts = [(path, _in_order(members, whole.offsets)) for path, members in named]
+        cut = _slices if is_last else _copies
+        cuts = cut(rows, [members for _, members in parts])
+        for (path, members), (some, size) in zip(parts, cuts, strict=True):
             directory = f"{base}/{path}" if path else base
             version = whole.schema.version
             output = self._sink.output(dataset, version, directory, self._covered, self._name)
-            some, offsets = _in_order(rows, whole.offsets, members)
-            self._sink.add(output, some, offsets, evidence_of(hashes[members]))
+            evidence = evidence_of(hashes[members])
+            self._sink.add(output, some, whole.offsets[members], evidence, size)
 
 
 def _joined(pieces: list[Piece], paths: list[str]) -> Piece:
@@ -173,16 +189,38 @@ def _values(piece: Piece, path: str) -> list[Any]:
     return found
 
 
-def _in_order(rows: Any, offsets: Offsets, members: Any) -> tuple[Any, Offsets]:
+def _in_order(members: Numbers, offsets: Offsets) -> Numbers:
     """Some rows by offset: records that had to be looked at singly came after their batch."""
     mine = offsets[members]
     if bool((mine[1:] < mine[:-1]).any()):
-        members = members[np.argsort(mine, kind="stable")]
-        mine = offsets[members]
-    elif len(members) == len(offsets):
-        return rows, mine
-    # Copied and not sliced: a slice would keep the rows of all directories in memory.
-    return rows.take(pa.array(members)), mine
+        return members[np.argsort(mine, kind="stable")]
+    return members
+
+
+def _copies(rows: Any, parts: list[Numbers]) -> Iterator[tuple[Any, int]]:
+    """Some rows, each part in memory of its own, and how many bytes that is.
+
+    A slice would keep the rows of all directories in memory until the last of them is written.
+    """
+    for members in parts:
+        some = _taken(rows, members)
+        yield some, int(some.nbytes)
+
+
+def _slices(rows: Any, parts: list[Numbers]) -> Iterator[tuple[Any, int]]:
+    """The same, in memory that all parts share by their numbers of rows: in a fifth of the time."""
+    ordered = _taken(rows, np.concatenate(parts))
+    size = int(ordered.nbytes)
+    start = 0
+    for members in parts:
+        yield ordered.slice(start, len(members)), size * len(members) // rows.num_rows
+        start += len(members)
+
+
+def _taken(rows: Any, members: Numbers) -> Any:
+    """Some rows in an order; all of them as they are without a copy."""
+    is_whole = len(members) == rows.num_rows and not bool((members[1:] < members[:-1]).any())
+    return rows if is_whole else rows.take(pa.array(members))
 
 
 def partition_keys(feed: FeedSpec, declared: DatasetSpec | None) -> tuple[PartitionKey, ...]:
