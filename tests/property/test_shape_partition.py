@@ -60,6 +60,8 @@ def path_of(
 
 
 @given(ROWS, KEYS, ZONES)
+@example([(0, None, None), (0, "x", None)], (PartitionKey("field", "a.x"),), "UTC")
+@example([(86_400_000_000, None, None), (0, "x", None)], (PartitionKey("day"),), "UTC")
 def test_a_batch_lies_where_its_rows_lie(
     batch: list[tuple[int, object, object]], keys: tuple[PartitionKey, ...], zone: str
 ) -> None:

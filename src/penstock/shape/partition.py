@@ -83,7 +83,10 @@ def partition_directories(
         if key.kind == "field"
     ]
     if len(levels) < len(keys):
-        levels.insert(0, _time_level(micros, keys, ZoneInfo(zone)))
+        time = _time_level(micros, keys, ZoneInfo(zone))
+        if not levels:  # as in most feeds: there is nothing to combine
+            return _distinct(time.codes, ["/".join(names) for names in time.components])
+        levels.insert(0, time)
     return _joined(levels, len(micros), len(keys))
 
 
@@ -132,9 +135,6 @@ def _time_components(wall: int, kinds: tuple[str, ...]) -> tuple[str, ...]:
 
 def _joined(levels: list[_Level], count: int, depth: int) -> Directories:
     """Put levels together: the combinations that occur, each as one path."""
-    if len(levels) == 1:  # as in most feeds: there is nothing to combine
-        (only,) = levels
-        return _distinct(only.codes, ["/".join(names) for names in only.components])
     codes: Codes = np.zeros(count, np.int32)
     combined: list[dict[int, str]] = [{}] if count else []
     for level in levels:
