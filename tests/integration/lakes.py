@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow.dataset as ds
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
@@ -190,7 +191,8 @@ def positions_in(
     data: Counter[tuple[int, int]] = Counter()
     refused: Counter[tuple[int, int]] = Counter()
     for final, live in fold.inventory.files.items():
-        table = ds.dataset(lake / final).to_table(columns=["_partition", "_offset"])
+        form = "orc" if final.endswith(".orc") else "parquet"
+        table = ds.dataset(lake / final, format=form).to_table(columns=["_partition", "_offset"])
         rows = zip(*(table[c].to_pylist() for c in ("_partition", "_offset")), strict=True)
         (refused if live.dataset == QUARANTINE else data).update(rows)
     return data, refused
@@ -204,7 +206,7 @@ def check_exact(lake: Path, client: KafkaClient, topic: str) -> None:
     broken = {place for place, value in wanted.items() if value and not value.endswith(b"}")}
     assert data == Counter(set(wanted) - broken)
     assert refused == Counter(broken)
-    visible = {path.relative_to(lake).as_posix() for path in lake.rglob("*.parquet")}
+    visible = {path.relative_to(lake).as_posix() for path in lake.rglob("*") if is_data(path)}
     assert fold.inventory is not None
     assert visible == set(fold.inventory.files)
 
@@ -231,7 +233,17 @@ class Landed(NamedTuple):
 
 def data_files(lake: Path, feed: str = "events") -> list[Path]:
     """What a reader of the feed's directory takes for data."""
-    return sorted(p for p in (lake / feed).rglob("*.parquet") if "_tail" not in p.parts)
+    return sorted(p for p in (lake / feed).rglob("*") if is_data(p) and "_tail" not in p.parts)
+
+
+def is_data(path: Path) -> bool:
+    """True for files that a reader takes for data."""
+    return path.suffix in {".parquet", ".orc"}
+
+
+def table_of(path: Path) -> Any:
+    """The rows of one file."""
+    return orc.read_table(path) if path.suffix == ".orc" else pq.ParquetFile(path).read()
 
 
 def landed(
@@ -275,7 +287,7 @@ def rows_in(lake: Path, feed: str) -> Iterator[tuple[Place, Row]]:
     """Every row of a feed's data files, found by walking the directories."""
     for path in data_files(lake, feed):
         dataset, *below = path.relative_to(lake / feed).parent.parts
-        for columns in pq.ParquetFile(path).read().to_pylist():
+        for columns in table_of(path).to_pylist():
             yield _place(columns), Row(dataset, "/".join(below), columns)
 
 

@@ -266,3 +266,17 @@ def test_what_is_shown_is_what_files_have_after_converting(
     assert main(lake.words("schema", "history", f"{FEED}/click", "--output", "json")) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(row["version"], row["changes"]) for row in rows] == [(1, "all"), (2, "+page")]
+
+
+def test_a_table_of_orc_files_says_so_and_has_their_types_of_time() -> None:
+    times = fields(at=FieldType("timestamp_us"), wall=FieldType("local_us"))
+    schema = DatasetSchema("click", 1, declared=True, fields=times)
+    spark = ddl(schema, "spark", "/l", (), form="orc")
+    assert "USING ORC\n" in spark
+    assert "`at` timestamp,\n  `wall` timestamp,\n" in spark
+    hive = ddl(schema, "hive", "/l", (), form="orc")
+    assert "STORED AS ORC\n" in hive
+    assert "`at` timestamp with local time zone,\n  `wall` timestamp,\n" in hive
+    trino = ddl(schema, "trino", "/l", (), form="orc")
+    assert "format = 'ORC'" in trino
+    assert '"at" timestamp(6) with time zone,\n  "wall" timestamp(6),\n' in trino

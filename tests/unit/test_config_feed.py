@@ -181,7 +181,7 @@ def test_any_other_route_is_a_mistake(tmp_path: Path, by: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "available"),
     [
-        ("format: iceberg", "parquet"),
+        ("format: iceberg", "parquet | orc"),
     ],
 )
 def test_what_does_not_exist_yet_says_so_and_names_what_does(

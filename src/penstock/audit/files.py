@@ -11,7 +11,7 @@ from penstock.store.keys import UNTEXT
 from penstock.store.protocol import OddName, ShowsOddNames, Store
 
 HIDDEN = ("_", ".")  # what readers of a lake pass over, mostly
-DATA = ".parquet"
+DATA = (".parquet", ".orc")
 
 
 def quarantine_directory(layout: Layout) -> str:

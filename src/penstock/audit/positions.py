@@ -1,4 +1,4 @@
-"""The positions of rows: read from a Parquet file in pieces, and as sets to reckon with."""
+"""The positions of rows: read from a file in pieces, and as sets to reckon with."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 from penstock.model.evidence import Evidence
@@ -21,6 +22,7 @@ from penstock.model.position_columns import (
 
 BATCH_ROWS = 65_536
 BUFFER_BYTES = 1 << 20
+ORC = ".orc"
 POSITION = ("_topic", "_partition", "_offset")
 DATASET = "dataset"  # in quarantine files: the dataset that a record was meant for
 TEXTS = ("_topic", DATASET)  # all other columns that are read here are whole numbers
@@ -33,7 +35,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class NotOurs(Exception):
-    """A file that is no Parquet file with positions in it."""
+    """A file without positions as we write them, or of another format than its name tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +53,56 @@ class PlacedRows:
         return position_hashes(self.topic, self.partition, self.offsets, self.rows)
 
 
-def open_parquet(file: BinaryIO) -> Any:
-    """The Parquet file with its footer read; pages are read as they are asked for."""
+class ParquetRows:
+    """A Parquet file with its footer read; pages are read as they are asked for."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = pq.ParquetFile(file, read_dictionary=["_topic"], buffer_size=BUFFER_BYTES)
+        self.schema = self._file.schema_arrow
+        self.footer: dict[bytes, bytes] = self._file.metadata.metadata or {}
+
+    def batches(self, columns: list[str]) -> Iterator[Any]:
+        """The rows, a few at a time, whatever the size of the row groups."""
+        yield from self._file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+
+
+class OrcRows:
+    """An ORC file with its footer read; stripes are read as they are asked for."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = orc.ORCFile(file)
+        self.schema = self._file.schema
+        self.footer: dict[bytes, bytes] = self._file.schema.metadata or {}
+
+    def batches(self, columns: list[str]) -> Iterator[Any]:
+        """The rows, a few at a time; a stripe of these columns is in memory."""
+        for number in range(self._file.nstripes):
+            stripe = self._file.read_stripe(number, columns=columns)
+            for start in range(0, stripe.num_rows, BATCH_ROWS):
+                yield stripe.slice(start, BATCH_ROWS)
+
+
+RowsFile = ParquetRows | OrcRows
+
+
+def open_rows(file: BinaryIO, name: str) -> RowsFile:
+    """A file to read positions from, in the format that its name tells.
+
+    An ORC file must be one of ours, byte by byte: Arrow's reader does not survive all others.
+    """
     try:
-        return pq.ParquetFile(file, read_dictionary=["_topic"], buffer_size=BUFFER_BYTES)
+        return OrcRows(file) if name.endswith(ORC) else ParquetRows(file)
     except KeyError as error:  # a list or a struct of that name has columns of other names
         raise NotOurs("its column _topic is nested") from error
     except UNREADABLE as error:
         raise NotOurs(first_words(error)) from error
 
 
-def rows_of(parquet: Any, *, with_dataset: bool = False) -> Iterator[PlacedRows]:
-    """Every row's position, a batch at a time, whatever the size of the row groups."""
-    wanted = _columns(parquet.schema_arrow, with_dataset=with_dataset)
+def rows_of(opened: RowsFile, *, with_dataset: bool = False) -> Iterator[PlacedRows]:
+    """Every row's position, a batch at a time."""
     try:
-        for batch in parquet.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
+        wanted = _columns(opened.schema, with_dataset=with_dataset)
+        for batch in opened.batches(wanted):
             yield from _placed(batch)
     except UNREADABLE as error:
         raise NotOurs(first_words(error)) from error

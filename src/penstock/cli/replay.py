@@ -36,6 +36,7 @@ from penstock.cli.quarantine import (
 from penstock.cli.run import registry_of, starting_session
 from penstock.config.convert import reveal_keys
 from penstock.engine.learning import Learning
+from penstock.engine.owner import check_format
 from penstock.engine.spread import SparkSpread
 from penstock.errors import EntryRefused
 from penstock.journal.inventory import RecordsKey
@@ -116,6 +117,7 @@ def run_replay(chosen: argparse.Namespace) -> int:
     spec, feed, journal = feed_named(chosen, chosen.feed)
     fold = journal.open(deep=True)
     require_started(fold.state, chosen.feed)
+    check_format(feed.name, feed.format, fold.state)
     live = live_records(fold)
     done = Replayed()
     if any(datasets is None or each.dataset in datasets for each in live):

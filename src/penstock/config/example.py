@@ -77,7 +77,7 @@ feeds:
     tombstones: filter         # records without a value: filter | quarantine | keep
     convert: []                # steps, such as [{drop: [debug]}, {mask: {phone: 4}}]
     # rename drop keep cast set filter flatten mask hash encrypt plugin; see docs/converters.md
-    format: parquet
+    format: parquet            # parquet | orc
     compression: zstd          # zstd | snappy | gzip | lz4 | none
     on_gap: stop               # records expired before they were read: stop | accept
     export_offsets: group      # after each window, for lag tools: group penstock-events | none

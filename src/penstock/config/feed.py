@@ -247,7 +247,8 @@ FEED = Section(
         "format": Key(
             choice(
                 "parquet",
-                later=("orc", "avro", "jsonl", "text", "sequencefile", "iceberg", "delta"),
+                "orc",
+                later=("avro", "jsonl", "text", "sequencefile", "iceberg", "delta"),
             )
         ),
         "compression": Key(choice("zstd", "snappy", "gzip", "lz4", "none")),

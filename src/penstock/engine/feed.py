@@ -165,6 +165,7 @@ class RunningFeed:
             policy=window_policy(feed),
             first_offset=first_offset(feed, lambda: self._kafka.admin),
             generation=feed.generation,
+            files=feed.format,
             wants=lambda topic: wants(feed, topic),
             is_due=self._pace.is_due,
             judge=self._judge,

@@ -15,11 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from penstock.engine.errors import FormatChanged
 from penstock.engine.finish import Finisher
 from penstock.engine.prove import Findings, counts_of, findings_of, prove
 from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
 from penstock.journal.journal import Fold, Journal
 from penstock.journal.markers import write_checkpoint
+from penstock.journal.state import JournalState
 from penstock.model.entries import AnyBody, SealedEntry, Start, Unpark, Window
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
@@ -82,6 +84,7 @@ class OwnerSpec:
     policy: WindowPolicy = field(default_factory=WindowPolicy)
     first_offset: FirstOffset = from_earliest
     generation: int = 0
+    files: str = "parquet"
     judge: Callable[[Findings], None] = accept_all
     stops: Callable[[str], bool] = never
     park_after: int = 5
@@ -89,6 +92,12 @@ class OwnerSpec:
     checkpoint_every: int = 100
     is_due: Callable[[int, int], bool] = at_once
     watch: Callable[[str, StageOrder | None], None] = say_nothing
+
+
+def check_format(feed: str, files: str, state: JournalState) -> None:
+    """Raise `FormatChanged` when a feed would write other files than it has."""
+    if not state.is_new and files != state.files:
+        raise FormatChanged(feed, state.files, files)
 
 
 class Owner:
@@ -117,7 +126,8 @@ class Owner:
         if not self._is_open:
             self.open()
         if self.fold.state.is_new:
-            self._journal.bind(self.fold, self._source.look().cluster_id)
+            self._journal.bind(self.fold, self._source.look().cluster_id, self._spec.files)
+        check_format(self._journal.layout.feed, self._spec.files, self.fold.state)
         self._check_undone_readable()
         self.epoch = self._journal.claim(self.fold, self._spec.owner)
         self._journal.see_done(self.fold.state)  # others may have finished since we folded

@@ -23,7 +23,7 @@ def apply(state: JournalState, sealed: SealedEntry) -> None:
     entry = sealed.entry
     match entry.body:
         case Bind() as bind:
-            state.cluster_id = bind.cluster_id
+            state.cluster_id, state.files = bind.cluster_id, bind.files
         case Claim() as claim:
             state.epoch, state.owner = entry.epoch, claim.owner
         case Start() as start:

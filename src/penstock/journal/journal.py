@@ -143,11 +143,11 @@ class Journal:
             self.fold_on(fold)
         raise EntryRefused(type(body).__name__.lower(), f"others were faster {MAX_OVERTAKEN} times")
 
-    def bind(self, fold: Fold, cluster_id: str) -> None:
+    def bind(self, fold: Fold, cluster_id: str, files: str = "parquet") -> None:
         """Write entry 0 if this feed is new. Two first starts race; one binds, both go on."""
         while fold.state.is_new:
             try:
-                self.append(fold, Bind(cluster_id), epoch=0)
+                self.append(fold, Bind(cluster_id, files), epoch=0)
             except (EntryRefused, Fenced):
                 if fold.state.is_new:
                     raise

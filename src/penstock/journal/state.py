@@ -45,6 +45,7 @@ class JournalState(msgspec.Struct, forbid_unknown_fields=True):
     number: int = -1
     sha256: str = GENESIS
     cluster_id: str = ""
+    files: str = "parquet"
     epoch: int = 0
     owner: str = ""
     topics: dict[str, str] = {}

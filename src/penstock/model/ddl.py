@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from penstock.model.fork import ROW_COLUMN
@@ -56,15 +56,28 @@ _DIALECTS: dict[Dialect, _Words] = {
 }
 
 
-def type_name(kind: FieldType, dialect: Dialect = "spark") -> str:
-    """A type as a dialect spells it."""
+# Times that are of another type in ORC, which knows moments and wall clocks by other names.
+_IN_ORC: dict[Dialect, dict[str, str]] = {
+    "spark": {"local_us": "timestamp"},
+    "hive": {"timestamp_us": "timestamp with local time zone"},
+    "trino": {"timestamp_us": "timestamp(6) with time zone"},
+}
+
+
+def _words(dialect: Dialect, form: str) -> _Words:
     words = _DIALECTS[dialect]
+    return words if form != "orc" else replace(words, plain=words.plain | _IN_ORC[dialect])
+
+
+def type_name(kind: FieldType, dialect: Dialect = "spark", form: str = "parquet") -> str:
+    """A type as a dialect spells it for files of a format."""
+    words = _words(dialect, form)
     if kind.item is not None:
         wrap = words.array if kind.kind == "list" else words.map
-        return wrap.format(type_name(kind.item, dialect))
+        return wrap.format(type_name(kind.item, dialect, form))
     if kind.fields:
         return words.struct(
-            [(_quoted(f.column, words), type_name(f.type, dialect)) for f in kind.fields]
+            [(_quoted(f.column, words), type_name(f.type, dialect, form)) for f in kind.fields]
         )
     if kind.kind == "decimal":
         return f"decimal({kind.precision}, {kind.scale})"
@@ -79,11 +92,11 @@ def own_columns(feed: FeedSpec) -> tuple[str, ...]:
 
 
 def columns_of(
-    schema: DatasetSchema, dialect: Dialect, own: tuple[str, ...] = ()
+    schema: DatasetSchema, dialect: Dialect, own: tuple[str, ...] = (), form: str = "parquet"
 ) -> list[tuple[str, str]]:
     """Every column of a file, with its type: the event's, what had no column, and ours."""
-    plain = _DIALECTS[dialect].plain
-    found = [(field.column, type_name(field.type, dialect)) for field in schema.fields]
+    plain = _words(dialect, form).plain
+    found = [(field.column, type_name(field.type, dialect, form)) for field in schema.fields]
     text, integer = plain["string"], "integer" if dialect == "trino" else "int"
     ours = [("_topic", text), ("_partition", integer), ("_offset", plain["int64"])]
     more = {"_key": plain["binary"], "_headers": text, "_window": text, ROW_COLUMN: integer}
@@ -102,13 +115,16 @@ def ddl(
     place: str,
     levels: tuple[str, ...],
     own: tuple[str, ...] = (),
+    form: str = "parquet",
 ) -> str:
     """A statement that makes a table of the dataset's directory; `levels` are its directories.
 
+    `own` are the columns that its files have besides those that all have, `form` is their format.
     Behind it, as a comment, is the one that makes directories known.
     """
     words = _DIALECTS[dialect]
-    listed = [(_quoted(name, words), kind) for name, kind in columns_of(schema, dialect, own)]
+    columns = columns_of(schema, dialect, own, form)
+    listed = [(_quoted(name, words), kind) for name, kind in columns]
     text = words.plain["string"]
     keys = [(_quoted(name, words), "date" if name == "day" else text) for name in levels]
     name, place = _quoted(table_name(schema.dataset), words), _text(place, dialect)
@@ -116,18 +132,18 @@ def ddl(
     if dialect == "trino":
         by = ", ".join(_text(level, dialect) for level in levels)
         partitioned = f", partitioned_by = ARRAY[{by}]" if levels else ""
-        options = f"external_location = {place}, format = 'PARQUET'{partitioned}"
+        options = f"external_location = {place}, format = '{form.upper()}'{partitioned}"
         return f"CREATE TABLE {name} (\n{_lines([*listed, *keys])}\n)\nWITH ({options});{known}"
     if dialect == "hive":
         by = f"\nPARTITIONED BY ({', '.join(' '.join(key) for key in keys)})" if keys else ""
         return (
             f"CREATE EXTERNAL TABLE {name} (\n{_lines(listed)}\n){by}\n"
-            f"STORED AS PARQUET\nLOCATION {place};{known}"
+            f"STORED AS {form.upper()}\nLOCATION {place};{known}"
         )
     by = f"\nPARTITIONED BY ({', '.join(key for key, _ in keys)})" if keys else ""
     return (
         f"CREATE TABLE {name} (\n{_lines([*listed, *keys])}\n)\n"
-        f"USING PARQUET{by}\nLOCATION {place};{known}"
+        f"USING {form.upper()}{by}\nLOCATION {place};{known}"
     )
 
 

@@ -19,9 +19,13 @@ class Body(Value, frozen=True, tag_field="kind"):
 
 
 class Bind(Body, frozen=True, tag="bind"):
-    """Entry 0: which cluster this feed reads; the envelope names feed, lake and incarnation."""
+    """Entry 0: which cluster this feed reads; the envelope names feed, lake and incarnation.
+
+    `files` is the format of its data files, for ever: no reader reads a directory of two.
+    """
 
     cluster_id: str
+    files: str = "parquet"
 
 
 class Claim(Body, frozen=True, tag="claim"):

@@ -144,7 +144,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     include: tuple[Literal["key", "headers", "window"], ...] = ()
     tombstones: Literal["filter", "quarantine", "keep"] = "filter"
     convert: tuple[ConvertSpec, ...] = ()
-    format: Literal["parquet"] = "parquet"
+    format: Literal["parquet", "orc"] = "parquet"
     compression: Compression = "zstd"
     window: WindowSpec = WindowSpec()
     quarantine: QuarantineSpec = QuarantineSpec()

@@ -8,12 +8,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.model.evidence import Evidence
-from penstock.model.manifest import ManifestFile
+from penstock.model.manifest import QUARANTINE, ManifestFile
 from penstock.model.position_columns import Offsets
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle
 from penstock.model.surroundings import Beside
 from penstock.store.protocol import StagedWriter, Store
+from penstock.writer.orc_file import OrcFile
 from penstock.writer.plan import ShredPlan
 from penstock.writer.ways import Ways, usual_ways
 
@@ -23,7 +24,7 @@ ROW_GROUP_ROWS = 200_000
 PIECES = 16
 # Files wait for the disk together; each of them holds a descriptor until it is durable.
 OPEN_FILES = 128
-# Parquet writes page by page, dozens of small pieces per file.
+# Files are written page by page, dozens of small pieces each.
 WRITE_BYTES = 64 * 1024
 # A file of no more than this is made in memory and handed to the store as one piece, which spares
 # it the way of every piece through Python.
@@ -44,7 +45,7 @@ class _AsFile(io.RawIOBase):
 
 
 def _stream_to(staged: StagedWriter, size_bytes: int | None) -> Any:
-    """Where Parquet goes: through a buffer to the file, or to memory if all of it is small."""
+    """Where a file goes: through a buffer to the file, or to memory if all of it is small."""
     if size_bytes is not None and size_bytes <= SMALL_BYTES:
         return pa.BufferOutputStream()
     return pa.output_stream(_AsFile(staged), buffer_size=WRITE_BYTES)
@@ -67,7 +68,7 @@ class Output:
         self._staged: StagedWriter | None = None
         self._handle: StagedHandle | None = None
         self._stream: Any = None
-        self._parquet: Any = None
+        self._file: Any = None
 
     def add(self, batch: Any, offsets: Offsets, evidence: Evidence, size_bytes: int) -> None:
         """Buffer rows, with the evidence of them and the bytes that they hold."""
@@ -93,11 +94,11 @@ class Output:
             if self._is_mixed:  # records that had to be looked at singly came after their batch
                 table = table.take(pc.sort_indices(table["_offset"]))
                 self._is_mixed = False
-            if self._parquet is None:
+            if self._file is None:
                 self._staged = sink.open(self)
                 self._stream = _stream_to(self._staged, freed if is_all else None)
-                self._parquet = sink.parquet(self, self._stream, table)
-            self._parquet.write_table(table, row_group_size=ROW_GROUP_ROWS)
+                self._file = sink.begin(self, self._stream, table)
+            self._file.write_table(table, row_group_size=ROW_GROUP_ROWS)
         return freed
 
     def close(self, sink: "Sink") -> None:
@@ -105,8 +106,8 @@ class Output:
         self.flush(sink, is_all=True)
         if self._staged is None:
             raise ValueError(f"{self.final} has no rows")
-        self._parquet.add_key_value_metadata(sink.footer(self))
-        self._parquet.close()
+        self._file.add_key_value_metadata(sink.footer(self))
+        self._file.close()
         if isinstance(self._stream, pa.BufferOutputStream):
             self._staged.write(self._stream.getvalue().to_pybytes())
         else:
@@ -204,8 +205,10 @@ class Sink:
         spot = self._plan.order.spot(f"{self._attempt}-{self._opened}")
         return self._store.open_staged(output.final, spot)
 
-    def parquet(self, output: Output, stream: Any, first: Any) -> Any:
-        """Begin Parquet in a stream, as is best for the rows of its dataset."""
+    def begin(self, output: Output, stream: Any, first: Any) -> Any:
+        """Begin a file in a stream, as is best for the rows of its dataset."""
+        if output.dataset != QUARANTINE and self._plan.feed.format == "orc":
+            return OrcFile(stream, self._plan.feed.compression)
         ways = self._ways.get(output.dataset) or Ways(True, self._plan.feed.compression, True)
         return pq.ParquetWriter(
             stream,

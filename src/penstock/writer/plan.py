@@ -53,6 +53,11 @@ class ShredPlan(Value, frozen=True, kw_only=True):
         return self.buffer_bytes // 2
 
 
+def data_suffix(feed: FeedSpec) -> str:
+    """How the names of data files end: compression and format."""
+    return feed.format if feed.compression == "none" else f"{feed.compression}.{feed.format}"
+
+
 def file_name(order: StageOrder, covered: OffsetRange, suffix: str) -> str:
     """The last part of a final name: what the file covers, and in which window."""
     return str(

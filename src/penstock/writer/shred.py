@@ -29,8 +29,9 @@ from penstock.shape.route import Router, header_values, members_by_name
 from penstock.shape.time import Times, event_times
 from penstock.writer.columns import constant, extra_columns
 from penstock.writer.convert import Converters
+from penstock.writer.orc_times import not_for_orc
 from penstock.writer.output import Sink
-from penstock.writer.plan import ShredPlan, TaskReport, file_name
+from penstock.writer.plan import ShredPlan, TaskReport, data_suffix, file_name
 from penstock.writer.quarantine import QuarantineRows, StayingRows
 from penstock.writer.rows import ROW, as_fork, fork_members, numbers_of, spread_arrays
 from penstock.writer.samples import Sampling
@@ -53,12 +54,10 @@ class RangeShredder:
         self._sink = sink
         self._router = router
         self._codec = JsonCodec(self.limits)
-        compression = plan.feed.compression
-        suffix = "parquet" if compression == "none" else f"{compression}.parquet"
         self._paths = peek_paths(plan.feed)
         self._one_pass = self._codec.one_pass(*self._usual(), self._paths)
         self._declared = {encode_component(d.route): d for d in plan.feed.datasets}
-        name = file_name(plan.order, covered, suffix)
+        name = file_name(plan.order, covered, data_suffix(plan.feed))
         self._splitter = Splitter(plan, covered, sink, name, self._declared)
         self._kept_paths = partition_paths(plan.feed)
         self._converters = Converters(plan, covered)
@@ -381,12 +380,17 @@ class RangeShredder:
         """Convert the good rows, and let what becomes of them wait for their files."""
         dataset = piece.schema.dataset
         if dataset in self._converters and not self.is_learning:
-            piece = piece.only(good)
+            piece, rows = piece.only(good), rows[good]
             converted = self._converters.convert(piece)
+            left = self._refuse(batch, rows, converted.bad, dataset)
             if len(converted.filtered):
-                self._filter(batch, rows[good][converted.filtered])
-            self._refuse(batch, rows[good], converted.bad, dataset)
-            piece, good = converted.piece, np.ones(len(converted.piece.offsets), dtype=bool)
+                self._filter(batch, rows[converted.filtered])
+                left[converted.filtered] = False
+            piece, rows = converted.piece, rows[left]
+            good = np.ones(len(rows), dtype=bool)
+        if self._feed.format == "orc" and not self.is_learning:
+            piece, rows = piece.only(good), rows[good]
+            good = self._refuse(batch, rows, not_for_orc(piece.columns, piece.kafka_ms), dataset)
         self._wait(piece, good)
 
     def _wait(self, piece: Piece, good: Any) -> None:
