@@ -6,7 +6,7 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from penstock.audit.positions import ORC, NotOurs, PlacedRows, open_rows, rows_of
+from penstock.audit.positions import ORC, NotOurs, PlacedRows, RowsFile, open_rows, rows_of
 from penstock.errors import StoreUnavailable
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
@@ -104,14 +104,9 @@ def check_file(store: Store, order: FileOrder) -> FileFinding:
 def _look_through(file: BinaryIO, order: FileOrder) -> FileFinding:
     size_bytes, checksum = checksum_of(file)
     seen = FileFinding(final=order.final, size_bytes=size_bytes, checksum=checksum)
-    if is_risky(order, checksum):
-        return msgspec.structs.replace(
-            seen, unreadable="an ORC file that was changed is not opened"
-        )
     counted = _Counted(order)
-    file.seek(0)
     try:
-        opened = open_rows(file, order.final)
+        opened = open_recorded(file, order, checksum)
         for rows in rows_of(opened, with_dataset=order.dataset == QUARANTINE):
             counted.add(rows)
     except NotOurs as error:
@@ -125,9 +120,16 @@ def _look_through(file: BinaryIO, order: FileOrder) -> FileFinding:
     )
 
 
-def is_risky(order: FileOrder, checksum: str) -> bool:
-    """True for ORC files that are not as they were written: some such bytes end a whole process."""
-    return order.final.endswith(ORC) and checksum != order.checksum
+def open_recorded(file: BinaryIO, order: FileOrder, checksum: str = "") -> RowsFile:
+    """A live file to read positions from; `checksum` is that of its bytes, if it is known.
+
+    Raises `NotOurs` also for an ORC file that is not as it was written: some such bytes would end
+    the whole process.
+    """
+    if order.final.endswith(ORC) and (checksum or checksum_of(file)[1]) != order.checksum:
+        raise NotOurs("an ORC file that was changed is not opened")
+    file.seek(0)
+    return open_rows(file, order.final)
 
 
 def checksum_of(file: BinaryIO) -> tuple[int, str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from penstock.audit.check_file import FileOrder, checksum_of, is_risky
-from penstock.audit.positions import ORC, NotOurs, PlaceName, Positions, open_rows, rows_of
+from penstock.audit.check_file import FileOrder, open_recorded
+from penstock.audit.positions import NotOurs, PlaceName, Positions, rows_of
 from penstock.audit.receipt import Fate, Offsets
 from penstock.model.evidence import MOST_ROW_NUMBERS
 from penstock.model.manifest import QUARANTINE
@@ -271,12 +271,8 @@ class _Area:
             return Positions.none()
         parts = []
         with file:
-            if order.final.endswith(ORC):
-                if is_risky(order, checksum_of(file)[1]):
-                    return Positions.none()
-                file.seek(0)
             try:
-                for each in rows_of(open_rows(file, order.final)):
+                for each in rows_of(open_recorded(file, order)):
                     if each.rows is not None:
                         met = self._met.setdefault((each.topic, each.partition), set())
                         met.update(np.unique(each.rows).tolist())

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 
 from penstock.errors import StoreUnavailable
 from penstock.model.staged import StagedHandle
@@ -11,23 +10,14 @@ from penstock.store.answers import before_it_begins
 from penstock.store.disk import Disk, OpenFile
 
 
-class NamesToSettle(Protocol):
-    """The names in the directory of a staged file, of which many are made durable at once."""
-
-    def now(self) -> int:
-        """A number that is larger than all before it."""
-        ...
-
-    def settle(self, since: int) -> None:
-        """Return when a sync of the directory is over that began after this moment."""
-        ...
-
-
 class LocalStagedWriter:
     """A staged file that is being written; file-like enough for `pyarrow.PythonFile`.
 
     Used by one thread of one task attempt. Size and checksum are taken while writing, so the file
     is never read again.
+
+    `now` counts moments, and `settle` returns when a sync of the file's directory is over that
+    began after one of them: many files share it.
     """
 
     def __init__(
@@ -35,13 +25,15 @@ class LocalStagedWriter:
         disk: Disk,
         file: OpenFile,
         handle: StagedHandle,
-        names: "NamesToSettle",
+        now: Callable[[], int],
+        settle: Callable[[int], None],
         tidy: Callable[[], None],
     ) -> None:
         self._disk = disk
         self._file = file
         self._empty_handle = handle
-        self._names = names
+        self._now = now
+        self._settle = settle
         self._tidy = tidy
         self._digest = hashlib.sha256()
         self._size_bytes = 0
@@ -76,7 +68,7 @@ class LocalStagedWriter:
             self._disk.sync_file(self._file)
             self._disk.close(self._file)
         self._trouble = None
-        self._synced_at = self._names.now()
+        self._synced_at = self._now()
 
     def finish(self) -> StagedHandle:
         """Make the file and its name durable and return its handle. Safe to repeat."""
@@ -87,7 +79,7 @@ class LocalStagedWriter:
         self._trouble = "an earlier try to finish it failed"
         with before_it_begins("stage", self._empty_handle.staged):
             self._refuse_if_taken_away()
-            self._names.settle(self._synced_at or 0)
+            self._settle(self._synced_at or 0)
         self._trouble = None
         self._finished = StagedHandle(
             store=self._empty_handle.store,

@@ -3,7 +3,6 @@
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
@@ -42,10 +41,10 @@ class LocalStaging:
         parts = self._tree.locate(staged)
         with before_it_begins("stage", staged):
             walked, file = self._open_new(parts)
-        names = _Names(self, directory, walked)
+        settle = partial(self.settle_staged, directory, walked)
         tidy = partial(self._tree.remove_if_empty, directory)
         handle = StagedHandle(KIND, staged, final, size_bytes=0, checksum="")
-        return LocalStagedWriter(self._disk, file, handle, names, tidy)
+        return LocalStagedWriter(self._disk, file, handle, self.now, settle, tidy)
 
     def now(self) -> int:
         """A number that is larger than all before it."""
@@ -245,21 +244,6 @@ class LocalStaging:
         if not stat.S_ISREG(status.st_mode):
             return f"{stat.filemode(status.st_mode)}, which is not a regular file"
         return f"{status.st_size} bytes with another content"
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """The names beside one staged file."""
-
-    staging: LocalStaging
-    directory: Parts
-    walked: list[Seen]
-
-    def now(self) -> int:
-        return self.staging.now()
-
-    def settle(self, since: int) -> None:
-        self.staging.settle_staged(self.directory, self.walked, since)
 
 
 def _final_directory(handle: StagedHandle) -> str:
