@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.simulator.chooser import Chooser, ListChooser, RandomChooser, pick, shrink
-from tests.simulator.kafka import BAD, FILTERED, MARKER, MISFIT, SimKafka
+from tests.simulator.kafka import BAD, FILTERED, MARKER, MISFIT, STOPPING, SimKafka
 from tests.simulator.programs import (
     Program,
     cleaner,
@@ -21,7 +21,7 @@ from tests.simulator.programs import (
     seeker,
 )
 from tests.simulator.story import Violation
-from tests.simulator.world import World
+from tests.simulator.world import World, unparker
 
 REGRESSIONS = Path(__file__).parent / "regressions"
 FATES = ("a", "a", "a", "b", "b", BAD, FILTERED, MARKER)
@@ -50,7 +50,7 @@ class RandomRun:
         self.world = World(kafka, atomic_publish=chooser.index(3) == 0)
         self._budget = 3 + chooser.index(5)
         self._starts = 2 + chooser.index(2)
-        self._commands = [_command(chooser) for _ in range(chooser.index(4))]
+        self._commands = [_command(chooser, fates) for _ in range(chooser.index(4))]
         self._started = 0
         self._asleep: set[str] = set()
 
@@ -137,7 +137,7 @@ def _kafka(chooser: Chooser, possible: tuple[str, ...]) -> SimKafka:
     return SimKafka(partitions, latest)
 
 
-def _command(chooser: Chooser) -> tuple[str, Program]:
+def _command(chooser: Chooser, fates: tuple[str, ...]) -> tuple[str, Program]:
     options: list[tuple[str, Program]] = [
         ("clean", cleaner()),
         ("compact", compactor("a")),
@@ -148,6 +148,8 @@ def _command(chooser: Chooser) -> tuple[str, Program]:
         ("seek", seeker(0, 1 + chooser.index(3))),
         ("clean", cleaner()),
     ]
+    if MISFIT in fates:
+        options += [("accept", unparker(STOPPING))] * 2
     return pick(chooser, options)
 
 

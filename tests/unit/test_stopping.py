@@ -1,6 +1,7 @@
 """Datasets that stop at records whose schema cannot be merged with theirs, and go on when told."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from penstock.engine.owner import Owner
 from penstock.engine.run import failing_and_stopped
 from penstock.errors import FeedHalted
 from penstock.model.entries import SealedEntry, Unpark, Window
+from penstock.model.window import StagedWindow, StageOrder
 from penstock.publish.groups import load_content
-from tests.simulator.kafka import MISFIT, STOPPING, SimKafka
+from penstock.testing.memory import Act
+from tests.simulator.kafka import MISFIT, STOPPING, SimKafka, SimSource
 from tests.simulator.programs import FEED, Room, replayer
 from tests.unit.lake import WatchedStore, a_room, an_owner, kinds, rows
 from tests.unit.on_disk import DiskLake
@@ -35,9 +38,20 @@ def a_stopping_room() -> tuple[Room, WatchedStore]:
     return a_room(SimKafka(dict(enumerate(FATES))), store), store
 
 
+class HookedSource(SimSource):
+    """A source of which a test changes what it staged, or acts while it stages."""
+
+    def __init__(self, room: Room, then: Callable[[StagedWindow], StagedWindow]) -> None:
+        super().__init__(room.kafka, room.store, room.around)
+        self._then = then
+
+    def stage(self, order: StageOrder) -> StagedWindow:
+        return self._then(super().stage(order))
+
+
 def run_all(room: Room, **spec: Any) -> Owner:
     """An owner that has delivered whatever it could."""
-    owner = an_owner(room, stops=stops, **spec)
+    owner = an_owner(room, **{"stops": stops, **spec})
     while owner.run_window():
         pass
     return owner
@@ -58,13 +72,16 @@ def test_it_stops_by_name_and_all_others_go_on() -> None:
 def test_the_entry_of_the_window_says_so_itself() -> None:
     room, _ = a_stopping_room()
     run_all(room)
-    windows = [sealed.body for sealed in every_entry(room) if isinstance(sealed.body, Window)]
-    assert [sorted(window.stops) for window in windows] == [[], ["a"], []]
+    assert [sorted(window.stops) for window in windows(room)] == [[], ["a"], []]
 
 
 def every_entry(room: Room) -> list[SealedEntry]:
     journal = room.journal()
     return [journal.require(n) for n in range(journal.open().state.number + 1)]
+
+
+def windows(room: Room) -> list[Window]:
+    return [sealed.body for sealed in every_entry(room) if isinstance(sealed.body, Window)]
 
 
 def test_a_new_owner_waits_for_the_word_and_a_person_gives_it() -> None:
@@ -85,8 +102,29 @@ def test_an_owner_that_runs_notices_the_word() -> None:
     owner = run_all(room)
     unpark(room.journal(), room.around, "a", "ann", "old client")
     assert not owner.run_window(), "there is nothing to read, but it notices"
-    owner.run_window()
-    assert rows(store, "a") == [(0, 0), (0, 2)]
+    assert rows(store, "a") == [(0, 0), (0, 2)], "or `--once` would end before it is visible"
+    assert owner.fold.state.undone == {}
+
+
+def test_what_a_person_let_go_is_visible_although_the_window_being_read_stops_it_again() -> None:
+    """Goal: the word is not used up in vain. Method: it comes while a window is staged."""
+    store = WatchedStore()
+    room = a_room(SimKafka({0: [MISFIT, "a", MISFIT, "a"]}, {0: 2}), store)
+    words = [lambda: unpark(room.journal(), room.around, "a", "ann", "old client")]
+
+    def a_person_comes(staged: StagedWindow) -> StagedWindow:
+        if room.journal().open().state.stopped and words:
+            words.pop()()
+        return staged
+
+    owner = an_owner(room, HookedSource(room, a_person_comes), stops=stops)
+    assert owner.run_window()
+    assert rows(store, "a") == []
+    room.kafka.latest[0] = 4
+    assert owner.run_window()
+    assert rows(store, "a") == [(0, 1)]
+    assert owner.fold.state.stopped == ["a"]
+
 
 
 def test_what_would_not_stop_any_more_is_let_go_by_the_next_owner() -> None:
@@ -97,6 +135,19 @@ def test_what_would_not_stop_any_more_is_let_go_by_the_next_owner() -> None:
     owner.run_window()
     assert rows(store, "a") == [(0, 0), (0, 2)]
     assert owner.fold.state.stopped == []
+
+
+def test_a_new_owner_starts_although_a_person_is_faster_to_let_a_dataset_go() -> None:
+    room, store = a_stopping_room()
+    run_all(room)
+
+    def is_unpark(act: Act) -> bool:
+        return act.name == "create" and b'"kind":"unpark"' in (act.data or b"")
+
+    store.once(is_unpark, lambda: unpark(room.journal(), room.around, "a", "ann", "old client"))
+    an_owner(room).run_window()
+    assert kinds(room).count("Unpark") == 1
+    assert rows(store, "a") == [(0, 0), (0, 2)]
 
 
 def test_a_dataset_that_fails_and_is_stopped_waits_for_both() -> None:

@@ -139,10 +139,12 @@ class Owner:
         self.recover()
         order = self.plan()
         if order is None:
-            self.notice_others()
+            self._show_what_was_let_go()
             return False
         staged = self.stage(order)
         content = self.prove(order, staged)
+        if self.fold.state.stopped:  # this window may stop again what a person has just let go
+            self._show_what_was_let_go()
         sealed = self.decide(order, staged, content)
         if sealed is not None:
             self.publish(sealed, content)
@@ -252,7 +254,16 @@ class Owner:
         state = self.fold.state
         waiting = {dataset for dataset in state.stopped if self._spec.stops(dataset)}
         for dataset in sorted(state.parked.keys() - waiting):
-            self._append_marked(Unpark(dataset, self._spec.owner))
+            try:
+                self._append_marked(Unpark(dataset, self._spec.owner))
+            except EntryRefused:
+                if dataset in state.parked:  # else a person was faster
+                    raise
+
+    def _show_what_was_let_go(self) -> None:
+        """Take up a word that came since the window began, and publish what had waited for it."""
+        self.notice_others()
+        self.recover()
 
     def notice_others(self) -> None:
         """While idle: take up what commands have decided, and stop if somebody else owns this."""
