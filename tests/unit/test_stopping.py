@@ -251,3 +251,16 @@ def test_status_shows_what_is_stopped(lake: DiskLake, capsys: pytest.CaptureFixt
     assert main(lake.words("status", FEED, "--output", "json")) == 0
     row = json.loads(capsys.readouterr().out)
     assert (row["stopped"], list(row["parked"])) == (["a"], ["a"])
+
+
+
+
+def test_files_of_other_datasets_are_listed_while_one_is_stopped(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Method: windows that hold both datasets, so that none of their entries is done."""
+    run_all(lake.room(*FATES), max_records=4)
+    assert main(lake.words("files", FEED)) == 0
+    listed = capsys.readouterr().out.split()
+    assert listed == [str(file.relative_to(lake.root)) for file in lake.files()]
+    assert {name.split("/")[1] for name in listed} == {"b"}

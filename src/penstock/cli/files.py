@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from penstock.audit.files import is_pending
 from penstock.cli.common import (
     feed_named,
     print_rows,
@@ -37,7 +38,7 @@ def run(chosen: argparse.Namespace) -> int:
         for final, file in sorted(live)
         if file.dataset != QUARANTINE
         and (not dataset or file.dataset == dataset)
-        and file.number not in fold.state.undone
+        and not is_pending(fold.state, file.number, file.dataset)
     ]
     if chosen.output == "json":
         print_rows(rows, "json")
