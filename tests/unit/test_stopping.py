@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.audit.audit import audit
@@ -253,6 +254,28 @@ def test_status_shows_what_is_stopped(lake: DiskLake, capsys: pytest.CaptureFixt
     assert (row["stopped"], list(row["parked"])) == (["a"], ["a"])
 
 
+@pytest.mark.parametrize("name", ["shop/Order", "shop%2FOrder"])
+def test_the_command_knows_a_dataset_also_by_the_name_that_status_shows(
+    lake: DiskLake, name: str
+) -> None:
+    room = lake.room(*FATES)
+
+    def of_another(staged: StagedWindow) -> StagedWindow:
+        return msgspec.structs.replace(staged, misfits={"shop%2FOrder": 1})
+
+    owner = an_owner(room, HookedSource(room, of_another), stops=lambda _dataset: True)
+    owner.run_window()
+    assert room.journal().open().state.stopped == ["shop%2FOrder"]
+    assert main(lake.words(*[name if word == "a" else word for word in WORDS])) == 0
+    assert room.journal().open().state.stopped == []
+
+
+def test_an_empty_dataset_is_refused_and_the_stopped_ones_are_named(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_all(lake.room(*FATES))
+    assert main(lake.words(*["" if word == "a" else word for word in WORDS])) == 2
+    assert "Stopped datasets: a." in capsys.readouterr().err
 
 
 def test_files_of_other_datasets_are_listed_while_one_is_stopped(

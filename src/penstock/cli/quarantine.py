@@ -148,9 +148,10 @@ def run_accept(chosen: argparse.Namespace) -> int:
 
 
 def let_go_on(chosen: argparse.Namespace, journal: Journal, state: JournalState, word: Word) -> int:
-    """Decide that a stopped dataset goes on."""
-    dataset = encode_component(chosen.dataset)
-    if dataset not in state.stopped:
+    """Decide that a stopped dataset goes on: by its own name, or by that of its directory."""
+    names = [encode_component(chosen.dataset), chosen.dataset] if chosen.dataset else []
+    dataset = next((name for name in names if name in state.stopped), None)
+    if dataset is None:
         stopped = ", ".join(state.stopped) or "none"
         raise UsageMistake(
             f"Dataset {chosen.dataset!r} of feed {chosen.feed!r} is not stopped.",
