@@ -162,6 +162,29 @@ def test_once_does_not_say_done_over_a_held_partition_although_another_feed_take
     assert wheel.code() == 1
 
 
+def test_a_dataset_that_stops_is_told_once_and_again_when_it_was_let_go_in_between() -> None:
+    """Its event is not that of a feed that ends, which goes by `stopped` and has a code."""
+
+    def stops_in(window: str) -> bool:
+        feed.state.parked["a"], feed.state.stopped = f"records came in window {window}", ["a"]
+        return True
+
+    def ends() -> bool:
+        return False
+
+    feed = FakeFeed("events", lambda: stops_in("1-1"), ends, lambda: stops_in("1-3"), ends)
+    wheel = Wheel(Clock(), feed, once=True)
+    wheel.runner._turn(cast(Any, feed))
+    wheel.runner._turn(cast(Any, feed))
+    wheel.runner._turn(cast(Any, feed))
+    told = [event for event in wheel.said if event.name == "dataset_stopped"]
+    assert [event.facts for event in told] == [{"dataset": "a"}] * 2
+    assert "a is stopped, decided and not visible: records came in window 1-3" in told[1].sentence
+    wheel.runner._turn_all()
+    assert wheel.names()[-1] == ("events", "halted")
+    assert (wheel.runner.failures["events"].code, wheel.code()) == ("SCHEMAS_INCOMPATIBLE", 5)
+
+
 TROUBLES = [
     RegistryDown("http://r", "it answered 503"),
     RegistryRefused("http://r", 401),

@@ -127,6 +127,12 @@ def test_what_a_person_let_go_is_visible_although_the_window_being_read_stops_it
     assert owner.fold.state.stopped == ["a"]
 
 
+def test_further_records_that_do_not_fit_leave_the_cause_as_it_was() -> None:
+    room = a_room(SimKafka({0: [MISFIT, MISFIT, MISFIT, "a"]}), WatchedStore())
+    state = run_all(room).fold.state
+    assert state.parked["a"].startswith("2 records came in window 1-1 whose schema")
+    assert [sorted(window.stops) for window in windows(room)] == [["a"], ["a"]]
+
 
 def test_what_would_not_stop_any_more_is_let_go_by_the_next_owner() -> None:
     """To change the configuration is a word, too."""

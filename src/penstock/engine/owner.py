@@ -213,7 +213,7 @@ class Owner:
                 schemas=staged.schemas,
                 generation=order.generation,
                 planned_s=order.planned_s,
-                stops=self._stops_of(staged),
+                stops=self._stops_of(order, staged),
             ),
             content,
         )
@@ -229,14 +229,14 @@ class Owner:
         self._spec.watch("publish", None)
         self._finisher().finish_fresh(sealed, content)
 
-    def _stops_of(self, staged: StagedWindow) -> dict[str, str]:
+    def _stops_of(self, order: StageOrder, staged: StagedWindow) -> dict[str, str]:
         """The datasets that shall go no further because of records in this window, and why.
 
         It stands in the window's own entry: no death and no word of a person comes in between.
         """
         return {
-            dataset: f"{count} records came whose schema cannot be merged with that of the "
-            "dataset; they are in the quarantine, and `incompatible` is `stop`"
+            dataset: f"{count} records came in window {order.window} whose schema cannot be merged "
+            "with that of the dataset; they are in the quarantine, and `incompatible` is `stop`"
             for dataset, count in sorted(staged.misfits.items())
             if count and self._spec.stops(dataset)
         }

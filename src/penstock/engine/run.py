@@ -49,7 +49,7 @@ class Runner:
     _running: list[RunningFeed] = field(default_factory=list)
     _troubles: dict[str, "Trouble"] = field(default_factory=dict)
     _told_to_wait: set[str] = field(default_factory=set)
-    _told_parked: dict[str, set[str]] = field(default_factory=dict)
+    _told_parked: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def run(self) -> int:
         """Run until told to stop, or until all is delivered; the worst exit code."""
@@ -235,15 +235,19 @@ class Runner:
             self._say(feed.name, "waiting", sentence, {"owner": holder.owner})
 
     def _say_parked(self, feed: RunningFeed) -> None:
-        """Once per dataset: what is decided and cannot be seen is worth an alarm."""
-        told = self._told_parked.setdefault(feed.name, set())
-        told &= feed.state.parked.keys()  # what was let go and is parked again is told again
+        """Once per dataset and cause: what is decided and cannot be seen is worth an alarm.
+
+        What was let go is told again when it is parked again, also if that took one turn.
+        """
+        told = self._told_parked.get(feed.name, {})
         for dataset, why in sorted(feed.state.parked.items()):
-            if dataset not in told:
-                told.add(dataset)
-                how = "stopped" if dataset in feed.state.stopped else "parked"
+            if told.get(dataset) != why:
+                is_stopped = dataset in feed.state.stopped
+                name = "dataset_stopped" if is_stopped else "parked"  # a feed's end is `stopped`
+                how = "stopped" if is_stopped else "parked"
                 sentence = f"{dataset} is {how}, decided and not visible: {why}"
-                self._say(feed.name, how, sentence, {"dataset": dataset}, level="error")
+                self._say(feed.name, name, sentence, {"dataset": dataset}, level="error")
+        self._told_parked[feed.name] = dict(feed.state.parked)
 
     def _say_delivered(self, feed: RunningFeed, took_s: float) -> None:
         state = feed.state

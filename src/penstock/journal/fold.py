@@ -69,8 +69,10 @@ def _cover(state: JournalState, window: Window, at: str) -> None:
         known.last_offset, known.last_hash = last.offset, last.content_hash
         known.last_timestamp_ms = last.timestamp_ms
     state.schemas.update(window.schemas)
-    state.parked.update(window.stops)
-    state.stopped = sorted({*state.stopped, *window.stops})
+    # What is stopped already keeps its cause: the window with the first such records.
+    new = {name: why for name, why in window.stops.items() if name not in state.stopped}
+    state.parked.update(new)
+    state.stopped = sorted({*state.stopped, *new})
     state.windows += 1
     state.last_window, state.last_window_at, state.last_counts = window.window, at, window.counts
     state.counts += window.counts
