@@ -1,13 +1,16 @@
 """`check` judges a feed as its owner would; every new command explains itself."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from penstock.cli.check import Finding, _check_schemas, _judge, _registry
+from penstock.cli.check import Finding, _check_schemas, _judge, _registry, _tell_topics
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.errors import ClusterChanged, GapFound, TopicMissing, TopicReplaced
+from penstock.model.entries import Park
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
 from penstock.source.errors import RegistryDown
@@ -52,6 +55,14 @@ def test_a_topic_that_the_feed_no_longer_asks_for_may_be_gone() -> None:
     finding = Finding("feed")
     _judge(finding, FeedSpec(name="events", topics=("else",)), STATE, Available(CLUSTER, ()))
     assert finding.state == "ok"
+
+
+def test_what_waits_for_a_person_is_told_apart_from_what_failed() -> None:
+    state = told(*BEGINNING, Park("b", 3, "no space"))
+    state.parked["a"], state.stopped = "records came", ["a"]
+    finding = Finding("feed")
+    _tell_topics(finding, FEED, state, kafka(), cast(Any, SimpleNamespace(skipped={})))
+    assert finding.found[1:] == ["parked: b", "stopped: a"]
 
 
 def test_a_registry_and_schemas_that_cannot_be_used_are_told(

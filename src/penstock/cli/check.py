@@ -243,8 +243,10 @@ def _tell_topics(
         finding.warn(f"{topic}/{partition} cannot be read now: {why}")
     if state.undone:
         finding.found.append(f"{len(state.undone)} decided windows are to be finished first")
-    if state.parked:
-        finding.warn(f"parked: {', '.join(sorted(state.parked))}")
+    parked = sorted(state.parked.keys() - set(state.stopped))
+    for how, datasets in (("parked", parked), ("stopped", state.stopped)):
+        if datasets:
+            finding.warn(f"{how}: {', '.join(datasets)}")
 
 
 def _judge(finding: Finding, feed: FeedSpec, state: JournalState, available: Available) -> None:
