@@ -1,5 +1,6 @@
 """ORC files: the same rows as in Parquet, our words in the footer, and an audit that reads them."""
 
+import errno
 import io
 import json
 from datetime import UTC, datetime
@@ -116,6 +117,37 @@ def test_every_type_comes_back_as_it_was(rows: list[dict[str, Any]], compression
     plain = pa.schema([plain_field(field) for field in TYPES])
     read = orc.read_table(io.BytesIO(written(table, compression))).replace_schema_metadata()
     assert read.cast(plain).to_pylist() == table.cast(plain).to_pylist()
+
+
+class FullDisk(io.RawIOBase):
+    """Takes some bytes, and then no more."""
+
+    def __init__(self, room_bytes: int) -> None:
+        self._room_bytes = room_bytes
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._room_bytes -= len(data)
+        if self._room_bytes < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return len(data)
+
+
+def write_all(file: OrcFile, tables: list[pa.Table]) -> None:
+    for table in tables:
+        file.write_table(table, row_group_size=30_000)
+    file.close()
+
+
+@pytest.mark.parametrize("room_bytes", [0, 3, 50_000, 400_000])
+def test_a_full_disk_is_an_error_and_not_the_end_of_the_process(room_bytes: int) -> None:
+    """Goal: nothing is raised inside Arrow's writer, which would abort. Method: fail anywhere."""
+    table = pa.table({"n": np.random.default_rng(0).integers(0, 2**62, 60_000)})
+    for stream in (FullDisk(room_bytes), pa.output_stream(FullDisk(room_bytes), buffer_size=4096)):
+        with pytest.raises(OSError, match="No space left"):
+            write_all(OrcFile(stream, "none"), [table] * 3)
 
 
 def finals(found: Shredded) -> list[str]:
