@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import weakref
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ from penstock.audit.positions import NotOurs, open_rows
 from penstock.codec.json_codec import JsonCodec
 from penstock.engine.errors import FormatChanged
 from penstock.model.entries import Bind
+from penstock.writer import output
 from penstock.writer.orc_file import OrcFile, plain_field, with_words
 from penstock.writer.orc_times import TIME_NOT_ORC, not_for_orc, rows_not_orc
+from penstock.writer.spool import Spool
 from tests.unit.lake import LAYOUT, an_owner
 from tests.unit.on_disk import DiskLake
 from tests.unit.shredding import BY_TYPE, Shredded, an_event, learned, shred
@@ -195,6 +198,57 @@ def test_any_records_give_the_same_rows_in_both_formats(events: list[dict[str, A
     values = [an_event("click"), *(an_event("click", **each) for each in events)]
     parquet, in_orc = rows_of_both(values)
     assert in_orc == parquet
+
+
+def test_a_task_has_one_orc_file_open_whatever_the_number_of_its_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: memory is bounded by bytes. Method: many datasets in a small buffer, so that each is
+    flushed often; a writer of ORC holds megabytes for as long as it lives."""
+    alive: weakref.WeakSet[OrcFile] = weakref.WeakSet()
+    most = 0
+
+    class Watched(OrcFile):
+        def __init__(self, stream: Any, compression: str) -> None:
+            nonlocal most
+            super().__init__(stream, compression)
+            alive.add(self)
+            most = max(most, len(alive))
+
+    monkeypatch.setattr(output, "OrcFile", Watched)
+    kinds = [f"kind{n}" for n in range(20)]
+    values = [
+        an_event(kinds[n % 20], n=n, t=str(n), deep=[{"x": n}, None], **{f"f{n % 3}": n})
+        for n in range(6_000)
+    ]
+    schemas = learned(*(an_event(kind, n=1, t="", deep=[{"x": 1}], f0=1, f1=1, f2=1)
+                        for kind in kinds))  # fmt: skip
+    found, plain = (
+        shred(feed, values, schemas, batch_rows=500, buffer_bytes=100_000)
+        for feed in (BY_TYPE_ORC, BY_TYPE)
+    )
+    assert most == 1
+    finals(found)
+    for file in found.report.files:
+        read = orc.read_table(io.BytesIO(found.store.read(file.handle.final) or b""))
+        assert read.to_pylist() == plain.rows(file.dataset)
+        assert footer_of(read)["penstock.ranges"] == "orders/0:0-6000"
+    assert sum(file.evidence.count for file in found.report.files) == 6_000
+
+
+def test_rows_wait_in_the_spool_until_they_are_asked_for() -> None:
+    spool = Spool()
+    some = pa.table({"n": [1, 2], "t": pa.array(["a", "ü"]).dictionary_encode()})
+    more = pa.concat_tables([some, some.slice(1)])
+    places = [spool.put(some), spool.put(more), spool.put(some.slice(0, 0))]
+    assert spool.get(places[1]).equals(more)
+    assert spool.get(places[0]).equals(some)
+    assert spool.get(places[2]).num_rows == 0
+    spool.clear()
+    spool.clear()
+    with pytest.raises(ValueError, match="nothing waits"):
+        spool.get(places[0])
+    assert spool.get(spool.put(some)).equals(some)
 
 
 def test_broken_records_stay_parquet() -> None:
