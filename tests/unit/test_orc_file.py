@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.audit.check_file import FileOrder, check_file
-from penstock.audit.positions import NotOurs, open_rows
+from penstock.audit.positions import NotOurs, open_rows, rows_of
 from penstock.codec.json_codec import JsonCodec
 from penstock.engine.errors import FormatChanged
+from penstock.errors import StoreUnavailable
 from penstock.model.entries import Bind
 from penstock.writer import output
 from penstock.writer.orc_file import OrcFile, plain_field, with_words
@@ -299,6 +300,28 @@ def rows_in(raw: bytes) -> list[Any]:
         return list(opened.batches(["_topic"]))
     except (pa.ArrowException, OSError) as error:
         raise NotOurs(str(error)) from error
+
+
+class Unanswering(io.BytesIO):
+    """A file of a store that answers some reads, and then none."""
+
+    def __init__(self, raw: bytes, answers: int) -> None:
+        super().__init__(raw)
+        self._answers = answers
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._answers -= 1
+        if self._answers < 0:
+            raise StoreUnavailable("read", "x.orc", "a timeout")
+        return super().read(size)
+
+
+@pytest.mark.parametrize("answers", range(6))
+def test_a_store_that_does_not_answer_is_not_told_as_a_damaged_file(answers: int) -> None:
+    columns = {"_topic": ["t"] * 9_000, "_partition": [0] * 9_000, "_offset": range(9_000)}
+    file = Unanswering(written(pa.table(columns)), answers)
+    with pytest.raises(StoreUnavailable, match="a timeout"):
+        list(rows_of(open_rows(file, "x.orc")))
 
 
 MICROS = st.sampled_from([-1, -999_999, -1_500_001, -86_400_000_001, -1_000_000, 0, 1, 5])
