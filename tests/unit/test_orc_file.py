@@ -23,13 +23,14 @@ from penstock.codec.json_codec import JsonCodec
 from penstock.engine.errors import FormatChanged
 from penstock.errors import StoreUnavailable
 from penstock.model.entries import Bind
+from penstock.model.spec import TimeSpec
 from penstock.writer import output
 from penstock.writer.orc_file import OrcFile, plain_field, with_words
 from penstock.writer.orc_times import TIME_NOT_ORC, not_for_orc, rows_not_orc
 from penstock.writer.spool import Spool
 from tests.unit.lake import LAYOUT, an_owner
 from tests.unit.on_disk import DiskLake
-from tests.unit.shredding import BY_TYPE, Shredded, an_event, learned, shred
+from tests.unit.shredding import BY_TOPIC, BY_TYPE, TOPIC, Shredded, an_event, learned, shred
 
 COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 WORDS = {"penstock.feed": "events", "penstock.ranges": "täg/0:0-9", "empty": ""}
@@ -378,6 +379,17 @@ def test_records_with_such_times_are_refused_alone() -> None:
     assert [row["_offset"] for row in found.refused()] == [0, 3]
     assert {row["reason"] for row in found.refused()} == {"TIME_NOT_ORC"}
     assert not shred(BY_TYPE, values, {"click": declared}).refused()
+
+
+def test_a_tombstone_that_is_kept_is_refused_for_its_time_as_well() -> None:
+    feed = msgspec.structs.replace(
+        BY_TOPIC, format="orc", time=TimeSpec(missing="1970-01-01", not_before="1900-01-01")
+    )
+    schemas = {TOPIC: JsonCodec().infer([b'{"n": 1}'], TOPIC)}
+    for kafka_ms, refused in ((-1, 2), (-1_500, 2), (-2_000, 0)):
+        found = shred(feed, [None, b'{"n": 1}'], schemas, kafka_ms=kafka_ms)
+        assert [row["reason"] for row in found.refused()] == ["TIME_NOT_ORC"] * refused
+        assert len(finals(found)) == 1
 
 
 def test_a_feed_keeps_the_format_of_its_first_start(tmp_path: Path) -> None:
