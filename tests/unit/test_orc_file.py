@@ -25,6 +25,7 @@ from penstock.errors import StoreUnavailable
 from penstock.model.entries import Bind
 from penstock.model.spec import TimeSpec
 from penstock.writer import output
+from penstock.writer.columns import constant
 from penstock.writer.orc_file import OrcFile, plain_field, with_words
 from penstock.writer.orc_times import TIME_NOT_ORC, not_for_orc, rows_not_orc
 from penstock.writer.spool import Spool
@@ -301,6 +302,23 @@ def rows_in(raw: bytes) -> list[Any]:
         return list(opened.batches(["_topic"]))
     except (pa.ArrowException, OSError) as error:
         raise NotOurs(str(error)) from error
+
+
+def test_the_audit_reads_a_large_stripe_in_small_pieces() -> None:
+    """Rows of a few bits: a stripe of them has millions, which need not be in memory together."""
+    count = 2_000_000
+    columns = {"_topic": constant("a-topic", count), "_partition": np.zeros(count, np.int32),
+               "_offset": np.arange(count)}  # fmt: skip
+    raw = written(pa.table(columns))
+    assert orc.ORCFile(io.BytesIO(raw)).nstripes == 1
+    del columns
+    before, most, rows = pa.total_allocated_bytes(), 0, 0
+    for some in rows_of(open_rows(io.BytesIO(raw), "x.orc")):
+        assert some.offsets.tolist() == list(range(rows, rows + len(some.offsets)))
+        rows += len(some.offsets)
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert rows == count
+    assert most < 24 * 2**20, "all of them take thrice as much"
 
 
 class Unanswering(io.BytesIO):

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
@@ -101,22 +102,21 @@ class _Remembering:
 
 
 class OrcRows:
-    """An ORC file with its footer read; stripes are read as they are asked for."""
+    """An ORC file with its footer read; rows are read as they are asked for."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._source = _Remembering(file)
         with self._source.in_its_words():
-            self._file = orc.ORCFile(self._source)
-        self.schema = self._file.schema
-        self.footer: dict[bytes, bytes] = self._file.schema.metadata or {}
+            self.schema = orc.ORCFile(self._source).schema
+        self.footer: dict[bytes, bytes] = self.schema.metadata or {}
 
     def batches(self, columns: list[str]) -> Iterator[Any]:
-        """The rows, a few at a time; a stripe of these columns is in memory."""
-        for number in range(self._file.nstripes):
-            with self._source.in_its_words():
-                stripe = self._file.read_stripe(number, columns=columns)
-            for start in range(0, stripe.num_rows, BATCH_ROWS):
-                yield stripe.slice(start, BATCH_ROWS)
+        """The rows, a few at a time, whatever the size of the stripes."""
+        found = ds.OrcFileFormat().make_fragment(self._source)
+        with self._source.in_its_words():
+            yield from found.to_batches(
+                columns=columns, batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False
+            )
 
 
 RowsFile = ParquetRows | OrcRows
