@@ -89,12 +89,13 @@ def shred(
     *,
     headers: Sequence[str | None] | None = None,
     batch_rows: int = 10_000,
+    kafka_ms: int = NOON_MS,
     **plan: Any,
 ) -> Shredded:
     """Run one task over the values; what it brings back must pass the owner's proof."""
     covered = OffsetRange(TOPIC, "id", 0, 0, len(values))
     order = StageOrder(feed.name, "1-1", "_penstock/f/staging", (covered,))
-    whole = a_batch(values, headers or [None] * len(values))
+    whole = a_batch(values, headers or [None] * len(values), kafka_ms)
     batches = [whole.slice(at, batch_rows) for at in range(0, len(values), batch_rows)]
     store = MemoryStore()
     given = ShredPlan(order=order, feed=feed, schemas=dict(schemas), now_s=NOON_MS / 1000, **plan)
@@ -105,7 +106,9 @@ def shred(
     return Shredded(report, store)
 
 
-def a_batch(values: Sequence[bytes | None], headers: Sequence[str | None]) -> pa.RecordBatch:
+def a_batch(
+    values: Sequence[bytes | None], headers: Sequence[str | None], kafka_ms: int = NOON_MS
+) -> pa.RecordBatch:
     """Records of one partition, at offsets from 0."""
     count = len(values)
     offsets = np.arange(count, dtype=np.int64)
@@ -114,7 +117,7 @@ def a_batch(values: Sequence[bytes | None], headers: Sequence[str | None]) -> pa
             "topic": pa.array([TOPIC] * count, pa.string()),
             "partition": pa.array(np.zeros(count, np.int32)),
             "offset": pa.array(offsets),
-            "timestamp": pa.array(np.full(count, NOON_MS, np.int64)),
+            "timestamp": pa.array(np.full(count, kafka_ms, np.int64)),
             "key": pa.array([b"key"] * count, pa.binary()),
             "value": pa.array(list(values), pa.binary()),
             "headers": pa.array(list(headers), pa.string()),

@@ -1,7 +1,9 @@
 """ORC files: the same rows as in Parquet, our words in the footer, and an audit that reads them."""
 
+import errno
 import io
 import json
+import weakref
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,15 +18,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.audit.check_file import FileOrder, check_file
-from penstock.audit.positions import NotOurs, open_rows
+from penstock.audit.positions import NotOurs, open_rows, rows_of
 from penstock.codec.json_codec import JsonCodec
 from penstock.engine.errors import FormatChanged
+from penstock.errors import StoreUnavailable
 from penstock.model.entries import Bind
+from penstock.model.spec import TimeSpec
+from penstock.writer import output
+from penstock.writer.columns import constant
 from penstock.writer.orc_file import OrcFile, plain_field, with_words
 from penstock.writer.orc_times import TIME_NOT_ORC, not_for_orc, rows_not_orc
+from penstock.writer.spool import Spool
 from tests.unit.lake import LAYOUT, an_owner
 from tests.unit.on_disk import DiskLake
-from tests.unit.shredding import BY_TYPE, Shredded, an_event, learned, shred
+from tests.unit.shredding import BY_TOPIC, BY_TYPE, TOPIC, Shredded, an_event, learned, shred
 
 COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 WORDS = {"penstock.feed": "events", "penstock.ranges": "täg/0:0-9", "empty": ""}
@@ -118,6 +125,37 @@ def test_every_type_comes_back_as_it_was(rows: list[dict[str, Any]], compression
     assert read.cast(plain).to_pylist() == table.cast(plain).to_pylist()
 
 
+class FullDisk(io.RawIOBase):
+    """Takes some bytes, and then no more."""
+
+    def __init__(self, room_bytes: int) -> None:
+        self._room_bytes = room_bytes
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._room_bytes -= len(data)
+        if self._room_bytes < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return len(data)
+
+
+def write_all(file: OrcFile, tables: list[pa.Table]) -> None:
+    for table in tables:
+        file.write_table(table, row_group_size=30_000)
+    file.close()
+
+
+@pytest.mark.parametrize("room_bytes", [0, 3, 50_000, 400_000])
+def test_a_full_disk_is_an_error_and_not_the_end_of_the_process(room_bytes: int) -> None:
+    """Goal: nothing is raised inside Arrow's writer, which would abort. Method: fail anywhere."""
+    table = pa.table({"n": np.random.default_rng(0).integers(0, 2**62, 60_000)})
+    for stream in (FullDisk(room_bytes), pa.output_stream(FullDisk(room_bytes), buffer_size=4096)):
+        with pytest.raises(OSError, match="No space left"):
+            write_all(OrcFile(stream, "none"), [table] * 3)
+
+
 def finals(found: Shredded) -> list[str]:
     for file in found.report.files:
         found.store.publish(file.handle)
@@ -163,6 +201,57 @@ def test_any_records_give_the_same_rows_in_both_formats(events: list[dict[str, A
     values = [an_event("click"), *(an_event("click", **each) for each in events)]
     parquet, in_orc = rows_of_both(values)
     assert in_orc == parquet
+
+
+def test_a_task_has_one_orc_file_open_whatever_the_number_of_its_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: memory is bounded by bytes. Method: many datasets in a small buffer, so that each is
+    flushed often; a writer of ORC holds megabytes for as long as it lives."""
+    alive: weakref.WeakSet[OrcFile] = weakref.WeakSet()
+    most = 0
+
+    class Watched(OrcFile):
+        def __init__(self, stream: Any, compression: str) -> None:
+            nonlocal most
+            super().__init__(stream, compression)
+            alive.add(self)
+            most = max(most, len(alive))
+
+    monkeypatch.setattr(output, "OrcFile", Watched)
+    kinds = [f"kind{n}" for n in range(20)]
+    values = [
+        an_event(kinds[n % 20], n=n, t=str(n), deep=[{"x": n}, None], **{f"f{n % 3}": n})
+        for n in range(6_000)
+    ]
+    schemas = learned(*(an_event(kind, n=1, t="", deep=[{"x": 1}], f0=1, f1=1, f2=1)
+                        for kind in kinds))  # fmt: skip
+    found, plain = (
+        shred(feed, values, schemas, batch_rows=500, buffer_bytes=100_000)
+        for feed in (BY_TYPE_ORC, BY_TYPE)
+    )
+    assert most == 1
+    finals(found)
+    for file in found.report.files:
+        read = orc.read_table(io.BytesIO(found.store.read(file.handle.final) or b""))
+        assert read.to_pylist() == plain.rows(file.dataset)
+        assert footer_of(read)["penstock.ranges"] == "orders/0:0-6000"
+    assert sum(file.evidence.count for file in found.report.files) == 6_000
+
+
+def test_rows_wait_in_the_spool_until_they_are_asked_for() -> None:
+    spool = Spool()
+    some = pa.table({"n": [1, 2], "t": pa.array(["a", "ü"]).dictionary_encode()})
+    more = pa.concat_tables([some, some.slice(1)])
+    places = [spool.put(some), spool.put(more), spool.put(some.slice(0, 0))]
+    assert spool.get(places[1]).equals(more)
+    assert spool.get(places[0]).equals(some)
+    assert spool.get(places[2]).num_rows == 0
+    spool.clear()
+    spool.clear()
+    with pytest.raises(ValueError, match="nothing waits"):
+        spool.get(places[0])
+    assert spool.get(spool.put(some)).equals(some)
 
 
 def test_broken_records_stay_parquet() -> None:
@@ -213,6 +302,45 @@ def rows_in(raw: bytes) -> list[Any]:
         return list(opened.batches(["_topic"]))
     except (pa.ArrowException, OSError) as error:
         raise NotOurs(str(error)) from error
+
+
+def test_the_audit_reads_a_large_stripe_in_small_pieces() -> None:
+    """Rows of a few bits: a stripe of them has millions, which need not be in memory together."""
+    count = 2_000_000
+    columns = {"_topic": constant("a-topic", count), "_partition": np.zeros(count, np.int32),
+               "_offset": np.arange(count)}  # fmt: skip
+    raw = written(pa.table(columns))
+    assert orc.ORCFile(io.BytesIO(raw)).nstripes == 1
+    del columns
+    before, most, rows = pa.total_allocated_bytes(), 0, 0
+    for some in rows_of(open_rows(io.BytesIO(raw), "x.orc")):
+        assert some.offsets.tolist() == list(range(rows, rows + len(some.offsets)))
+        rows += len(some.offsets)
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert rows == count
+    assert most < 24 * 2**20, "all of them take thrice as much"
+
+
+class Unanswering(io.BytesIO):
+    """A file of a store that answers some reads, and then none."""
+
+    def __init__(self, raw: bytes, answers: int) -> None:
+        super().__init__(raw)
+        self._answers = answers
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._answers -= 1
+        if self._answers < 0:
+            raise StoreUnavailable("read", "x.orc", "a timeout")
+        return super().read(size)
+
+
+@pytest.mark.parametrize("answers", range(6))
+def test_a_store_that_does_not_answer_is_not_told_as_a_damaged_file(answers: int) -> None:
+    columns = {"_topic": ["t"] * 9_000, "_partition": [0] * 9_000, "_offset": range(9_000)}
+    file = Unanswering(written(pa.table(columns)), answers)
+    with pytest.raises(StoreUnavailable, match="a timeout"):
+        list(rows_of(open_rows(file, "x.orc")))
 
 
 MICROS = st.sampled_from([-1, -999_999, -1_500_001, -86_400_000_001, -1_000_000, 0, 1, 5])
@@ -269,6 +397,17 @@ def test_records_with_such_times_are_refused_alone() -> None:
     assert [row["_offset"] for row in found.refused()] == [0, 3]
     assert {row["reason"] for row in found.refused()} == {"TIME_NOT_ORC"}
     assert not shred(BY_TYPE, values, {"click": declared}).refused()
+
+
+def test_a_tombstone_that_is_kept_is_refused_for_its_time_as_well() -> None:
+    feed = msgspec.structs.replace(
+        BY_TOPIC, format="orc", time=TimeSpec(missing="1970-01-01", not_before="1900-01-01")
+    )
+    schemas = {TOPIC: JsonCodec().infer([b'{"n": 1}'], TOPIC)}
+    for kafka_ms, refused in ((-1, 2), (-1_500, 2), (-2_000, 0)):
+        found = shred(feed, [None, b'{"n": 1}'], schemas, kafka_ms=kafka_ms)
+        assert [row["reason"] for row in found.refused()] == ["TIME_NOT_ORC"] * refused
+        assert len(finals(found)) == 1
 
 
 def test_a_feed_keeps_the_format_of_its_first_start(tmp_path: Path) -> None:

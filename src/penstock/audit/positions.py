@@ -1,15 +1,18 @@
 """The positions of rows: read from a file in pieces, and as sets to reckon with."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
+from penstock.errors import StoreUnavailable
 from penstock.model.evidence import Evidence
 from penstock.model.fork import ROW_COLUMN
 from penstock.model.position_columns import (
@@ -66,20 +69,54 @@ class ParquetRows:
         yield from self._file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
 
 
-class OrcRows:
-    """An ORC file with its footer read; stripes are read as they are asked for."""
+class _Remembering:
+    """A file that keeps why the store did not read it: Arrow's reader of ORC only hands on words.
+
+    Without, a store that does not answer would be told as a damaged file.
+    """
+
+    closed = False
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = orc.ORCFile(file)
-        self.schema = self._file.schema
-        self.footer: dict[bytes, bytes] = self._file.schema.metadata or {}
+        self._file = file
+        self._trouble: StoreUnavailable | None = None
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """Read on."""
+        try:
+            return self._file.read(size)
+        except StoreUnavailable as error:
+            self._trouble = error
+            raise
+
+    @contextmanager
+    def in_its_words(self) -> Iterator[None]:
+        """Around reads by others: what the store has said is raised as it was said."""
+        try:
+            yield
+        except UNREADABLE:
+            if self._trouble is not None:
+                raise self._trouble from None
+            raise
+
+
+class OrcRows:
+    """An ORC file with its footer read; rows are read as they are asked for."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._source = _Remembering(file)
+        with self._source.in_its_words():
+            self.schema = orc.ORCFile(self._source).schema
+        self.footer: dict[bytes, bytes] = self.schema.metadata or {}
 
     def batches(self, columns: list[str]) -> Iterator[Any]:
-        """The rows, a few at a time; a stripe of these columns is in memory."""
-        for number in range(self._file.nstripes):
-            stripe = self._file.read_stripe(number, columns=columns)
-            for start in range(0, stripe.num_rows, BATCH_ROWS):
-                yield stripe.slice(start, BATCH_ROWS)
+        """The rows, a few at a time, whatever the size of the stripes."""
+        found = ds.OrcFileFormat().make_fragment(self._source)
+        with self._source.in_its_words():
+            yield from found.to_batches(
+                columns=columns, batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False
+            )
 
 
 RowsFile = ParquetRows | OrcRows

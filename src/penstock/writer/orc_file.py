@@ -40,7 +40,8 @@ class OrcFile:
     """An ORC file to be, in a stream; the same words as Arrow's writer of Parquet."""
 
     def __init__(self, stream: Any, compression: str) -> None:
-        self._held = _HeldBack(stream)
+        self._stream = stream
+        self._held = _HeldBack()
         self._is_chunked = compression != "none"
         self._words: dict[str, str] = {}
         self._orc = orc.ORCWriter(
@@ -55,6 +56,7 @@ class OrcFile:
         plain = pa.schema([plain_field(each) for each in table.schema])
         for start in range(0, table.num_rows, row_group_size):
             self._orc.write(table.slice(start, row_group_size).cast(plain))
+            self._stream.write(self._held.take(_LONGEST_TAIL))
 
     def add_key_value_metadata(self, words: Mapping[str, str]) -> None:
         """What the footer shall say besides."""
@@ -63,7 +65,9 @@ class OrcFile:
     def close(self) -> None:
         """Write the footer, and our words behind it."""
         self._orc.close()
-        self._held.let_go(with_words(self._held.tail, self._words, chunked=self._is_chunked))
+        self._stream.write(self._held.take(_LONGEST_TAIL))
+        tail = self._held.take(0)
+        self._stream.write(with_words(tail, self._words, chunked=self._is_chunked))
 
 
 def plain_field(field: Any) -> Any:
@@ -100,25 +104,28 @@ def with_words(tail: bytes, words: Mapping[str, str], *, chunked: bool) -> bytes
 
 
 class _HeldBack:
-    """A stream that keeps its last bytes until told what to write in their place."""
+    """A stream that keeps all bytes until they are asked for.
+
+    Nothing may fail in it: what it raised would come to an end of Arrow's writer that has no way
+    to tell, and would end the whole process.
+    """
 
     closed = False
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self.tail = b""
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
 
     def write(self, data: Any) -> int:
-        """Write all but the last bytes."""
-        size = len(data)
-        held = self.tail + bytes(data)
-        self._stream.write(held[:-_LONGEST_TAIL])
-        self.tail = held[-_LONGEST_TAIL:]
-        return size
+        """Keep some more."""
+        self._pieces.append(bytes(data))
+        return len(data)
 
-    def let_go(self, tail: bytes) -> None:
-        """Write the end."""
-        self._stream.write(tail)
+    def take(self, left: int) -> bytes:
+        """All but the last so many bytes, which stay."""
+        held = b"".join(self._pieces)
+        cut = max(len(held) - left, 0)
+        self._pieces = [held[cut:]]
+        return held[:cut]
 
     def flush(self) -> None:
         """There is more to come."""

@@ -16,6 +16,7 @@ from penstock.model.surroundings import Beside
 from penstock.store.protocol import StagedWriter, Store
 from penstock.writer.orc_file import OrcFile
 from penstock.writer.plan import ShredPlan
+from penstock.writer.spool import Place, Spool
 from penstock.writer.ways import Ways, usual_ways
 
 ROW_GROUP_ROWS = 200_000
@@ -65,6 +66,7 @@ class Output:
         self._is_mixed = False
         self._pieces: list[Any] = []
         self._batches: list[Any] = []
+        self._spooled: list[Place] = []
         self._staged: StagedWriter | None = None
         self._handle: StagedHandle | None = None
         self._stream: Any = None
@@ -84,7 +86,7 @@ class Output:
     def flush(self, sink: "Sink", *, is_all: bool = False) -> int:
         """Write what is buffered as row groups; returns how many bytes were freed.
 
-        `is_all` when no more rows will come.
+        `is_all` when no more rows will come. Until then those of an ORC file are spooled.
         """
         freed, self.buffered_bytes = self.buffered_bytes, 0
         self._join()
@@ -94,20 +96,29 @@ class Output:
             if self._is_mixed:  # records that had to be looked at singly came after their batch
                 table = table.take(pc.sort_indices(table["_offset"]))
                 self._is_mixed = False
-            if self._file is None:
-                self._staged = sink.open(self)
-                self._stream = _stream_to(self._staged, freed if is_all else None)
-                self._file = sink.begin(self, self._stream, table)
-            self._file.write_table(table, row_group_size=ROW_GROUP_ROWS)
+            if sink.is_orc(self) and not is_all:
+                self._spooled.append(sink.spool.put(table))
+            else:
+                self._write(sink, table, freed if is_all else None)
         return freed
+
+    def _write(self, sink: "Sink", table: Any, size_bytes: int | None) -> None:
+        if self._file is None:
+            self._staged = sink.open(self)
+            self._stream = _stream_to(self._staged, size_bytes)
+            self._file = sink.begin(self, self._stream, table)
+        self._file.write_table(table, row_group_size=ROW_GROUP_ROWS)
 
     def close(self, sink: "Sink") -> None:
         """Write the rest; the file is whole then, and not durable yet."""
+        for place in self._spooled:
+            self._write(sink, sink.spool.get(place), None)
         self.flush(sink, is_all=True)
         if self._staged is None:
             raise ValueError(f"{self.final} has no rows")
         self._file.add_key_value_metadata(sink.footer(self))
         self._file.close()
+        self._file = None  # closed files wait for each other, and one of ORC keeps its buffers
         if isinstance(self._stream, pa.BufferOutputStream):
             self._staged.write(self._stream.getvalue().to_pybytes())
         else:
@@ -156,6 +167,7 @@ class Sink:
         self._buffered_bytes = 0
         self._opened = 0
         self._ways: dict[str, Ways] = {}
+        self.spool = Spool()
 
     def output(
         self, dataset: str, version: int, directory: str, covered: OffsetRange, name: str
@@ -191,6 +203,8 @@ class Sink:
         for output in outputs:
             output.make_durable()
         self._outputs = {key: each for key, each in self._outputs.items() if key[2] != covered}
+        if not self._outputs:
+            self.spool.clear()
         return [output.described() for output in outputs]
 
     def abandon(self) -> None:
@@ -198,6 +212,7 @@ class Sink:
         for output in self._outputs.values():
             output.abandon()
         self._outputs.clear()
+        self.spool.clear()
 
     def open(self, output: Output) -> StagedWriter:
         """Begin a staged file."""
@@ -205,9 +220,16 @@ class Sink:
         spot = self._plan.order.spot(f"{self._attempt}-{self._opened}")
         return self._store.open_staged(output.final, spot)
 
+    def is_orc(self, output: Output) -> bool:
+        """True for a file of ORC, which holds up to a megabyte a column from its first row on.
+
+        So it is begun when all of its rows are there, and one at a time.
+        """
+        return output.dataset != QUARANTINE and self._plan.feed.format == "orc"
+
     def begin(self, output: Output, stream: Any, first: Any) -> Any:
         """Begin a file in a stream, as is best for the rows of its dataset."""
-        if output.dataset != QUARANTINE and self._plan.feed.format == "orc":
+        if self.is_orc(output):
             return OrcFile(stream, self._plan.feed.compression)
         ways = self._ways.get(output.dataset) or Ways(True, self._plan.feed.compression, True)
         return pq.ParquetWriter(

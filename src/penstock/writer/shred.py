@@ -193,7 +193,8 @@ class RangeShredder:
         nulls = [pa.nulls(len(rows), column.type) for column in columns]
         fields: dict[str, list[Any]] = {path: [None] * len(rows) for path in self._paths}
         empty = pa.RecordBatch.from_arrays(nulls, schema=columns)
-        self._wait(self._piece(batch, rows, schema, empty, times.micros, fields), good)
+        piece = self._piece(batch, rows, schema, empty, times.micros, fields)
+        self._wait(batch, rows, piece, good)
 
     def _usual(self) -> tuple[dict[str, DatasetSchema], str]:
         """The datasets that can be told apart while parsing, by text, and the field of the text."""
@@ -388,17 +389,17 @@ class RangeShredder:
                 left[converted.filtered] = False
             piece, rows = converted.piece, rows[left]
             good = np.ones(len(rows), dtype=bool)
-        if self._feed.format == "orc" and not self.is_learning:
-            piece, rows = piece.only(good), rows[good]
-            good = self._refuse(batch, rows, not_for_orc(piece.columns, piece.kafka_ms), dataset)
-        self._wait(piece, good)
+        self._wait(batch, rows, piece, good)
 
-    def _wait(self, piece: Piece, good: Any) -> None:
+    def _wait(self, batch: Any, rows: Any, piece: Piece, good: Any) -> None:
         """Let the good rows wait for their files; while learning nothing is written."""
         if self.is_learning:
-            self._splitter.forget()
-        else:
-            self._splitter.add(piece.only(good))
+            return self._splitter.forget()
+        piece = piece.only(good)
+        if self._feed.format == "orc":
+            odd = not_for_orc(piece.columns, piece.kafka_ms)
+            piece = piece.only(self._refuse(batch, rows[good], odd, piece.schema.dataset))
+        return self._splitter.add(piece)
 
 
 def largest_of(batch: Any) -> int:
