@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from penstock.model.outcome import FinalState
-from penstock.model.staged import StagedHandle
+from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.store.local import LocalStore
+from penstock.store.local_staged import LocalStagedWriter
 from penstock.testing.contract_staged import FINAL, STAGING, discard_all, stage
 from penstock.testing.crash_states import CrashState, crash_states, materialise
-from penstock.testing.disks import RecordingDisk
+from penstock.testing.disks import RecordingDisk, SyncDirectory
 
 TEMPORARY = ("_penstock/tmp",)
 
@@ -140,6 +141,49 @@ def test_an_attempt_in_a_directory_that_was_made_again_is_as_durable_as_the_firs
             found = [path for path in (late.staged, late.final) if path in state.files]
             assert found, state.description
             assert all(state.read(path) == b"late rows" for path in found), state.description
+
+
+def test_a_file_with_a_handle_lasts_whoever_had_their_shared_directory_synced(
+    tmp_path: Path,
+) -> None:
+    """Goal: one sync of a directory is taken only for files that were there before it began.
+
+    Method: two files are whole before the first sync, one is begun before it and whole after it,
+    one is begun after it; then the directory is removed and made anew for the last.
+    """
+    disk = RecordingDisk(tmp_path / "lake")
+    store = LocalStore(tmp_path / "lake", disk)
+    returned: dict[str, int] = {}
+
+    def begin(name: str) -> LocalStagedWriter:
+        writer = store.open_staged(f"data/{name}", StagingSpot(STAGING, "0-1", name))
+        writer.write(name.encode())
+        return writer
+
+    def finish(writer: LocalStagedWriter) -> None:
+        handle = writer.finish()
+        returned[handle.staged] = len(disk.operations)
+
+    early, other, late = begin("early"), begin("other"), begin("late")
+    early.sync()
+    other.sync()
+    finish(early)
+    syncs = disk.operations.count(SyncDirectory(f"{STAGING}/0-1"))
+    finish(other)
+    assert disk.operations.count(SyncDirectory(f"{STAGING}/0-1")) == syncs == 1
+    later = begin("later")
+    late.sync()
+    later.sync()
+    finish(late)
+    finish(later)
+    discarded = len(disk.operations)
+    discard_all(LocalStore(tmp_path / "lake", disk))  # as a cleaner in another process does
+    finish(begin("last"))
+    for state in crash_states(disk.operations, quiet=TEMPORARY):
+        for staged, end in returned.items():
+            if state.done >= end and (state.done <= discarded or "last" in staged):
+                name = staged.rpartition("/")[2].removesuffix(".staged")
+                assert state.read(staged) == name.encode(), state.description
 
 
 class RemakingDisk(RecordingDisk):

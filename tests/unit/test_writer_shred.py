@@ -3,6 +3,7 @@
 import dataclasses
 import io
 from collections import Counter
+from secrets import token_hex
 
 import msgspec
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 from penstock.codec.json_codec import JsonCodec
 from penstock.model.schema import INT64, DatasetSchema, Field
 from penstock.model.spec import DecodeSpec, PartitionKey, RouteSpec
+from penstock.testing.memory import MemoryWriter
 from penstock.writer.samples import SAMPLE_ROWS
 from penstock.writer.ways import usual_ways, ways_of
 from tests.unit.shredding import (
@@ -83,6 +85,25 @@ def test_files_are_the_same_in_memory_or_not_and_whether_they_share_it_or_not(
     assert [file.evidence for file in usual.report.files] == [
         file.evidence for file in other.report.files
     ]
+
+
+def test_a_large_file_is_not_made_in_memory_though_it_has_few_of_the_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: memory stays bounded. Method: a day of few large rows beside one of many small ones."""
+    pieces: Counter[MemoryWriter] = Counter()
+
+    def write(writer: MemoryWriter, data: bytes) -> int:
+        pieces[writer] += 1
+        return len(data)
+
+    monkeypatch.setattr(MemoryWriter, "write", write)
+    small = [an_event("a", at=NOON_MS - 86_400_000, text="") for _ in range(20_000)]
+    large = [an_event("a", text=token_hex(100_000)) for _ in range(40)]
+    shred(BY_TYPE, small + large, learned(large[0]))
+    of_small, of_large = pieces.values()
+    assert of_small == 1
+    assert of_large > 1
 
 
 def test_rows_lie_in_the_order_of_their_offsets_and_the_footer_says_whose_they_are() -> None:
