@@ -85,6 +85,19 @@ def test_the_columns_are_shown_with_the_fields_they_come_from(
     assert msgspec.convert(found, DatasetSchema) == DatasetSchema("click", 2, False, TWO)
 
 
+def test_names_that_could_drive_a_terminal_are_escaped(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = first_version(fields(**{"a\nb": INT64, "\x1b[2J": STRING, "\u202e": STRING}))
+    schema = DatasetSchema("odd", 1, declared=False, fields=odd)
+    lake.store.create(f"{Layout(FEED).schemas}/odd/000001.json", msgspec.json.encode(schema))
+    for words in (("show",), ("diff",), ("history",)):
+        out = said(lake, capsys, *words, f"{FEED}/odd")
+        assert all(line.isprintable() for line in out.splitlines()), out
+    shown = said(lake, capsys, "show", f"{FEED}/odd").splitlines()[2:]
+    assert [line.split()[0] for line in shown] == ["a\\nb", "\\x1b[2J", "\\u202e"]
+
+
 def test_a_difference_names_what_is_new_and_what_may_be_null(
     lake: DiskLake, capsys: pytest.CaptureFixture[str]
 ) -> None:

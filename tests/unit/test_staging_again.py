@@ -17,8 +17,8 @@ from penstock.source.errors import (
     RegistryTrouble,
     RegistryWrong,
 )
-from penstock.source.reader import TOO_LARGE
 from penstock.store.local import LocalStore
+from penstock.writer.task import RecordTooLarge
 
 STAGING = "_penstock/f/staging"
 
@@ -41,7 +41,7 @@ def test_only_what_no_entry_names_is_discarded(
 
     def run(order: StageOrder, _new: int, _spark: Any, most_bytes: int | None) -> Any:
         if most_bytes is not None:
-            raise ReadFailed(order.window, "a task failed") from ValueError(TOO_LARGE)
+            raise RecordTooLarge
         raise ReadFailed(order.window, "Kafka is gone")
 
     monkeypatch.setattr(source, "_run", run)

@@ -6,10 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from penstock.model.ranges import TOO_LARGE, OffsetRange
+from penstock.model.window import StageOrder
+from penstock.testing.memory import MemoryStore
 from penstock.writer import task
+from penstock.writer.plan import ShredPlan
 from penstock.writer.shred import largest_of
-from penstock.writer.task import FEW_DATASETS, gathered
-from tests.unit.shredding import a_batch
+from penstock.writer.task import FEW_DATASETS, RecordTooLarge, gathered, read_report, shredding
+from tests.unit.shredding import BY_TYPE, TOPIC, a_batch, an_event, learned
 
 
 def small_batches(sizes: Sequence[int]) -> list[pa.RecordBatch]:
@@ -49,3 +53,24 @@ def test_the_largest_record_is_never_larger_than_what_is_told() -> None:
     batch = a_batch([b"12345", None, b"1"], [None, "abc", None])
     assert largest_of(batch) == len("key") + 5 + 3
     assert largest_of(batch.slice(0, 0)) == 0
+
+
+@pytest.mark.parametrize("large", [0, 25, 59])
+def test_a_record_that_came_without_its_contents_makes_its_task_say_so_and_leave_nothing(
+    monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    """Goal: no failure, which Spark would repeat. Method: a marked record in one of six batches."""
+    monkeypatch.setattr(task, "ROWS_AT_ONCE", 10)
+    events = [an_event("a", n=number) for number in range(60)]
+    whole = a_batch([*events[:large], None, *events[large + 1 :]], [None] * 60)
+    partitions = pa.array([TOO_LARGE if n == large else 0 for n in range(60)], pa.int32())
+    marked = whole.set_column(1, "partition", partitions)
+    given = iter([marked.slice(start, 10) for start in range(0, 60, 10)])
+    order = StageOrder("f", "1-1", "_penstock/f/staging", (OffsetRange(TOPIC, "id", 0, 0, 60),))
+    store = MemoryStore()
+    plan = ShredPlan(order=order, feed=BY_TYPE, schemas=learned(events[0]), now_s=0.0)
+    (answer,) = shredding(plan, store)(given)
+    assert list(given) == []  # Spark would take a worker that leaves some for dead
+    with pytest.raises(RecordTooLarge):
+        read_report(answer["report"][0].as_py())
+    assert not list(store.list_staged("_penstock/f/staging"))

@@ -37,7 +37,7 @@ class QuarantineUnreadable(PenstockError):
 
 
 class DatasetUnknown(PenstockError):
-    """The audit was asked for a dataset that the feed never delivered to."""
+    """A dataset was asked for that the feed never delivered to."""
 
     code = "DATASET_UNKNOWN"
     exit_code = 2

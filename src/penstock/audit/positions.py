@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
@@ -112,7 +112,8 @@ class OrcRows:
 
     def batches(self, columns: list[str]) -> Iterator[Any]:
         """The rows, a few at a time, whatever the size of the stripes."""
-        found = ds.OrcFileFormat().make_fragment(self._source)
+        dataset = import_module("pyarrow.dataset")  # not for every command: it takes pandas along
+        found = dataset.OrcFileFormat().make_fragment(self._source)
         with self._source.in_its_words():
             yield from found.to_batches(
                 columns=columns, batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from penstock.cli.errors import UsageMistake
+from penstock.cli.printable import printable
 from penstock.config.load import load
 from penstock.journal.journal import Journal
 from penstock.journal.lake import known_identity
@@ -102,7 +103,10 @@ def login_name() -> str:
 
 
 def print_rows(rows: Iterable[Mapping[str, object]], output: str) -> None:
-    """Data on stdout: a JSON object per line, or aligned text with `-` for what is not known."""
+    """Data on stdout: a JSON object per line, or aligned text with `-` for what is not known.
+
+    Names in it may come from whoever can write to a topic, so the text is made safe to print.
+    """
     found = list(rows)
     if output == "json":
         for row in found:
@@ -111,8 +115,12 @@ def print_rows(rows: Iterable[Mapping[str, object]], output: str) -> None:
     if not found:
         return
     names = list(found[0])
-    cells = [["-" if row[name] is None else str(row[name]) for name in names] for row in found]
+    cells = [[_cell(row[name]) for name in names] for row in found]
     widths = [max(len(n), *(len(c[i]) for c in cells)) for i, n in enumerate(names)]
     for line in [names, *cells]:
         text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         print(text.rstrip(), file=sys.stdout)
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None else printable(str(value))

@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from penstock.audit.errors import DatasetUnknown
 from penstock.audit.files import is_pending
 from penstock.cli.common import (
     feed_named,
@@ -29,19 +30,23 @@ def add_to(commands: Any) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Print them."""
-    name, _, dataset = chosen.what.partition("/")
+    name, slash, dataset = chosen.what.partition("/")
     fold = feed_named(chosen, name)[2].open(deep=True)
     inventory = fold.inventory
-    live = inventory.files.items() if inventory is not None else ()
+    live = inventory.files if inventory is not None else {}
+    known = {file.dataset for file in live.values()} | set(fold.state.schemas)
+    if slash and dataset not in known - {QUARANTINE}:
+        raise DatasetUnknown(name, dataset, known - {QUARANTINE})
     rows = [
         {"file": final, "rows": file.evidence.count, "entry": file.number}
-        for final, file in sorted(live)
+        for final, file in sorted(live.items())
         if file.dataset != QUARANTINE
-        and (not dataset or file.dataset == dataset)
+        and dataset in ("", file.dataset)
         and not is_pending(fold.state, file.number, file.dataset)
     ]
     if chosen.output == "json":
         print_rows(rows, "json")
-    else:
-        print("\n".join(str(row["file"]) for row in rows))
+        return 0
+    for row in rows:
+        print(row["file"])
     return 0

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.engine.batches import batches_for, weighing
+from penstock.engine.batches import MOST_BYTES, batches_for, weighing
 from penstock.engine.learning import ROUNDS, Learning
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
@@ -18,11 +18,11 @@ from penstock.model.surroundings import Surroundings
 from penstock.model.window import Available, StagedWindow, StageOrder, TopicOffsets
 from penstock.source.admin import KafkaAdmin
 from penstock.source.errors import ReadFailed, RegistryTrouble, first_line
-from penstock.source.reader import TOO_LARGE, read_ranges
+from penstock.source.reader import read_ranges
 from penstock.store.protocol import Store
 from penstock.store.windows import discard_windows
 from penstock.writer.plan import MAX_NEW, ShredPlan, TaskReport
-from penstock.writer.task import REPORT_SCHEMA, read_report, shredding
+from penstock.writer.task import REPORT_SCHEMA, RecordTooLarge, read_report, shredding
 
 QUIET_RECORDS = 20_000  # below this one task is quicker than starting several
 HOLD_S = 5.0
@@ -156,11 +156,9 @@ class KafkaSource:
         spark, most_bytes = batches_for(self._session(), order.largest_bytes)
         try:
             return order, self._run(order, max_new, spark, most_bytes)
-        except ReadFailed as error:
-            if most_bytes is None or TOO_LARGE not in str(error.__cause__):
-                raise
-        self._discard(order)
-        order = msgspec.structs.replace(order, largest_bytes=most_bytes + 1)
+        except RecordTooLarge:
+            self._discard(order)
+        order = msgspec.structs.replace(order, largest_bytes=MOST_BYTES + 1)
         return order, self._run(order, max_new, weighing(spark), None)
 
     def _run(

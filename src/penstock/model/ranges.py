@@ -6,6 +6,8 @@ import msgspec
 
 from penstock.model.value import Value
 
+TOO_LARGE = -1  # in place of a partition's number, for a record that came without its contents
+
 
 class TopicPartition(Value, frozen=True, order=True):
     """One partition of one life of a topic; a recreated topic has another id."""

@@ -7,10 +7,10 @@ from typing import Any
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.functions import expr
 
-from penstock.model.ranges import OffsetRange
+from penstock.model.ranges import TOO_LARGE, OffsetRange
 from penstock.source.groups import ReadingGroups
 
-TOO_LARGE = "penstock: a record is larger than those before"
+CONTENTS = ("key", "value", "headers")
 HEADERS = "case when size(headers) > 0 then to_json(headers) end as headers"
 # A window is read from end to end, so fewer and larger fetches serve it better than Kafka's
 # defaults, which are made for single records soon. What is planned is there, so there is nothing to
@@ -38,7 +38,8 @@ def read_ranges(
     there are several.
     Headers become text, because null arrays are slow on their way to Python. They are always read,
     since any record may turn out to be broken, and goes to the quarantine with all it had.
-    With `most_bytes` the read fails with `TOO_LARGE` at a record that has more.
+    With `most_bytes` a record that has more comes without its contents, and with the partition
+    `TOO_LARGE`: a failure would be repeated by Spark, and told as a fault in many lines.
     """
     records = (
         ranges_reader(spark, options, ranges)
@@ -58,9 +59,10 @@ def read_ranges(
     )
     if most_bytes is None:
         return records
-    size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in ("key", "value", "headers"))
-    checked = f"if({size} > {most_bytes}, raise_error('{TOO_LARGE}'), value)"
-    return records.withColumn("value", expr(checked))
+    size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in CONTENTS)
+    contents = {name: expr(f"if({size} > {most_bytes}, null, {name})") for name in CONTENTS}
+    marked = expr(f"if({size} > {most_bytes}, {TOO_LARGE}, partition)")
+    return records.withColumns({"partition": marked, **contents})
 
 
 def ranges_reader(

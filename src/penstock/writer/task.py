@@ -2,13 +2,14 @@
 
 import gc
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from penstock.model.ranges import OffsetRange
+from penstock.model.ranges import TOO_LARGE, OffsetRange
 from penstock.model.worker import settle_in
 from penstock.shape.route import Router
 from penstock.store.protocol import Store
@@ -25,6 +26,11 @@ BYTES_AT_ONCE = 32 * 1024 * 1024
 FEW_DATASETS = 50
 MOST_TIMES = 4
 _ARROW = pa.schema([("report", pa.binary())])
+_NOT_READ = b""  # in place of a report
+
+
+class RecordTooLarge(Exception):
+    """A record is larger than those before, and came without its contents."""
 
 
 def new_attempt() -> str:
@@ -37,14 +43,21 @@ def shredding(
 ) -> Callable[[Iterable[Any]], Iterable[Any]]:
     """A function for `mapInArrow`: batches in, one encoded `TaskReport` per range out.
 
+    Where a record came without its contents, all that comes out is that nothing was read.
+
     Runs on executors, once per attempt of a task; `attempt` gives a word that no other attempt
     ever uses. Everything it closes over pickles by value.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         suit_worker()
-        reports = list(shred_batches(plan, store, attempt(), gathered(batches, len(plan.schemas))))
-        encoded = [msgspec.msgpack.encode(report) for report in reports]
+        wider = gathered(batches, len(plan.schemas))
+        try:
+            reports = list(shred_batches(plan, store, attempt(), wider))
+            encoded = [msgspec.msgpack.encode(report) for report in reports]
+        except RecordTooLarge:
+            deque(batches, maxlen=0)  # Spark wants all of it taken, or calls the worker dead
+            encoded = [_NOT_READ]
         yield pa.RecordBatch.from_arrays([pa.array(encoded, pa.binary())], schema=_ARROW)
 
     return run
@@ -75,6 +88,8 @@ def shred_batches(
     try:
         for batch in batches:
             for topic, partition, piece in in_parts(batch, any_topic):
+                if partition == TOO_LARGE:
+                    raise RecordTooLarge
                 covered = ranges[topic, partition]
                 if latest is not None and latest != covered:
                     shredders[latest].settle()
@@ -118,5 +133,10 @@ def gathered(batches: Iterable[Any], datasets: int) -> Iterator[Any]:
 
 
 def read_report(encoded: bytes) -> TaskReport:
-    """A task's report as the driver reads it."""
+    """A task's report as the driver reads it.
+
+    Raises `RecordTooLarge` when the window has to be read again, in batches that are weighed.
+    """
+    if encoded == _NOT_READ:
+        raise RecordTooLarge
     return msgspec.msgpack.decode(encoded, type=TaskReport)
