@@ -2,7 +2,7 @@
 
 import sys
 
-from penstock.cli.main import main
+from penstock.cli.start import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -198,6 +198,16 @@ def test_what_delivers_beside_windows_is_work_and_moves_no_watermark(
     assert state.watermarks() == before.watermarks()
 
 
+def test_a_replay_brings_versions_of_schemas_and_takes_none_back() -> None:
+    group, content = (Group("a", 1, 1, 1),), Content()
+
+    def delivering(**schemas: int) -> Replay:
+        return Replay(window="1-x1", groups=group, content=content, author="me", schemas=schemas)
+
+    state = told(*BEGINNING, a_window(covered(0, 2)), delivering(a=2, b=1), delivering(a=1))
+    assert (state.schemas["a"], state.schemas["b"]) == (2, 1)
+
+
 NO_PROGRESS: list[AnyBody] = [
     Claim("two"),
     Park("a", 3, "test"),

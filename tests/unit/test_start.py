@@ -1,9 +1,12 @@
 """What every command waits for before it does anything: the modules that it imports."""
 
+import signal
 import subprocess
 import sys
 
 import pytest
+
+from penstock.cli import start
 
 LIST = "import sys, penstock.cli.main; print(*{name.split('.')[0] for name in sys.modules})"
 
@@ -20,3 +23,20 @@ def imported() -> set[str]:
 )
 def test_commands_start_without_what_few_of_them_need(package: str, imported: set[str]) -> None:
     assert package not in imported
+
+
+@pytest.mark.parametrize(("words", "code"), [(["run", "events"], 0), (["audit"], 1), ([], 1)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_modules_are_imported_ends_a_command_without_a_trace(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals, words: list[str], code: int
+) -> None:
+    def interrupted(_name: str) -> None:
+        signal.raise_signal(number)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(start, "import_module", interrupted)
+    monkeypatch.setattr(sys, "argv", ["penstock", *words])
+    try:
+        assert start.main() == code
+    finally:
+        signal.signal(signal.SIGTERM, before)

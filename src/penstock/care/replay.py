@@ -7,7 +7,14 @@ from penstock.errors import EntryRefused
 from penstock.journal.journal import Fold, Journal
 from penstock.model.entries import AnyBody, Drop, Replay, SealedEntry
 from penstock.model.evidence import RangeEvidence
-from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet, groups_of
+from penstock.model.manifest import (
+    QUARANTINE,
+    Content,
+    ManifestFile,
+    RecordSet,
+    groups_of,
+    schema_versions,
+)
 from penstock.model.ranges import OffsetRange
 from penstock.model.surroundings import Surroundings
 from penstock.model.value import Value
@@ -77,7 +84,13 @@ def replay(
             raise EntryRefused("replay", "none of the records can be delivered as things are")
         content = Content(files=found.files, evidence=found.evidence, records=found.records)
         groups = groups_of(content, ("publish_files",))
-        body = Replay(window=window, groups=groups, content=content, author=author)
+        body = Replay(
+            window=window,
+            groups=groups,
+            content=content,
+            author=author,
+            schemas=schema_versions(content.files),
+        )
         return journal.with_content(body, content)
 
     return decide_beside(journal, around, build)

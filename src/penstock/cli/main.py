@@ -21,6 +21,8 @@ from penstock.cli import (
 from penstock.cli.outlet import CUT_OFF, all_is_out, escape_the_unprintable, say
 from penstock.errors import PenstockError
 
+# Whoever stops a run has got what they wanted, also before it heard of signals.
+INTERRUPTED = {run.run: 0}
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
 4 audit found a difference, 5 a feed has halted and needs a person, 75 fenced by a newer owner,
 or a lease held by another one with --no-wait"""
@@ -48,7 +50,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
         return CUT_OFF
     except KeyboardInterrupt:
         say("interrupted", sys.stderr)
-        return 1
+        return INTERRUPTED.get(chosen.command, 1)
     return code
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.batches import MOST_BYTES, batches_for, weighing
 from penstock.engine.learning import ROUNDS, Learning
+from penstock.model.manifest import schema_versions
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.surroundings import Surroundings
@@ -211,7 +212,7 @@ def staged_window(reports: list[TaskReport]) -> StagedWindow:
         evidence=tuple(report.evidence for report in reports),
         quarantined=tuple(part for report in reports for part in report.quarantined),
         last_records=tuple(r.last_record for r in reports if r.last_record is not None),
-        schemas={file.dataset: file.schema for file in files if file.schema},
+        schemas=schema_versions(files),
         read_bytes=sum(report.read_bytes for report in reports),
         largest_bytes=max((report.largest_bytes for report in reports), default=0),
         reasons=dict(sum((Counter(report.reasons) for report in reports), Counter())),

@@ -10,6 +10,7 @@ from penstock.model.entries import (
     PartitionStart,
     Rebind,
     Replace,
+    Replay,
     SealedEntry,
     Seek,
     Start,
@@ -30,6 +31,8 @@ def apply(state: JournalState, sealed: SealedEntry) -> None:
             _start(state, start.partitions)
         case Window() as window:
             _cover(state, window, entry.at)
+        case Replay() as replay:
+            _show_versions(state, replay.schemas)
         case Gap() as gap:
             _partition(state, gap.range.topic_id, gap.range.partition).watermark = gap.range.end
         case Seek() as seek:
@@ -68,7 +71,7 @@ def _cover(state: JournalState, window: Window, at: str) -> None:
         known = _partition(state, last.topic_id, last.partition)
         known.last_offset, known.last_hash = last.offset, last.content_hash
         known.last_timestamp_ms = last.timestamp_ms
-    state.schemas.update(window.schemas)
+    _show_versions(state, window.schemas)
     # What is stopped already keeps its cause: the window with the first such records.
     new = {name: why for name, why in window.stops.items() if name not in state.stopped}
     state.parked.update(new)
@@ -81,6 +84,12 @@ def _cover(state: JournalState, window: Window, at: str) -> None:
     state.recent_bytes = state.recent_bytes // 2 + window.counts.read_bytes
     # Slower: a topic that had a large record will have another one, perhaps not in every window.
     state.recent_largest = max(state.recent_largest * 15 // 16, window.counts.largest_bytes)
+
+
+def _show_versions(state: JournalState, versions: dict[str, int]) -> None:
+    """The newest version of each dataset; a replay may deliver with one that is older by now."""
+    for dataset, version in versions.items():
+        state.schemas[dataset] = max(version, state.schemas.get(dataset, 0))
 
 
 def _take_up_groups(state: JournalState, sealed: SealedEntry) -> None:

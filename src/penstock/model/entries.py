@@ -181,9 +181,13 @@ class Unpark(Body, frozen=True, tag="unpark"):
 
 
 class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
-    """Quarantined records decoded again and delivered; consumes `content.records`."""
+    """Quarantined records decoded again and delivered; consumes `content.records`.
+
+    `schemas` are the versions that its files have, by dataset.
+    """
 
     author: str
+    schemas: dict[str, int] = {}
 
 
 class Drop(Body, frozen=True, kw_only=True, tag="drop"):

@@ -1,5 +1,6 @@
 """What a deciding entry delivers: files, their proof, and what they consume."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from penstock.model.evidence import Evidence, RangeEvidence
@@ -81,6 +82,11 @@ class ManifestRef(Value, frozen=True):
 
     key: str
     sha256: str
+
+
+def schema_versions(files: Iterable[ManifestFile]) -> dict[str, int]:
+    """The version of each dataset's schema; all files of an entry have the same."""
+    return {file.dataset: file.schema for file in files if file.schema}
 
 
 def groups_of(content: Content, steps: tuple[StepKind, ...]) -> tuple[Group, ...]:
