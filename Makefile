@@ -91,7 +91,7 @@ $(READY): $(HAS_UV) pyproject.toml requirements/dev.lock
 # As root on Debian or Ubuntu a missing Java is installed; elsewhere one sentence says what to do.
 # The jars lie outside the clone, so other clones need not fetch them again.
 $(HAS_JARS): $(READY) src/penstock/jars.lock
-	@if ! $(PY) -m penstock.engine.java >/dev/null 2>&1 && [ -z "$$JAVA_HOME" ] \
+	@if ! $(PY) -m penstock.spark.java >/dev/null 2>&1 && [ -z "$$JAVA_HOME" ] \
 		&& [ "$$(id -u)" = 0 ] && [ -f /etc/debian_version ]; then \
 		echo "Installing Java from this system's packages." >&2; \
 		export DEBIAN_FRONTEND=noninteractive; \
@@ -100,8 +100,8 @@ $(HAS_JARS): $(READY) src/penstock/jars.lock
 			if apt-get -qq install -y --no-install-recommends $$package >&2; then break; fi; \
 		done; \
 	fi
-	@$(PY) -m penstock.engine.java >/dev/null
-	@$(PY) -m penstock.engine.jars fetch --group connector --group broker --group registry
+	@$(PY) -m penstock.spark.java >/dev/null
+	@$(PY) -m penstock.spark.jars fetch --group connector --group broker --group registry
 	@touch $@
 
 # A lock that stays as it was keeps its date, so that .venv is not made anew for nothing.

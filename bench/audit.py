@@ -21,17 +21,13 @@ from bench.events import event
 from bench.processes import Watch, WorkerMemory
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
-from penstock.engine.kafka_source import staged_window
-from penstock.engine.owner import Owner, OwnerSpec
-from penstock.engine.schemas import SchemaShelf
-from penstock.engine.session import open_session
-from penstock.engine.spread import SparkSpread
-from penstock.journal.journal import Journal
-from penstock.journal.lake import lake_identity
-from penstock.journal.layout import Layout
+from penstock.datapath.schemas.dataset_schemas import SchemaShelf
+from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.datapath.stage.task import new_attempt, shred_batches
+from penstock.feeds.kafka_source import staged_window
+from penstock.model.layout import Layout
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec
-from penstock.model.surroundings import Surroundings
 from penstock.model.window import (
     Available,
     PartitionOffsets,
@@ -39,11 +35,15 @@ from penstock.model.window import (
     StageOrder,
     TopicOffsets,
 )
-from penstock.source.plan import WindowPolicy
-from penstock.store.local import LocalStore
-from penstock.store.windows import discard_windows
-from penstock.writer.plan import ShredPlan
-from penstock.writer.task import new_attempt, shred_batches
+from penstock.ports.store.discard_windows import discard_windows
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.lake_identity import lake_identity
+from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.window_plan import WindowPolicy
+from penstock.runtime.surroundings import Surroundings
+from penstock.spark.parallel_map import SparkSpread
+from penstock.spark.session import open_session
 
 AROUND = Surroundings(time.time, time.sleep, SystemRandom())
 FEED = FeedSpec(

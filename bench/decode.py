@@ -25,7 +25,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.json
 
-from penstock.codec.json_codec import JsonCodec, arrow_schema
+from penstock.datapath.codec.json.codec import JsonCodec, arrow_schema
 from penstock.model.schema import DatasetSchema
 
 TYPES = [

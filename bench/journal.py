@@ -22,12 +22,6 @@ from random import Random
 
 import msgspec
 
-from penstock.journal.fold import apply
-from penstock.journal.journal import Journal
-from penstock.journal.layout import SHARD, Layout
-from penstock.journal.markers import Checkpoint, Marker
-from penstock.journal.state import JournalState
-from penstock.journal.wire import seal
 from penstock.model.entries import (
     FORMAT,
     AnyBody,
@@ -42,12 +36,18 @@ from penstock.model.entries import (
     Window,
 )
 from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.layout import SHARD, Layout
 from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.names import FileName, window_id
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
-from penstock.model.surroundings import Surroundings
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.fold import apply
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.markers import Checkpoint, Marker
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.wire import seal
+from penstock.runtime.surroundings import Surroundings
 
 LAYOUT = Layout("bench")
 LAKE, TOPIC, TOPIC_ID = "bench-lake", "events", "bench-topic-id"

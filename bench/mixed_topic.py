@@ -25,10 +25,7 @@ from bench.broken_events import broken_event, declared_schema
 from bench.events import event, type_name
 from bench.proto_events import proto_event, proto_schema
 from penstock.config import places
-from penstock.engine.feed import FeedTools, RunningFeed
-from penstock.engine.jars import BROKER, CONNECTOR, SPARK_AVRO, fetch, jar_paths
-from penstock.engine.java import find_java
-from penstock.engine.session import StartingSession, open_session
+from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import (
     DatasetSpec,
     DecodeSpec,
@@ -38,10 +35,13 @@ from penstock.model.spec import (
     TimeSpec,
     WindowSpec,
 )
-from penstock.model.surroundings import Surroundings, side_by_side
 from penstock.model.window import StageOrder
-from penstock.source.registry import Registry
-from penstock.store.local import LocalStore
+from penstock.ports.registry.registry import Registry
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.runtime.surroundings import Surroundings, side_by_side
+from penstock.spark.jars import BROKER, CONNECTOR, SPARK_AVRO, fetch, jar_paths
+from penstock.spark.java import find_java
+from penstock.spark.session import StartingSession, open_session
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 

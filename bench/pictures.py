@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.figures import OURS, PLAIN, READ_ONLY
-from penstock.status.charts import Axes, Bar, Series, bar_chart, line_chart
+from penstock.charts.svg_charts import Axes, Bar, Series, bar_chart, line_chart
 
 # Figures of whole runs are kept here, with the code.
 KEPT = Path(__file__).parent

@@ -15,10 +15,10 @@ import pyarrow as pa
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
-from penstock.codec.avro_codec import avro_writer
-from penstock.codec.proto_codec import proto_layout, read_proto
-from penstock.engine.proto_compile import prepared
-from penstock.model.registered import RegisteredSchema
+from penstock.datapath.codec.avro.codec import avro_writer
+from penstock.datapath.codec.protobuf.codec import proto_layout, read_proto
+from penstock.datapath.schemas.protobuf.compiler import prepared
+from penstock.model.registered_schema import RegisteredSchema
 
 RECORDS = 10_000
 ROUNDS = 9

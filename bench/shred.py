@@ -20,21 +20,21 @@ from bench.avro_events import FIRST_ID, avro_event, avro_schema
 from bench.broken_events import broken_event, declared_schema
 from bench.events import NOON_MS, event, type_name
 from bench.proto_events import proto_event, proto_schema
-from penstock.codec.avro_codec import avro_writer
-from penstock.codec.json_codec import JsonCodec
-from penstock.codec.json_schema import from_json_schema
-from penstock.codec.proto_codec import proto_writer
-from penstock.codec.written import Writer
-from penstock.engine.proto_compile import prepared
-from penstock.model.merging import first_version
+from penstock.datapath.codec.avro.codec import avro_writer
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.schema import from_json_schema
+from penstock.datapath.codec.protobuf.codec import proto_writer
+from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.schemas.protobuf.compiler import prepared
+from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.datapath.stage.task import shred_batches, suit_worker
 from penstock.model.ranges import OffsetRange
-from penstock.model.registered import RegisteredSchema
+from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
+from penstock.model.schema_merging import first_version
 from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec, TimeSpec
 from penstock.model.window import StageOrder
-from penstock.store.local import LocalStore
-from penstock.writer.plan import ShredPlan
-from penstock.writer.task import shred_batches, suit_worker
+from penstock.ports.store.local.local_store import LocalStore
 
 BATCH = 131_072
 EVENTS = {

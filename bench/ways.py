@@ -27,7 +27,7 @@ from bench.events import superset
 from bench.figures import OURS, READ_ONLY, WRITERS, Turn, variant
 from bench.mixed_topic import FIRST_WINDOW, PARTITIONS, MixedTopic, learned_feed
 from bench.processes import Watch
-from penstock.source.reader import FETCHING
+from penstock.ports.source.kafka.reader import FETCHING
 
 Way = Callable[[MixedTopic, Path, Watch], Turn]
 # With Penstock's consumer settings Spark reads quicker than with Kafka's own, so it gets them too.

@@ -10,10 +10,10 @@ from functools import partial
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from penstock.engine.feed import FeedTools
-from penstock.engine.run import Runner
+from penstock.feeds.runner import Runner
+from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import TimeSpec, WindowSpec
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.kafka_client import Record
 from tests.certify.case import Case, Run
 from tests.certify.counting import outcome

@@ -14,7 +14,7 @@ from penstock.care.clean import clean
 from penstock.care.compact import retire
 from penstock.care.replay import drop, live_records
 from penstock.errors import EntryRefused
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
 from tests.certify.case import Case, Run
 from tests.certify.counting import outcome, recover, settle
 from tests.certify.crash_cases import a_job, measured

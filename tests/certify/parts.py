@@ -13,9 +13,9 @@ from typing import Self
 from pyspark.sql import SparkSession
 
 from penstock.config import places
-from penstock.engine.jars import BROKER, CONNECTOR, fetch, jar_paths
-from penstock.engine.java import Java, find_java
-from penstock.engine.session import open_session
+from penstock.spark.jars import BROKER, CONNECTOR, fetch, jar_paths
+from penstock.spark.java import Java, find_java
+from penstock.spark.session import open_session
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 from tests.certify.spark_cluster import SparkCluster

@@ -8,7 +8,7 @@ from typing import Self
 
 import pyspark
 
-from penstock.engine.java import Java
+from penstock.spark.java import Java
 from penstock.testing.servers import GuardedProcess, free_ports
 from tests.integration.processes import below, wait_for, workers_of
 

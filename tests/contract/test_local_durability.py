@@ -12,10 +12,10 @@ import pytest
 import penstock
 from penstock.errors import DurabilityLost, OutcomeUnknown, StoreUnavailable, StoreUnfit
 from penstock.model.staged import StagedRef, StagingSpot
-from penstock.store.disk import Disk
-from penstock.store.local import LocalStore
-from penstock.testing.contract_staged import FINAL, STAGING, stage
-from penstock.testing.disks import (
+from penstock.ports.store.local.disk import Disk
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.testing.contracts.store_staged import FINAL, STAGING, stage
+from penstock.testing.fault_disks import (
     DiskFault,
     FaultDisk,
     Link,
@@ -27,13 +27,13 @@ from penstock.testing.disks import (
     SyncFile,
     Unlink,
 )
-from penstock.testing.faults import Died
+from penstock.testing.fault_store import Died
 from tests.tidy.names import reaches, uses
 
 SCRIPT = """
 import errno, os, sys
-from penstock.store import disk
-from penstock.store.local import LocalStore
+from penstock.ports.store import disk
+from penstock.ports.store.local.local_store import LocalStore
 
 disk._FULL_SYNC = None  # so that a Mac calls what is replaced below
 

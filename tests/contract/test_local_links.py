@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from penstock.api.store import OddName, ShowsOddNames
 from penstock.errors import ForeignFile, StoreUnavailable
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
-from penstock.store.keys import UNTEXT
-from penstock.store.local import LocalStore
-from penstock.store.protocol import OddName, ShowsOddNames
-from penstock.testing.contract_staged import STAGING, stage
+from penstock.ports.store.keys import UNTEXT
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.testing.contracts.store_staged import STAGING, stage
 
 FINAL = "data/day/a"
 

@@ -11,12 +11,12 @@ import pytest
 from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
-from penstock.store.disk import Disk, OpenFile
-from penstock.store.local import LocalStore
-from penstock.testing.contract import StoreContract
-from penstock.testing.contract_staged import FINAL, STAGING, stage
-from penstock.testing.disks import DiskFault
-from penstock.testing.faults import Died, FaultDisk
+from penstock.ports.store.local.disk import Disk, OpenFile
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.testing.contracts.store import StoreContract
+from penstock.testing.contracts.store_staged import FINAL, STAGING, stage
+from penstock.testing.fault_disks import DiskFault
+from penstock.testing.fault_store import Died, FaultDisk
 
 
 class TestLocalStore(StoreContract):

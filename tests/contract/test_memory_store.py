@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.testing.contract import StoreContract
-from penstock.testing.memory import MemoryStore
+from penstock.testing.contracts.store import StoreContract
+from penstock.testing.memory_store import MemoryStore
 
 
 class TestMemoryStore(StoreContract):

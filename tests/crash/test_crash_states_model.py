@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.crash_states import EMPTY, CrashState, crash_states, materialise
-from penstock.testing.disks import (
+from penstock.testing.fault_disks import (
     Append,
     Link,
     MakeDirectory,

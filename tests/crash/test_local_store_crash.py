@@ -7,11 +7,11 @@ import pytest
 
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagedHandle, StagingSpot
-from penstock.store.local import LocalStore
-from penstock.store.local_staged import LocalStagedWriter
-from penstock.testing.contract_staged import FINAL, STAGING, discard_all, stage
+from penstock.ports.store.local.local_staged import LocalStagedWriter
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.testing.contracts.store_staged import FINAL, STAGING, discard_all, stage
 from penstock.testing.crash_states import CrashState, crash_states, materialise
-from penstock.testing.disks import RecordingDisk, SyncDirectory
+from penstock.testing.fault_disks import RecordingDisk, SyncDirectory
 
 TEMPORARY = ("_penstock/tmp",)
 

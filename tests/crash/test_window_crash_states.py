@@ -13,16 +13,16 @@ from shutil import rmtree
 import pytest
 
 from penstock.care.seek import unpark
-from penstock.engine.owner import Owner, OwnerSpec
 from penstock.errors import PenstockError
-from penstock.journal.journal import Journal
-from penstock.journal.layout import Layout
-from penstock.source.plan import WindowPolicy
-from penstock.store.disk import Disk, OpenFile
-from penstock.store.local import LocalStore
+from penstock.model.layout import Layout
+from penstock.ports.store.local.disk import Disk, OpenFile
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.testing.crash_states import EMPTY, CrashState, crash_states, materialise
-from penstock.testing.disks import RecordingDisk
-from penstock.testing.memory import Shelf
+from penstock.testing.fault_disks import RecordingDisk
+from penstock.testing.memory_store import Shelf
 from tests.simulator.kafka import BAD, MISFIT, STOPPING, SimKafka, SimSource
 from tests.simulator.oracle import Oracle
 from tests.simulator.programs import FEED, LAKE, surroundings

@@ -21,7 +21,7 @@ from penstock.audit.receipt import (
     Receipt,
     Unchecked,
 )
-from penstock.cli.audit_text import as_json
+from penstock.cli.audit_report import as_json
 from penstock.model.ranges import OffsetRange
 
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from penstock.config.load import load
-from penstock.model.convert import Verb
-from penstock.shape.cipher import sealed
+from penstock.datapath.shape.convert.cipher import sealed
+from penstock.model.convert_spec import Verb
 
 PAGE = (Path(__file__).parents[2] / "docs" / "converters.md").read_text(encoding="utf-8")
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from penstock.store.protocol import Store
+from penstock.api.store import Store
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -31,7 +31,7 @@ def broken_links(page: Path) -> list[str]:
 
 def defined_names() -> set[str]:
     """Every test function, those of the shipped contract suite included."""
-    files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "src/penstock/testing").glob("*.py")]
+    files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "src/penstock/testing").rglob("*.py")]
     return {n for f in files for n in re.findall(r"def (test_\w+)", f.read_text(encoding="utf-8"))}
 
 
@@ -60,7 +60,7 @@ def test_every_schedule_that_the_guarantees_name_exists() -> None:
 
 def test_the_architecture_names_every_call_of_the_store() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    listed = page.split("The protocol (`store/protocol.py`)")[1].split("A **handle**")[0]
+    listed = page.split("The protocol (`api/store.py`)")[1].split("A **handle**")[0]
     calls = {name for name in vars(Store) if not name.startswith("_")} - {"kind"}
     assert set(re.findall(r"`(\w+)`", listed)) == calls
 

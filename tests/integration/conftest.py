@@ -12,12 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.config import places
-from penstock.engine.jars import BROKER, CONNECTOR, REGISTRY, fetch, jar_paths
-from penstock.engine.java import Java, find_java
-from penstock.engine.session import open_session
+from penstock.spark.jars import BROKER, CONNECTOR, REGISTRY, fetch, jar_paths
+from penstock.spark.java import Java, find_java
+from penstock.spark.session import open_session
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
-from penstock.testing.registry import EmbeddedRegistry
+from penstock.testing.registry_server import EmbeddedRegistry
 
 
 @pytest.fixture(scope="session")

@@ -19,19 +19,20 @@ from random import SystemRandom
 from typing import Any
 
 from penstock.care.clean import clean
-from penstock.cli import run
+from penstock.cli.commands import run
 from penstock.cli.main import main as penstock
 from penstock.config.load import load
-from penstock.engine import feed as feed_module
-from penstock.engine import kafka_source, owner
-from penstock.engine import run as run_module
-from penstock.engine.heart import Heart
-from penstock.engine.owner import Owner, OwnerSpec
-from penstock.journal.journal import Journal
-from penstock.journal.lake import lake_identity
-from penstock.journal.layout import Layout
-from penstock.journal.lease import Lease
-from penstock.model.surroundings import Surroundings, side_by_side
+from penstock.feeds import kafka_source
+from penstock.feeds import runner as run_module
+from penstock.feeds import running_feed as feed_module
+from penstock.feeds.heartbeat import Heart
+from penstock.model.layout import Layout
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.lake_identity import lake_identity
+from penstock.protocol.journal.lease import Lease
+from penstock.protocol.loop import owner
+from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.runtime.surroundings import Surroundings, side_by_side
 from tests.integration.dying import DyingStore, Fuse, die, losing_its_result
 from tests.integration.points import ALL
 

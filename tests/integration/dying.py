@@ -9,12 +9,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from penstock.datapath.stage.task import shredding
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
-from penstock.store.disk import Disk, OpenFile
-from penstock.store.each import those_that_fail
-from penstock.store.local import LocalStore
-from penstock.store.local_staged import LocalStagedWriter
-from penstock.writer.task import shredding
+from penstock.ports.store.local.disk import Disk, OpenFile
+from penstock.ports.store.local.local_staged import LocalStagedWriter
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.publish_each import those_that_fail
 from tests.integration.points import Point
 
 

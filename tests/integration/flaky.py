@@ -5,8 +5,8 @@ from pathlib import Path
 
 from penstock.errors import StoreUnavailable
 from penstock.model.staged import StagedHandle
-from penstock.store.each import those_that_fail
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.publish_each import those_that_fail
 
 FOR_GOOD = 10**9
 

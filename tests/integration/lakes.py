@@ -16,20 +16,20 @@ from pyspark.sql import SparkSession
 
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
-from penstock.engine.feed import FeedTools
-from penstock.engine.run import Runner, RunSpec
-from penstock.engine.spread import SparkSpread
-from penstock.journal.journal import Fold, Journal
-from penstock.journal.lake import lake_identity
-from penstock.journal.layout import Layout
+from penstock.feeds.runner import Runner, RunSpec
+from penstock.feeds.running_feed import FeedTools
+from penstock.model.encryption_keys import Keys
 from penstock.model.entries import AnyBody, Window
-from penstock.model.keys import Keys
+from penstock.model.layout import Layout
 from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec
-from penstock.model.surroundings import Surroundings, side_by_side
-from penstock.source.recheck import KafkaAgain
-from penstock.source.registry import Registry
-from penstock.store.local import LocalStore
+from penstock.ports.registry.registry import Registry
+from penstock.ports.source.kafka.recheck import KafkaAgain
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.journal.lake_identity import lake_identity
+from penstock.runtime.surroundings import Surroundings, side_by_side
+from penstock.spark.parallel_map import SparkSpread
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 

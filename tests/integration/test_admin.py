@@ -8,14 +8,14 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from penstock.config import places
-from penstock.engine.gateway import ALLOWED_URLS, JvmSpec, kafka_java_options, kafka_jvm
-from penstock.engine.gateway_errors import GatewayFailed
-from penstock.engine.jars import CONNECTOR, jar_paths
-from penstock.engine.java import Java
 from penstock.model.spec import FeedSpec
 from penstock.model.window import PartitionOffsets
-from penstock.source.admin import EARLIEST, KafkaAdmin, within
-from penstock.source.errors import KafkaUnavailable
+from penstock.ports.source.errors import KafkaUnavailable
+from penstock.ports.source.kafka.admin import EARLIEST, KafkaAdmin, within
+from penstock.spark.errors import GatewayFailed
+from penstock.spark.gateway import ALLOWED_URLS, JvmSpec, kafka_java_options, kafka_jvm
+from penstock.spark.jars import CONNECTOR, jar_paths
+from penstock.spark.java import Java
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 

@@ -17,8 +17,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.audit.receipt import KafkaReceipt, Receipt
-from penstock.journal.layout import Layout
 from penstock.model.entries import Entry, Window
+from penstock.model.layout import Layout
 from penstock.model.manifest import Content
 from penstock.model.spec import WindowSpec
 from penstock.testing.broker import EmbeddedKafka

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine import kafka_source
-from penstock.engine.batches import MOST_BYTES, weighing
+from penstock.feeds import kafka_source
 from penstock.model.entries import Window
+from penstock.spark.batch_size import MOST_BYTES, weighing
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.lakes import bodies, check_exact, event, mixed_feed, run_once

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.model.spec import WindowSpec
-from penstock.source.groups import TURNS
+from penstock.ports.source.kafka.consumer_groups import TURNS
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import event, mixed_feed, run_once, watermarks

@@ -13,16 +13,16 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pyspark.sql import SparkSession
 
-from penstock.care.decode_again import DecodeAgain
 from penstock.care.replay import live_records, replay
-from penstock.engine.kept import kept_schemas
-from penstock.engine.learning import Learning
-from penstock.engine.spread import SparkSpread
-from penstock.journal.layout import Layout
-from penstock.model.convert import Condition, ConvertSpec
-from penstock.model.keys import Keys
-from penstock.shape import plugins
-from penstock.store.local import LocalStore
+from penstock.care.replay_job import DecodeAgain
+from penstock.datapath.schemas.learning import Learning
+from penstock.datapath.schemas.schema_objects import kept_schemas
+from penstock.datapath.shape.convert import plugins
+from penstock.model.convert_spec import Condition, ConvertSpec
+from penstock.model.encryption_keys import Keys
+from penstock.model.layout import Layout
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.spark.parallel_map import SparkSpread
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 from tests.integration.lakes import (

@@ -16,12 +16,12 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from penstock.audit.receipt import Receipt
-from penstock.model.convert import Condition
+from penstock.model.convert_spec import Condition
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec
 from penstock.model.staged import StagingSpot
-from penstock.store.local import LocalStore
-from penstock.store.local_staged import LocalStagedWriter
+from penstock.ports.store.local.local_staged import LocalStagedWriter
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import NOON_MS, audit_deep, mixed_feed, run_feeds

@@ -12,12 +12,12 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
 from penstock.model.spec import DecodeSpec, RegistrySpec, RouteSpec, TimeSpec
-from penstock.source.registry import Registry
-from penstock.source.registry_http import http_fetch
-from penstock.store.local import LocalStore
+from penstock.ports.registry.registry import Registry
+from penstock.ports.registry.registry_http import http_fetch
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
-from penstock.testing.registry import EmbeddedRegistry
+from penstock.testing.registry_server import EmbeddedRegistry
 from tests.integration.lakes import (
     NOON_MS,
     Row,

@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.care.seek import unpark
-from penstock.engine.feed import FeedTools, RunningFeed
 from penstock.errors import Fenced
+from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import WindowSpec
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.flaky import FOR_GOOD, FlakyStore

@@ -12,19 +12,19 @@ import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.feed import FeedTools, RunningFeed
-from penstock.engine.java import Java
-from penstock.engine.kafka_source import KafkaSource
-from penstock.engine.learning import Learning
-from penstock.engine.owner import Owner, OwnerSpec
-from penstock.engine.run import Runner
-from penstock.engine.telling import Event
+from penstock.datapath.schemas.learning import Learning
 from penstock.errors import GapFound
-from penstock.journal.layout import Layout
+from penstock.feeds.kafka_source import KafkaSource
+from penstock.feeds.run_events import Event
+from penstock.feeds.runner import Runner
+from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.entries import Gap, Start, Window
+from penstock.model.layout import Layout
 from penstock.model.spec import StartSpec, WindowSpec
-from penstock.source.errors import ReadFailed
-from penstock.store.local import LocalStore
+from penstock.ports.source.errors import ReadFailed
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.spark.java import Java
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.lakes import (

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from penstock.cli.main import main
 from penstock.config.load import load
-from penstock.journal.lake import LAKE_KEY
 from penstock.model.entries import Gap, Rebind, Seek
+from penstock.protocol.journal.lake_identity import LAKE_KEY
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from penstock.testing.servers import free_ports

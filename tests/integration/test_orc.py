@@ -13,11 +13,11 @@ import pyarrow.orc as orc
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.datapath.formats.orc.orc_file import OrcFile
 from penstock.model.spec import DecodeSpec
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
-from penstock.writer.orc_file import OrcFile
 from tests.integration.lakes import (
     NOON_MS,
     an_event,

@@ -13,12 +13,12 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from pyspark.sql import SparkSession
 
 from penstock.model.spec import DecodeSpec, FeedSpec, RegistrySpec, RouteSpec, TimeSpec
-from penstock.source.registry import Registry
-from penstock.source.registry_http import http_fetch
-from penstock.store.local import LocalStore
+from penstock.ports.registry.registry import Registry
+from penstock.ports.registry.registry_http import http_fetch
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
-from penstock.testing.registry import EmbeddedRegistry
+from penstock.testing.registry_server import EmbeddedRegistry
 from tests.integration.lakes import (
     NOON_MS,
     Row,

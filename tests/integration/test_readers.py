@@ -19,7 +19,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.model.names import decode_component
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import Landed, data_files, event, landed, mixed_feed, run_feeds

@@ -26,15 +26,15 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
-from penstock.model.registered import RegisteredSchema
+from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.spec import DecodeSpec, FeedSpec, RegistrySpec, RouteSpec, TimeSpec
-from penstock.source.errors import RegistryDown, RegistryWrong
-from penstock.source.registry import Registry
-from penstock.source.registry_http import http_fetch
-from penstock.store.local import LocalStore
+from penstock.ports.registry.errors import RegistryDown, RegistryWrong
+from penstock.ports.registry.registry import Registry
+from penstock.ports.registry.registry_http import http_fetch
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import Headers, KafkaClient, ReadRecord, Record
-from penstock.testing.registry import EmbeddedRegistry
+from penstock.testing.registry_server import EmbeddedRegistry
 from tests.integration.lakes import (
     NOON_MS,
     Row,

@@ -11,22 +11,22 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.audit.ledger import open_ledger
-from penstock.audit.quarantine import groups
+from penstock.audit.quarantine_records import groups
 from penstock.care.clean import clean
-from penstock.care.decode_again import DecodeAgain
 from penstock.care.replay import live_records, replay
-from penstock.engine.learning import Learning
-from penstock.engine.spread import SparkSpread
+from penstock.care.replay_job import DecodeAgain
+from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
-from penstock.journal.journal import Journal
-from penstock.journal.lake import lake_identity
-from penstock.journal.layout import Layout
+from penstock.model.layout import Layout
 from penstock.model.spec import DatasetSpec, FeedSpec, TimeSpec
 from penstock.model.staged import StagedHandle, StagedRef
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.lake_identity import lake_identity
+from penstock.spark.parallel_map import SparkSpread
 from penstock.testing.broker import EmbeddedKafka
+from penstock.testing.fault_script import Died
 from penstock.testing.kafka_client import KafkaClient
-from penstock.testing.script import Died
 from tests.integration.lakes import (
     AROUND,
     HASTY,

@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession
 
 from penstock.care.clean import clean
 from penstock.care.seek import seek
-from penstock.engine.feed import FeedTools, RunningFeed
+from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.entries import Seek, Window
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, StartSpec, WindowSpec
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.flaky import FOR_GOOD, FlakyStore

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.model.spec import FeedSpec, PartitionKey, QuarantineSpec, TimeSpec
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.lakes import Landed, landed, run_feeds

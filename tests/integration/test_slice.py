@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.feed import FeedTools
-from penstock.engine.run import Runner
-from penstock.engine.spread import SparkSpread
-from penstock.engine.telling import Event
+from penstock.feeds.run_events import Event
+from penstock.feeds.runner import Runner
+from penstock.feeds.running_feed import FeedTools
 from penstock.model.entries import Window
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
-from penstock.model.worker import settle_in
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.runtime.worker import settle_in
+from penstock.spark.parallel_map import SparkSpread
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.lakes import AROUND, an_event, bodies, deep_fold, positions_in, run_once

@@ -25,9 +25,9 @@ from penstock.model.spec import (
     RouteSpec,
     TimeSpec,
 )
-from penstock.source.errors import RegistryDown
-from penstock.source.registry import Registry
-from penstock.store.local import LocalStore
+from penstock.ports.registry.errors import RegistryDown
+from penstock.ports.registry.registry import Registry
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 from tests.integration.lakes import (

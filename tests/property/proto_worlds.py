@@ -18,9 +18,9 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as F
 from hypothesis import strategies as st
 
-from penstock.codec.proto_layout import Layout, layout_of
-from penstock.codec.proto_types import ProtoFile, ProtoTypes
-from penstock.engine.proto_tree import tree_of
+from penstock.datapath.codec.protobuf.message_layout import Layout, layout_of
+from penstock.datapath.codec.protobuf.types import ProtoFile, ProtoTypes
+from penstock.datapath.schemas.protobuf.descriptor_tree import tree_of
 
 NAMES = ["a", "b", "c", "id", "_x", "day", "Value", "value", "type", "key"]
 NUMBERS = [1, 2, 3, 4, 5, 15, 16, 17, 2047, 2048, 300_000, 2**29 - 1]

@@ -15,7 +15,7 @@ from penstock.audit.explain import AreaOrder, RecordedRange, explain_area
 from penstock.audit.receipt import Offsets
 from penstock.model.evidence import Evidence
 from penstock.model.ranges import OffsetRange, OffsetSet
-from penstock.testing.memory import MemoryStore
+from penstock.testing.memory_store import MemoryStore
 
 END = 40
 RANGE = OffsetRange("t", "id", 0, 0, END)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.codec.unsupported import SchemaUnsupported
-from penstock.codec.writers import writer_of
-from penstock.codec.written import Writer
-from penstock.model.registered import RegisteredSchema, SchemaType
+from penstock.datapath.codec.shared.reader_cache import writer_of
+from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.model.registered_schema import RegisteredSchema, SchemaType
 
 WORDS: dict[SchemaType, list[str]] = {
     "avro": [

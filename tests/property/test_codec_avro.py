@@ -10,11 +10,11 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.codec.avro_codec import read_avro
-from penstock.codec.avro_columns import AvroPlan, avro_plan
-from penstock.codec.avro_types import AvroType, label_of, parse_avro
-from penstock.codec.shapes import Shape
-from penstock.codec.written import Read
+from penstock.datapath.codec.avro.codec import read_avro
+from penstock.datapath.codec.avro.columns import AvroPlan, avro_plan
+from penstock.datapath.codec.avro.types import AvroType, label_of, parse_avro
+from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.shared.shapes import Shape
 from tests.property.avro_worlds import World, block_worlds, micros, read_back, ticks, worlds
 
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

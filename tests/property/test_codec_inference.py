@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.codec.json_codec import JsonCodec
+from penstock.datapath.codec.json.codec import JsonCodec
 from penstock.model.schema import DatasetSchema, Field, FieldType
 
 CODEC = JsonCodec()

@@ -14,9 +14,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.codec.decoding import Decoded
-from penstock.codec.json_codec import NOT_SCALAR, JsonCodec, arrow_schema
-from penstock.codec.peek import look
+from penstock.datapath.codec.json.batch_decode import Decoded
+from penstock.datapath.codec.json.codec import NOT_SCALAR, JsonCodec, arrow_schema
+from penstock.datapath.codec.json.partial_decode import look
 from penstock.model.schema import (
     BOOLEAN,
     DOUBLE,

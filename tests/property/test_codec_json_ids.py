@@ -11,11 +11,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.codec.json_codec import JsonCodec
-from penstock.codec.json_writer import json_writer
-from penstock.codec.unsupported import SchemaUnsupported
-from penstock.codec.written import Writer
-from penstock.model.registered import RegisteredSchema
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.schema_reader import json_writer
+from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
 from tests.property.test_codec_json import NAMES, broken, events_of, odd_events, spellings
 

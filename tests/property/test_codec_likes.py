@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.codec import likes
-from penstock.codec.json_codec import JsonCodec
-from penstock.codec.likes import Likes
-from penstock.codec.shapes import plan_of
-from penstock.codec.template import template_of
+from penstock.datapath.codec.json import template_search as likes
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.template import template_of
+from penstock.datapath.codec.json.template_search import Likes
+from penstock.datapath.codec.shared.shapes import plan_of
 from penstock.model.schema import (
     BOOLEAN,
     DATE,

@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from penstock.codec.json_codec import JsonCodec
-from penstock.codec.msgpack_codec import TEXT_LIMITS, as_json
-from penstock.codec.payload import Limits
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.payload import Limits
+from penstock.datapath.codec.msgpack.codec import TEXT_LIMITS, as_json
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DecodeSpec
 from tests.property.test_codec_avro import breaking

@@ -12,8 +12,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.codec import likes
-from penstock.codec.json_codec import JsonCodec, OnePass, Part
+from penstock.datapath.codec.json import template_search as likes
+from penstock.datapath.codec.json.codec import JsonCodec, OnePass, Part
 from penstock.model.schema import STRING, DatasetSchema, Field
 from tests.property.test_codec_json import broken, events_of, odd_events, schemas, spellings
 

@@ -11,12 +11,12 @@ from google.protobuf.message import DecodeError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.codec.proto_codec import read_proto
-from penstock.codec.proto_columns import read_columns
-from penstock.codec.proto_layout import Body, Layout, Slot
-from penstock.codec.proto_types import ProtoFile
-from penstock.codec.shapes import Shape, shape_of
-from penstock.codec.written import Read
+from penstock.datapath.codec.protobuf.codec import read_proto
+from penstock.datapath.codec.protobuf.columns import read_columns
+from penstock.datapath.codec.protobuf.message_layout import Body, Layout, Slot
+from penstock.datapath.codec.protobuf.types import ProtoFile
+from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.shared.shapes import Shape, shape_of
 from penstock.model.schema import struct_of
 from tests.property.avro_worlds import micros
 from tests.property.proto_worlds import World, layout, worlds

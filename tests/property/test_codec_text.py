@@ -13,8 +13,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.codec.text_codec import TextLayout, text_schema, text_writer
-from penstock.codec.written import Read
+from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.text.codec import TextLayout, text_schema, text_writer
 
 FLAGS = re.ASCII | re.DOTALL  # classes of RE2 are ASCII's; a dot may be a line end
 LETTERS = "ab1 é-\n"

@@ -16,12 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.codec import json_codec, one_pass, proto_codec
-from penstock.codec.json_codec import JsonCodec, Part
-from penstock.codec.json_weight import count_items, json_scale
-from penstock.codec.payload import Limits
-from penstock.codec.proto_codec import read_proto
-from penstock.codec.written import Read
+from penstock.datapath.codec.json import codec as json_codec
+from penstock.datapath.codec.json import one_pass
+from penstock.datapath.codec.json.codec import JsonCodec, Part
+from penstock.datapath.codec.json.payload import Limits
+from penstock.datapath.codec.json.value_count import count_items, json_scale
+from penstock.datapath.codec.protobuf import codec as proto_codec
+from penstock.datapath.codec.protobuf.codec import read_proto
+from penstock.datapath.codec.shared.record_reader import Read
 from penstock.model.schema import DatasetSchema, Field, FieldType
 from tests.property.proto_worlds import World, worlds
 from tests.property.test_codec_avro import breaking, same_values

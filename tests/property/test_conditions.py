@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model.convert import Condition
-from penstock.shape.conditions import fulfils, fulfils_values
+from penstock.datapath.shape.convert.conditions import fulfils, fulfils_values
+from penstock.model.convert_spec import Condition
 
 INTS = st.integers(-(2**63), 2**63 - 1)
 HUGE = st.integers(1, 2_000).map(lambda digits: (-1) ** digits * 10**digits)

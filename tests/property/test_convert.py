@@ -13,15 +13,15 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.convert_errors import ConvertRefused
-from penstock.engine.learning import Learning
+from penstock.datapath.schemas.errors import ConvertRefused
+from penstock.datapath.schemas.learning import Learning
+from penstock.datapath.shape.convert.converters import convert
+from penstock.datapath.shape.convert.flow import ConvertImpossible, Given, Origin
 from penstock.model.arrow_types import arrow_type
-from penstock.model.convert import Condition, ConvertSpec
-from penstock.model.keys import Keys
+from penstock.model.convert_spec import Condition, ConvertSpec
+from penstock.model.encryption_keys import Keys
 from penstock.model.schema import BOOLEAN, INT64, STRING, struct_of
-from penstock.shape.convert import convert
-from penstock.shape.flow import ConvertImpossible, Given, Origin
-from penstock.testing.memory import MemoryStore
+from penstock.testing.memory_store import MemoryStore
 from tests.unit.shredding import BY_TYPE, an_event, shred
 from tests.unit.test_merging import fields
 from tests.unit.test_writer_convert import LAYOUT, with_steps

@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.model.convert import Condition
+from penstock.model.convert_spec import Condition
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import DatasetSpec, DecodeSpec

@@ -14,13 +14,13 @@ import pyarrow as pa
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from penstock.datapath.shape.convert.converters import convert
+from penstock.datapath.shape.convert.flow import ConvertImpossible, Flow, Given, Origin
+from penstock.datapath.shape.convert.rest_column import hidden_paths
 from penstock.model.arrow_types import arrow_type
-from penstock.model.convert import ConvertSpec, Verb
-from penstock.model.keys import Keys
+from penstock.model.convert_spec import ConvertSpec, Verb
+from penstock.model.encryption_keys import Keys
 from penstock.model.schema import STRING, Field, FieldType, struct_of, with_columns
-from penstock.shape.convert import convert
-from penstock.shape.flow import ConvertImpossible, Flow, Given, Origin
-from penstock.shape.rest import hidden_paths
 
 KEYS = Keys({("hash", "k"): b"key", ("encrypt", "k"): bytes(32)})
 NAMES = st.sampled_from(["a", "b", "c", "a_b", "b_a"])

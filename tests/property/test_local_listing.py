@@ -6,9 +6,9 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.store.disk import Child
-from penstock.store.listing import keys_after
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.disk import Child
+from penstock.ports.store.local.listing import keys_after
+from penstock.ports.store.local.local_store import LocalStore
 
 # Around the slash in the order of characters, so that names and directories interleave.
 NAMES = st.text(st.sampled_from("!-.0aé\U0001f600"), min_size=1, max_size=3).filter(

@@ -10,7 +10,7 @@ from penstock.model.evidence import Evidence
 from penstock.model.manifest import Content, Input, ManifestFile, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
-from penstock.publish.groups import with_replaced
+from penstock.protocol.publish.groups import with_replaced
 
 DATASETS = st.sampled_from(["a", "b", "page%20view", "_quarantine"])
 OFFSETS = st.frozensets(st.integers(0, 100), max_size=10)

@@ -12,7 +12,7 @@ from penstock.model.names import (
     epoch_of,
     window_id,
 )
-from penstock.store.keys import check_component
+from penstock.ports.store.keys import check_component
 
 # All of Unicode without halves of surrogate pairs, and more often the characters that matter here.
 CHARACTERS = st.characters(exclude_categories=["Cs"]) | st.sampled_from("/\\%~_.- \0\n=aA0é")

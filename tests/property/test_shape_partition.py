@@ -8,12 +8,17 @@ import numpy as np
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from penstock.datapath.shape.event_time.zones import EARLIEST, LATEST
+from penstock.datapath.shape.route.directory_escape import (
+    MAX_COMPONENT_BYTES,
+    NULL_NAME,
+    component,
+    escape,
+)
+from penstock.datapath.shape.route.partition import directory_keys, partition_directories
+from penstock.datapath.shape.route.value_names import encode_scalars, scalar_text
 from penstock.model.spec import PartitionKey
-from penstock.shape.escape import MAX_COMPONENT_BYTES, NULL_NAME, component, escape
-from penstock.shape.partition import directory_keys, partition_directories
-from penstock.shape.scalars import encode_scalars, scalar_text
-from penstock.shape.zones import EARLIEST, LATEST
-from penstock.store.keys import check_key
+from penstock.ports.store.keys import check_key
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ZONES = st.sampled_from(

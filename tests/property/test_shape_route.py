@@ -4,10 +4,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.datapath.shape.route.route import (
+    ROUTE_FLOOD,
+    ROUTE_MISSING,
+    ROUTE_UNKNOWN,
+    Router,
+    group,
+)
+from penstock.datapath.shape.route.value_names import scalar_text
 from penstock.model.names import encode_component
 from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec
-from penstock.shape.route import ROUTE_FLOOD, ROUTE_MISSING, ROUTE_UNKNOWN, Router, group
-from penstock.shape.scalars import scalar_text
 
 TEXTS = st.sampled_from(["a", "b", "c/d", "\u00e9", "e\u0301", ""]) | st.text(max_size=5)
 VALUES = TEXTS | st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.just([1])

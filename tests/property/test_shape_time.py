@@ -8,11 +8,17 @@ import pyarrow as pa
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from penstock.model.rows import BadRecord
+from penstock.datapath.shape.event_time.event_time import BadTime, event_time_of, event_times
+from penstock.datapath.shape.event_time.single_time import micros_of
+from penstock.datapath.shape.event_time.zones import (
+    EARLIEST,
+    LATEST,
+    Micros,
+    utc_to_wall,
+    wall_to_utc,
+)
+from penstock.model.bad_records import BadRecord
 from penstock.model.spec import TimeSpec
-from penstock.shape.reading import micros_of
-from penstock.shape.time import BadTime, event_time_of, event_times
-from penstock.shape.zones import EARLIEST, LATEST, Micros, utc_to_wall, wall_to_utc
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)

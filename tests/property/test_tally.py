@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model import position_columns
-from penstock.model.evidence import Evidence, position_hash
-from penstock.model.position_columns import (
+from penstock.datapath.stage.evidence_tally import Tally
+from penstock.evidence import position_columns
+from penstock.evidence.position_columns import (
     offsets_in,
     position_hashes,
     positions,
@@ -15,8 +15,8 @@ from penstock.model.position_columns import (
     set_evidence,
     sum_mod64,
 )
+from penstock.model.evidence import Evidence, position_hash
 from penstock.model.ranges import OffsetSet
-from penstock.writer.tally import Tally
 
 OFFSETS = st.lists(st.integers(0, 2**63 - 2), unique=True, max_size=50).map(sorted)
 

@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.errors import OutcomeUnknown, StoreUnavailable
-from penstock.testing.memory import Act, Answer, Shelf
+from penstock.testing.memory_store import Act, Answer, Shelf
 from tests.simulator.kafka import SimKafka
 from tests.simulator.oracle import JOURNAL, TAIL, Oracle
 from tests.simulator.process import Process

@@ -4,12 +4,12 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 
+from penstock.api.store import Store
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, ManifestFile, RecordSet
 from penstock.model.names import FileName
 from penstock.model.ranges import OffsetRange, OffsetSet
-from penstock.model.surroundings import Surroundings
 from penstock.model.window import (
     Available,
     PartitionOffsets,
@@ -17,7 +17,7 @@ from penstock.model.window import (
     StageOrder,
     TopicOffsets,
 )
-from penstock.store.protocol import Store
+from penstock.runtime.surroundings import Surroundings
 
 BAD = "!bad"
 MISFIT = "!misfit"  # of the dataset STOPPING, whose schema cannot be merged with this record's

@@ -10,25 +10,26 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+from penstock.api.store import Store
 from penstock.care import clean as clean_room
-from penstock.engine import owner as owner_room
-from penstock.engine.owner import Owner
 from penstock.errors import OutcomeUnknown, PenstockError
-from penstock.journal import journal as journal_room
-from penstock.journal import rules, witness
-from penstock.journal.inventory import Inventory
-from penstock.journal.journal import Journal
-from penstock.journal.layout import Layout
-from penstock.journal.markers import write_checkpoint
-from penstock.journal.state import JournalState, PartitionState
 from penstock.model.entries import SealedEntry, Start
+from penstock.model.layout import Layout
 from penstock.model.outcome import FinalState
 from penstock.model.window import Available
-from penstock.publish.steps import PublishFile
-from penstock.source.plan import new_starts
-from penstock.store import surely
-from penstock.store.protocol import Store
-from penstock.testing.memory import MemoryStore, Shelf
+from penstock.ports.store import create_once as surely
+from penstock.protocol.journal import journal as journal_room
+from penstock.protocol.journal import rules
+from penstock.protocol.journal import witnesses as witness
+from penstock.protocol.journal.inventory import Inventory
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.markers import write_checkpoint
+from penstock.protocol.journal.state import JournalState, PartitionState
+from penstock.protocol.loop import owner as owner_room
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.window_plan import new_starts
+from penstock.protocol.publish.steps import PublishFile
+from penstock.testing.memory_store import MemoryStore, Shelf
 from tests.simulator.chooser import RandomChooser
 from tests.simulator.random_runs import fates_of, run_choices
 from tests.simulator.schedules import SCHEDULES

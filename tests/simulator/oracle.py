@@ -9,7 +9,7 @@ nothing), I12 (nothing referenced is removed), I14 (a lister sees whole files, e
 import hashlib
 import json
 
-from penstock.testing.memory import Act, Shelf
+from penstock.testing.memory_store import Act, Shelf
 from tests.simulator.kafka import BROKEN, FILTERED, MARKER, SimKafka
 from tests.simulator.story import Row, Story, Violation, tell
 

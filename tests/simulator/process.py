@@ -6,7 +6,7 @@ from typing import Any
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from penstock.errors import PenstockError
-from penstock.testing.memory import Act, Answer, MemoryStore
+from penstock.testing.memory_store import Act, Answer, MemoryStore
 from tests.simulator.kafka import SimKafka
 from tests.simulator.programs import Program, Room, surroundings
 

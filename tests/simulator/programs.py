@@ -5,22 +5,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from penstock.api.store import Store
 from penstock.care.clean import clean
 from penstock.care.compact import RewriteOrder, compact, retire
 from penstock.care.replay import DecodedAgain, DecodeOrder, replay
 from penstock.care.seek import seek
-from penstock.engine.owner import Owner, OwnerSpec
 from penstock.errors import EntryRefused
-from penstock.journal.journal import Journal
-from penstock.journal.layout import Layout
 from penstock.model.evidence import Evidence
+from penstock.model.layout import Layout
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.staged import StagingSpot
-from penstock.model.surroundings import Surroundings
 from penstock.model.window import StageOrder
-from penstock.source.plan import FirstOffset, WindowPolicy, from_earliest
-from penstock.store.protocol import Store
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.window_plan import FirstOffset, WindowPolicy, from_earliest
+from penstock.runtime.surroundings import Surroundings
 from tests.simulator.kafka import STOPPING, TOPIC, TOPIC_ID, SimKafka, SimSource, write_file
 
 FEED, LAKE = "feed", "lake-1"

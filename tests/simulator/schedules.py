@@ -9,9 +9,9 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.errors import JournalError
-from penstock.journal.wire import open_entry, seal
 from penstock.model.entries import Window
-from penstock.testing.memory import Act, Shelf
+from penstock.protocol.journal.wire import open_entry, seal
+from penstock.testing.memory_store import Act, Shelf
 from tests.simulator.kafka import BAD, MISFIT, SimKafka
 from tests.simulator.oracle import DONE, JOURNAL, TAIL
 from tests.simulator.process import Process

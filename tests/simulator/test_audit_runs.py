@@ -6,9 +6,9 @@ leave behind at any instant is a lawful state of the lake, so an audit has nothi
 
 import pytest
 
-from penstock.audit.audit import audit
 from penstock.audit.receipt import Difference, Receipt
-from penstock.testing.memory import MemoryStore
+from penstock.audit.shallow import audit
+from penstock.testing.memory_store import MemoryStore
 from tests.simulator.chooser import RandomChooser
 from tests.simulator.programs import Program, Room, surroundings
 from tests.simulator.random_runs import RandomRun, fates_of

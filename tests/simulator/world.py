@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from penstock.care.seek import unpark
 from penstock.errors import EntryRefused, Fenced, OutcomeUnknown, PenstockError, StoreUnavailable
-from penstock.testing.memory import Act, Answer, Shelf
+from penstock.testing.memory_store import Act, Answer, Shelf
 from tests.simulator.kafka import SimKafka
 from tests.simulator.oracle import Oracle
 from tests.simulator.process import Process

@@ -13,15 +13,15 @@ import pytest
 from penstock.audit.deep import DeepTools, Spread
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.main import main
-from penstock.journal.layout import Layout
-from penstock.journal.markers import Marker
-from penstock.journal.wire import open_entry, seal
 from penstock.model.entries import Entry
+from penstock.model.layout import Layout
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec, LakeSpec, RouteSpec, TimeSpec
 from penstock.model.window import Available
-from penstock.source.found import RangeFound
-from penstock.source.recheck import tally
+from penstock.ports.source.found import RangeFound
+from penstock.ports.source.kafka.recheck import tally
+from penstock.protocol.journal.markers import Marker
+from penstock.protocol.journal.wire import open_entry, seal
 from tests.simulator.kafka import TOPIC
 from tests.simulator.programs import FEED, Room
 from tests.unit.lake import LAYOUT, an_owner
@@ -151,7 +151,7 @@ class DoctoredLake(DiskLake):
         def tools(_spec: LakeSpec, ticker: Ticker) -> Iterator[DeepTools]:
             yield DeepTools(spread, self.kafka, lambda: 0.0, ticker)
 
-        monkeypatch.setattr("penstock.cli.audit.opened_tools", tools)
+        monkeypatch.setattr("penstock.cli.commands.audit.opened_tools", tools)
 
     def audit(self, *words: str) -> int:
         """`penstock audit` of the feed; the exit code."""

@@ -6,7 +6,7 @@ from zipfile import ZipFile
 
 MODULE = '''
 import pyarrow as pa
-from penstock.model.converter import ConvertedBatch
+from penstock.api.converter import ConvertedBatch
 
 class Shout:
     """Turns `who` into capitals; lets go who is "nobody", and fails for numbers."""

@@ -4,13 +4,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.engine.owner import Owner, OwnerSpec, Source
+from penstock.api.store import Store
 from penstock.errors import StoreUnavailable
-from penstock.journal.fold import apply
-from penstock.journal.layout import Layout
-from penstock.journal.rules import objection
-from penstock.journal.state import JournalState
-from penstock.journal.wire import seal
 from penstock.model.entries import (
     FORMAT,
     AnyBody,
@@ -25,12 +20,17 @@ from penstock.model.entries import (
     Window,
 )
 from penstock.model.evidence import Evidence
+from penstock.model.layout import Layout
 from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle
-from penstock.source.plan import WindowPolicy
-from penstock.store.protocol import Store
-from penstock.testing.memory import Act, Answer, MemoryStore
+from penstock.protocol.journal.fold import apply
+from penstock.protocol.journal.rules import objection
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.wire import seal
+from penstock.protocol.loop.owner import Owner, OwnerSpec, Source
+from penstock.protocol.loop.window_plan import WindowPolicy
+from penstock.testing.memory_store import Act, Answer, MemoryStore
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID, SimKafka, SimSource
 from tests.simulator.programs import FEED, LAKE, Room, surroundings
 

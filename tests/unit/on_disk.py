@@ -7,9 +7,10 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.kafka_source import staged_window
-from penstock.engine.schemas import SchemaShelf
-from penstock.journal.lake import LAKE_KEY, LakeIdentity
+from penstock.datapath.schemas.dataset_schemas import SchemaShelf
+from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.datapath.stage.task import shred_batches
+from penstock.feeds.kafka_source import staged_window
 from penstock.model.entries import FORMAT
 from penstock.model.spec import FeedSpec
 from penstock.model.window import (
@@ -19,10 +20,9 @@ from penstock.model.window import (
     StageOrder,
     TopicOffsets,
 )
-from penstock.store.local import LocalStore
-from penstock.store.windows import discard_windows
-from penstock.writer.plan import ShredPlan
-from penstock.writer.task import shred_batches
+from penstock.ports.store.discard_windows import discard_windows
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.lake_identity import LAKE_KEY, LakeIdentity
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import FEED, LAKE, Room, surroundings
 from tests.unit.lake import LAYOUT

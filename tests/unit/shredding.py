@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.codec.json_codec import JsonCodec
-from penstock.engine.prove import prove
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
+from penstock.datapath.stage.task import shred_batches
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetRange
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec
 from penstock.model.window import StagedWindow, StageOrder
-from penstock.testing.memory import MemoryStore
-from penstock.writer.plan import ShredPlan, TaskReport
-from penstock.writer.task import shred_batches
+from penstock.protocol.loop.prove import prove
+from penstock.testing.memory_store import MemoryStore
 
 TOPIC = "orders"
 NOON_MS = 1_794_830_400_000  # 2026-11-16T12:00:00Z

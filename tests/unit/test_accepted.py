@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from penstock.journal.accepted import Accepted, accept_next, is_accepted
-from penstock.journal.errors import AcceptanceDamaged
-from penstock.journal.layout import Layout
-from penstock.testing.faults import Fault, FaultStore, What
+from penstock.model.layout import Layout
+from penstock.protocol.journal.acceptance import Accepted, accept_next, is_accepted
+from penstock.protocol.journal.errors import AcceptanceDamaged
+from penstock.testing.fault_store import Fault, FaultStore, What
 from tests.simulator.kafka import SimKafka
 from tests.simulator.programs import FEED, LAKE, Room
 from tests.unit.lake import a_room, an_owner, delivered

@@ -6,17 +6,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.model.convert import Condition
+from penstock.datapath.stage.replay_task import AgainPart, AgainReport, shred_again, wanted_batches
+from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.evidence.position_columns import records_evidence
+from penstock.model.convert_spec import Condition
 from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.manifest import QUARANTINE
-from penstock.model.position_columns import records_evidence
 from penstock.model.ranges import OffsetSet
 from penstock.model.schema import INT64, STRING, DatasetSchema, with_columns
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, TimeSpec
 from penstock.model.window import StageOrder
-from penstock.writer.again import AgainPart, AgainReport, shred_again, wanted_batches
-from penstock.writer.plan import ShredPlan
 from tests.unit.shredding import NOON_MS, Shredded, shred
 from tests.unit.test_forks import EVEN, FEED, SCHEMAS, SPREAD, THIRD, an_array, found, number
 
@@ -70,7 +70,7 @@ def test_rows_of_arrays_come_back_after_arrays_are_switched_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Goal: one file takes rows with numbers and without. Method: a split for every record."""
-    monkeypatch.setattr("penstock.writer.split.ENOUGH_ROWS", 1)
+    monkeypatch.setattr("penstock.datapath.stage.split_rows.ENOUGH_ROWS", 1)
     array = an_array(*(number(n, at=None) for n in (1, 2, 3)))
     before = shred(SPREAD, [number(4, at=None), array, number(5, at=None)], SCHEMAS)
     _, rows = again(before, with_keys(SPREAD, decode=DecodeSpec(), time=TIMELESS))

@@ -5,21 +5,21 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from penstock.audit.audit import audit
 from penstock.audit.ledger import open_ledger
 from penstock.audit.receipt import Receipt
+from penstock.audit.shallow import audit
 from penstock.care.replay import drop, live_records
 from penstock.care.seek import accept_gap, seek, unpark
 from penstock.errors import EntryDamaged, EntryNewer
-from penstock.journal.fold import apply
-from penstock.journal.inventory import Inventory
-from penstock.journal.markers import Marker
-from penstock.journal.state import JournalState
-from penstock.journal.wire import open_entry, seal
 from penstock.model.entries import FORMAT, AnyBody, Rebind, SealedEntry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, Input
 from penstock.model.ranges import OffsetSet, TopicPartition
+from penstock.protocol.journal.fold import apply
+from penstock.protocol.journal.inventory import Inventory
+from penstock.protocol.journal.markers import Marker
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.wire import open_entry, seal
 from tests.simulator.kafka import BAD, FILTERED, MARKER, TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import FEED, Room, compactor, replayer, retirer
 from tests.unit.lake import (
@@ -241,7 +241,7 @@ def test_a_watermark_that_does_not_follow_from_the_entries_is_a_difference(
         if isinstance(sealed.body, Window):
             state.partitions[TOPIC_ID][0].watermark += 1
 
-    monkeypatch.setattr("penstock.journal.journal.apply", generous)
+    monkeypatch.setattr("penstock.protocol.journal.journal.apply", generous)
     [difference] = audit(room.journal()).differences
     assert difference.found == f"the entries of {TOPIC}/0 end at 2, and the watermark is 3"
 

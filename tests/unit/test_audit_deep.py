@@ -12,7 +12,7 @@ import pytest
 
 from penstock.care.compact import retire
 from penstock.errors import StoreUnavailable
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
 from tests.simulator.programs import FEED
 from tests.unit.doctored import (
     DoctoredLake,

@@ -7,7 +7,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from penstock.model.convert import Condition
+from penstock.model.convert_spec import Condition
 from penstock.model.entries import Entry, Window
 from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec

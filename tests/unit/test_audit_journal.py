@@ -10,12 +10,12 @@ import pytest
 
 from penstock.care.replay import drop, live_records
 from penstock.cli.main import main
-from penstock.journal.markers import Marker
-from penstock.journal.wire import open_entry
 from penstock.model.entries import Drop, Entry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.protocol.journal.markers import Marker
+from penstock.protocol.journal.wire import open_entry
 from tests.simulator.programs import FEED
 from tests.unit.doctored import DoctoredLake, events
 from tests.unit.lake import LAYOUT

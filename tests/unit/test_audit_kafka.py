@@ -13,8 +13,8 @@ import pytest
 from penstock.care.seek import accept_gap
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.window import Available, PartitionOffsets
-from penstock.source.errors import KafkaUnavailable
-from penstock.source.recheck import spans, tally
+from penstock.ports.source.errors import KafkaUnavailable
+from penstock.ports.source.kafka.recheck import spans, tally
 from tests.simulator.kafka import TOPIC, TOPIC_ID
 from tests.unit.doctored import DoctoredLake, events
 from tests.unit.lake import covered

@@ -6,9 +6,9 @@ Goal: the audit does not rest on the rules alone. Method: entries go into the le
 import msgspec
 import pytest
 
-from penstock.audit.audit import coverage_differences, row_differences
 from penstock.audit.ledger import Ledger
 from penstock.audit.receipt import Difference
+from penstock.audit.shallow import coverage_differences, row_differences
 from penstock.model.entries import AnyBody, Counts, Gap, Replace, Seek, Start, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, RecordSet

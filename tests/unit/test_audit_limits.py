@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from penstock.audit import areas
-from penstock.care.decode_again import DecodeAgain
+from penstock.audit import suspect_areas as areas
 from penstock.care.replay import drop, live_records, replay
+from penstock.care.replay_job import DecodeAgain
 from penstock.care.seek import Word, accept_gap, rebind
-from penstock.engine.learning import Learning
-from penstock.model.convert import Condition
+from penstock.datapath.schemas.learning import Learning
+from penstock.model.convert_spec import Condition
 from penstock.model.entries import Drop
 from penstock.model.fork import ForkSpec
 from penstock.model.manifest import QUARANTINE

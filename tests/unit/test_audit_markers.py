@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from penstock.audit.audit import audit
-from penstock.journal.markers import Marker, write_checkpoint
-from penstock.testing.memory import Act
+from penstock.audit.shallow import audit
+from penstock.protocol.journal.markers import Marker, write_checkpoint
+from penstock.testing.memory_store import Act
 from tests.simulator import kafka
 from tests.simulator.kafka import BAD, SimKafka
 from tests.simulator.programs import FEED, Room, compactor, replayer

@@ -33,13 +33,13 @@ from bench.figures import (
 from bench.pictures import comparison, growth
 from bench.processes import Process, Watch, look, lost_ticks
 from bench.proto_events import proto_event, proto_schema
-from penstock.codec.avro_codec import avro_writer
-from penstock.codec.json_codec import JsonCodec
-from penstock.codec.json_schema import from_json_schema
-from penstock.codec.proto_codec import proto_writer
-from penstock.codec.written import Writer
-from penstock.engine.proto_compile import prepared
-from penstock.model.registered import RegisteredSchema
+from penstock.datapath.codec.avro.codec import avro_writer
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.schema import from_json_schema
+from penstock.datapath.codec.protobuf.codec import proto_writer
+from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.schemas.protobuf.compiler import prepared
+from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
 
 SORTED, MANY = variant(0), variant(100)

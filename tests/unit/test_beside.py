@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from penstock.model.surroundings import Beside
+from penstock.runtime.surroundings import Beside
 
 
 def test_the_user_goes_on_while_acts_wait_and_leaves_when_all_are_done() -> None:

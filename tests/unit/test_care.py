@@ -9,13 +9,13 @@ from penstock.care.compact import RewriteOrder, compact, done_files, retire
 from penstock.care.replay import DecodedAgain, DecodeOrder, drop, live_records, replay
 from penstock.care.seek import accept_gap, seek, unpark
 from penstock.errors import EntryRefused
-from penstock.journal.journal import Fold
 from penstock.model.entries import Compact, Drop, Gap, Replay, Retire, Seek, Unpark
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.staged import StagingSpot
 from penstock.model.window import StageOrder
-from penstock.testing.memory import MemoryStore
+from penstock.protocol.journal.journal import Fold
+from penstock.testing.memory_store import MemoryStore
 from tests.simulator.kafka import BAD, TOPIC, TOPIC_ID, SimKafka, write_file
 from tests.simulator.programs import FEED, Room, compactor, replayer
 from tests.simulator.schedules import at_decision, at_discard

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.datapath.shape.convert.converters import convert
+from penstock.datapath.shape.convert.flow import Given, Origin
 from penstock.model.arrow_types import arrow_type
-from penstock.model.convert import ConvertSpec
+from penstock.model.convert_spec import ConvertSpec
 from penstock.model.schema import (
     BINARY,
     DATE,
@@ -22,8 +24,6 @@ from penstock.model.schema import (
     FieldType,
     decimal_of,
 )
-from penstock.shape.convert import convert
-from penstock.shape.flow import Given, Origin
 from tests.unit.test_merging import fields
 
 DIGITS = 0.12345678901234567

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.status.blocks import ASCII, BLOCKS, Marks, _columns, marks_for, text_bars, text_grid
-from penstock.status.charts import (
+from penstock.charts.svg_charts import (
     Axes,
     Bar,
     Mark,
@@ -20,7 +19,16 @@ from penstock.status.charts import (
     line_chart,
     timeline,
 )
-from penstock.status.svg import brief, log_ticks, ticks
+from penstock.charts.svg_pieces import brief, log_ticks, ticks
+from penstock.charts.terminal_charts import (
+    ASCII,
+    BLOCKS,
+    Marks,
+    _columns,
+    marks_for,
+    text_bars,
+    text_grid,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "<script>alert('x')</script>&\"\x1b[2J\x00\u202e\ud800\n"

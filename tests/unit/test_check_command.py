@@ -6,14 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.cli.check import Finding, _check_schemas, _judge, _registry, _tell_topics
+from penstock.cli.commands.check import Finding, _check_schemas, _judge, _registry, _tell_topics
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.errors import ClusterChanged, GapFound, TopicMissing, TopicReplaced
 from penstock.model.entries import Park
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
-from penstock.source.errors import RegistryDown
+from penstock.ports.registry.errors import RegistryDown
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.unit.lake import BEGINNING, told
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from penstock.audit.ledger import open_ledger
-from penstock.audit.quarantine import records
+from penstock.audit.quarantine_records import records
 from penstock.care.replay import live_records
 from penstock.cli.main import main
 from penstock.model.entries import PartitionStart, Rebind

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pytest
 
 from penstock.audit.ledger import open_ledger
-from penstock.audit.quarantine import groups
+from penstock.audit.quarantine_records import groups
 from penstock.care.replay import drop, live_records
 from penstock.cli.main import main
 from penstock.cli.printable import printable, printable_bytes
-from penstock.journal.accepted import is_accepted
 from penstock.model.entries import PartitionStart, Rebind
 from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec, TimeSpec
+from penstock.protocol.journal.acceptance import is_accepted
 from tests.simulator.kafka import TOPIC, TOPIC_ID
 from tests.simulator.programs import FEED, Room
 from tests.unit.lake import LAYOUT, an_owner, decided_only
@@ -106,7 +106,7 @@ def test_where_groups_are_too_many_the_largest_are_shown_and_the_others_told(
     few = groups(journal.store, *open_ledger(journal), most=1)
     assert few.shown == all_of_them.shown[:1]
     assert (few.shown[0].count, few.others, few.other_records) == (2, 2, 2)
-    monkeypatch.setattr("penstock.cli.quarantine.groups", partial(groups, most=1))
+    monkeypatch.setattr("penstock.cli.commands.errors_list.groups", partial(groups, most=1))
     assert main(lake.words("errors", "list", FEED, "--output", output)) == 0
     told = capsys.readouterr()
     assert few.shown[0].fingerprint in told.out

@@ -53,7 +53,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         started.append(spec.lake)
         yield in_turn
 
-    monkeypatch.setattr("penstock.cli.replay.spreading", spreading)
+    monkeypatch.setattr("penstock.cli.commands.errors_replay.spreading", spreading)
     return started
 
 

@@ -7,14 +7,15 @@ import duckdb
 import msgspec
 import pytest
 
+from penstock.cli.commands.schema import changes
 from penstock.cli.main import main
-from penstock.cli.schema import changes
-from penstock.engine.schemas import SchemaShelf
-from penstock.journal.layout import Layout
-from penstock.model.convert import Condition, ConvertSpec
-from penstock.model.ddl import DIALECTS, Dialect, columns_of, ddl, own_columns, type_name
+from penstock.datapath.schemas.dataset_schemas import SchemaShelf
+from penstock.datapath.schemas.ddl import DIALECTS, Dialect, columns_of, ddl, own_columns, type_name
+from penstock.datapath.shape.route.partition import keys_as_read
+from penstock.datapath.stage.shred_plan import Samples
+from penstock.model.convert_spec import Condition, ConvertSpec
 from penstock.model.fork import ForkSpec
-from penstock.model.merging import first_version, merged
+from penstock.model.layout import Layout
 from penstock.model.schema import (
     BINARY,
     BOOLEAN,
@@ -31,9 +32,8 @@ from penstock.model.schema import (
     map_of,
     struct_of,
 )
+from penstock.model.schema_merging import first_version, merged
 from penstock.model.spec import FeedSpec, PartitionKey
-from penstock.shape.partition import keys_as_read
-from penstock.writer.plan import Samples
 from tests.simulator.programs import FEED
 from tests.unit.on_disk import DiskLake
 from tests.unit.shredding import BY_TYPE, an_event, learned, shred

@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.cli import status
+from penstock.cli.commands import status
 from penstock.cli.main import main
-from penstock.journal.journal import Journal
-from penstock.journal.layout import Layout
+from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
-from penstock.source.admin import KafkaAdmin
-from penstock.source.errors import KafkaUnavailable
+from penstock.ports.source.errors import KafkaUnavailable
+from penstock.ports.source.kafka.admin import KafkaAdmin
+from penstock.protocol.journal.journal import Journal
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.simulator.programs import FEED, LAKE, surroundings
 from tests.unit.lake import delivered

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.codec.json_codec import JsonCodec
-from penstock.codec.lanes import Lanes
-from penstock.codec.unsupported import SchemaUnsupported
-from penstock.codec.writers import writer_of
-from penstock.codec.written import Read, Writer
-from penstock.model.registered import RegisteredSchema
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.shared.cursors import Lanes
+from penstock.datapath.codec.shared.reader_cache import writer_of
+from penstock.datapath.codec.shared.record_reader import Read, Writer
+from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.model.registered_schema import RegisteredSchema
 
 
 def record(kind: object, name: str = "R") -> dict[str, Any]:
@@ -205,7 +205,7 @@ def test_a_few_records_of_arrays_inside_arrays_take_few_rounds(
 
 def test_records_with_arrays_are_still_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as they are many, the slow way is asked for none of them."""
-    monkeypatch.setattr("penstock.codec.avro_codec.read_one", None)
+    monkeypatch.setattr("penstock.datapath.codec.avro.codec.read_one", None)
     assert len(read(nested(4), *[geometry(3, 4, 5)] * 100).good) == 100
     assert len(read(nested(1), *[b"\x78" + b"\0" * 480 + b"\0"] * 16).good) == 16
     assert len(read(nested(1), b"\x10" + b"\0" * 64 + b"\0").good) == 1

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.codec.json_codec import JsonCodec, Limits, arrow_schema
+from penstock.datapath.codec.json.codec import JsonCodec, Limits, arrow_schema
 from penstock.model.schema import (
     BOOLEAN,
     DATE,

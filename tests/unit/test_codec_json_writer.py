@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.codec.json_writer import json_writer
-from penstock.codec.unsupported import SchemaUnsupported
-from penstock.codec.written import Read
-from penstock.model.registered import RegisteredSchema
+from penstock.datapath.codec.json.schema_reader import json_writer
+from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.model.registered_schema import RegisteredSchema
 
 WHO = {"type": "object", "properties": {"id": {"type": "integer"}}}
 CLICK = {

@@ -5,8 +5,8 @@ import json
 import pyarrow as pa
 import pytest
 
-from penstock.codec.json_codec import NOT_SCALAR, JsonCodec
-from penstock.codec.payload import Limits, Screen, depth_of
+from penstock.datapath.codec.json.codec import NOT_SCALAR, JsonCodec
+from penstock.datapath.codec.json.payload import Limits, Screen, depth_of
 
 CODEC = JsonCodec()
 

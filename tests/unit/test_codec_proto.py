@@ -10,13 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.codec import proto_columns, proto_reference
-from penstock.codec.proto_codec import proto_layout, read_proto
-from penstock.codec.proto_columns import read_columns
-from penstock.codec.proto_layout import Layout
-from penstock.codec.written import Read
-from penstock.engine.proto_compile import prepared
-from penstock.model.registered import RegisteredSchema
+from penstock.datapath.codec.protobuf import columns as proto_columns
+from penstock.datapath.codec.protobuf import reference as proto_reference
+from penstock.datapath.codec.protobuf.codec import proto_layout, read_proto
+from penstock.datapath.codec.protobuf.columns import read_columns
+from penstock.datapath.codec.protobuf.message_layout import Layout
+from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.schemas.protobuf.compiler import prepared
+from penstock.model.registered_schema import RegisteredSchema
 
 PLAIN = """
 message Event {
@@ -141,7 +142,7 @@ def test_no_records_are_no_rows(plain: Layout) -> None:
 
 def test_executors_need_no_library_of_protobufs_makers() -> None:
     program = (
-        "import sys, penstock.codec.writers; "
+        "import sys, penstock.datapath.codec.shared.reader_cache; "
         "sys.exit(any(name.split('.')[0] in {'google', 'grpc_tools'} for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

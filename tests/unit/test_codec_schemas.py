@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.codec.json_codec import JsonCodec, SchemaUnsupported, arrow_schema
+from penstock.datapath.codec.json.codec import JsonCodec, SchemaUnsupported, arrow_schema
 from penstock.model.schema import MAX_FIELDS, DatasetSchema, count_fields
 
 CODEC = JsonCodec()

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.codec.payload import Limits
-from penstock.codec.raw_codec import raw_writer
-from penstock.codec.text_codec import TextLayout, split_quoted, text_schema, text_writer
-from penstock.codec.unsupported import SchemaUnsupported
-from penstock.codec.written import Read
+from penstock.datapath.codec.json.payload import Limits
+from penstock.datapath.codec.raw.codec import raw_writer
+from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.datapath.codec.text.codec import TextLayout, split_quoted, text_schema, text_writer
 
 LOG = r"(?P<level>[A-Z]+) (?P<path>/\S*)(?: (?P<more>.*))?"
 

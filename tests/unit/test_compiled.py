@@ -5,13 +5,13 @@ import hashlib
 import msgspec
 import pytest
 
-from penstock.engine import compiled
-from penstock.engine.compiled import FORMAT, Compiled
-from penstock.engine.prepared import usable
-from penstock.engine.proto_errors import CompilerFailed
-from penstock.engine.registered import WrittenShelf
-from penstock.model.registered import RegisteredSchema
-from penstock.testing.memory import MemoryStore
+from penstock.datapath.schemas import compiled_protobuf as compiled
+from penstock.datapath.schemas.compiled_protobuf import FORMAT, Compiled
+from penstock.datapath.schemas.for_executors import usable
+from penstock.datapath.schemas.named_schemas import WrittenShelf
+from penstock.datapath.schemas.protobuf.errors import CompilerFailed
+from penstock.model.registered_schema import RegisteredSchema
+from penstock.testing.memory_store import MemoryStore
 from tests.unit.test_written_shelf import ONE, Registered, kept, shelf_of
 
 WORDS = """

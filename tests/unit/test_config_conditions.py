@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.config.conditions import conditions, constant
+from penstock.config.conditions_section import conditions, constant
 from penstock.config.mistakes import Mistake, Mistakes, Place, Refused
-from penstock.config.shapes import Reading
+from penstock.config.section_grammar import Reading
 from penstock.config.tree import Node
 from penstock.config.yaml_file import parse
-from penstock.model.convert import Condition, Constant
+from penstock.model.convert_spec import Condition, Constant
 
 
 def read(text: str) -> tuple[tuple[Condition, ...], tuple[Mistake, ...]]:

@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from penstock.config.convert import TYPES, reveal_keys
+from penstock.config.convert_section import TYPES, reveal_keys
 from penstock.config.errors import ConfigInvalid
-from penstock.model.convert import Condition, ConvertSpec
+from penstock.datapath.shape.convert.cast import cast_type
+from penstock.model.convert_spec import Condition, ConvertSpec
 from penstock.model.spec import FeedSpec
-from penstock.shape.cast import cast_type
 from tests.unit.test_config_feed import feed_of, mistake_of
 
 KEY = bytes(range(32))

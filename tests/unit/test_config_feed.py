@@ -8,7 +8,7 @@ import pytest
 from penstock.config.errors import ConfigInvalid
 from penstock.config.load import load
 from penstock.config.mistakes import Mistake
-from penstock.model.convert import Condition
+from penstock.model.convert_spec import Condition
 from penstock.model.fork import ForkSpec
 from penstock.model.spec import (
     DecodeSpec,

@@ -12,14 +12,14 @@ import pytest
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from penstock.datapath.shape.convert.cast import cast_type
+from penstock.datapath.shape.convert.converters import convert, converted_fields
+from penstock.datapath.shape.convert.flow import ConvertImpossible, Flow, Given, Origin
+from penstock.datapath.shape.convert.rest_column import Rest, hidden_paths
 from penstock.model.arrow_types import arrow_type
-from penstock.model.convert import Condition, ConvertSpec, Verb, steps_for
-from penstock.model.keys import Keys
+from penstock.model.convert_spec import Condition, ConvertSpec, Verb, steps_for
+from penstock.model.encryption_keys import Keys
 from penstock.model.schema import BINARY, BOOLEAN, DOUBLE, INT64, STRING, list_of, map_of, struct_of
-from penstock.shape.cast import cast_type
-from penstock.shape.convert import convert, converted_fields
-from penstock.shape.flow import ConvertImpossible, Flow, Given, Origin
-from penstock.shape.rest import Rest, hidden_paths
 from tests.unit.test_merging import fields
 
 FIELDS = fields(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from penstock.model.convert import ConvertSpec
-from penstock.shape import plugins
-from penstock.shape.flow import ConvertImpossible, Flow
-from penstock.shape.plugins import PluginMissing, installed
+from penstock.datapath.shape.convert import plugins
+from penstock.datapath.shape.convert.flow import ConvertImpossible, Flow
+from penstock.datapath.shape.convert.plugins import PluginMissing, installed
+from penstock.model.convert_spec import ConvertSpec
 from tests.unit.installing import install
 from tests.unit.test_convert import table, through
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.cli import demo as command
+from penstock.cli.commands import demo as command
 from penstock.cli.main import main
 from penstock.demo import story
 from penstock.demo.errors import DemoDifference, DemoRefused

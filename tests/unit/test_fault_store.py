@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import ForeignFile, OutcomeUnknown, StoreUnavailable
-from penstock.store.local import LocalStore
-from penstock.testing.contract_staged import FINAL, STAGING, stage
-from penstock.testing.disks import DiskFault
-from penstock.testing.faults import Died, Fault, FaultDisk, FaultStore, What
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.testing.contracts.store_staged import FINAL, STAGING, stage
+from penstock.testing.fault_disks import DiskFault
+from penstock.testing.fault_store import Died, Fault, FaultDisk, FaultStore, What
 
 
 @pytest.fixture

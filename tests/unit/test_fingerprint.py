@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from penstock.writer.quarantine import fingerprint
+from penstock.datapath.stage.quarantine_writer import fingerprint
 
 
 def alike(*details: str) -> bool:

@@ -4,14 +4,14 @@ import msgspec
 import pytest
 
 from penstock.care.seek import unpark
-from penstock.engine.finish import Finisher
 from penstock.errors import DecidedDataLost, Fenced, OutcomeUnknown, StoreUnavailable
-from penstock.journal.journal import Fold
 from penstock.model.entries import Park, Replace
-from penstock.model.surroundings import Surroundings
 from penstock.model.window import StagedWindow, StageOrder
-from penstock.testing.faults import Fault, FaultStore, What
-from penstock.testing.memory import Act, MemoryStore
+from penstock.protocol.journal.journal import Fold
+from penstock.protocol.publish.finisher import Finisher
+from penstock.runtime.surroundings import Surroundings
+from penstock.testing.fault_store import Fault, FaultStore, What
+from penstock.testing.memory_store import Act, MemoryStore
 from tests.simulator.kafka import BAD, SimKafka, SimSource
 from tests.simulator.programs import Room, compactor
 from tests.unit.lake import (

@@ -3,8 +3,6 @@
 import msgspec
 import pytest
 
-from penstock.journal.fold import apply
-from penstock.journal.state import JournalState, PartitionState, Undone
 from penstock.model.entries import (
     GENESIS,
     AnyBody,
@@ -28,6 +26,8 @@ from penstock.model.entries import (
 )
 from penstock.model.manifest import Content, Group, Input, groups_of
 from penstock.model.ranges import TopicPartition
+from penstock.protocol.journal.fold import apply
+from penstock.protocol.journal.state import JournalState, PartitionState, Undone
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.unit.lake import (
     BEGINNING,

@@ -10,15 +10,15 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from penstock.model.convert import Condition
+from penstock.datapath.stage.record_rows import spread_arrays
+from penstock.datapath.stage.schema_shredder import FIXED
+from penstock.evidence.position_columns import records_evidence
+from penstock.model.convert_spec import Condition
 from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec
-from penstock.model.position_columns import records_evidence
-from penstock.model.registered import RegisteredSchema
+from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import INT64, STRING, DatasetSchema, decimal_of, with_columns
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, RouteSpec, TimeSpec
-from penstock.writer.rows import spread_arrays
-from penstock.writer.written import FIXED
 from tests.unit.shredding import NOON_MS, TOPIC, Shredded, shred
 
 EVEN = ForkSpec("even", (Condition("n", multiple_of=2),))
@@ -189,7 +189,7 @@ def test_elements_have_forks() -> None:
 
 
 def test_long_arrays_are_taken_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.writer.rows.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("penstock.datapath.stage.record_rows.ROWS_AT_ONCE", 3)
     values = [an_array(*(number(n) for n in range(size))) for size in (2, 5, 0, 1, 1, 1, 4)]
     done = shred(SPREAD, values, SCHEMAS)
     wanted = [(at, n, n) for at, size in enumerate((2, 5, 0, 1, 1, 1, 4)) for n in range(size)]
@@ -206,7 +206,7 @@ def test_a_long_array_is_not_copied_for_each_of_its_elements() -> None:
 
 def test_keys_are_not_repeated_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Goal: a long key of a long array. Method: cuts that fall into the middle of records."""
-    monkeypatch.setattr("penstock.writer.rows.SPREAD_BYTES", 1_000)
+    monkeypatch.setattr("penstock.datapath.stage.record_rows.SPREAD_BYTES", 1_000)
     batch = pa.RecordBatch.from_pydict(
         {
             "offset": [7, 8, 9],

@@ -16,13 +16,13 @@ from penstock.errors import (
     JournalError,
     ManifestDamaged,
 )
-from penstock.journal.markers import Checkpoint
-from penstock.journal.wire import seal
 from penstock.model.entries import LastRecord, PartitionStart, Rebind, Start
 from penstock.model.manifest import QUARANTINE, ManifestRef
 from penstock.model.names import FileName
 from penstock.model.window import StagedWindow, StageOrder
-from penstock.testing.memory import MemoryStore
+from penstock.protocol.journal.markers import Checkpoint
+from penstock.protocol.journal.wire import seal
+from penstock.testing.memory_store import MemoryStore
 from tests.simulator.kafka import BAD, CLUSTER, TOPIC, TOPIC_ID, SimKafka, SimSource
 from tests.simulator.schedules import at_window
 from tests.unit.lake import (

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from penstock.care.seek import unpark
-from penstock.engine.owner import Owner
 from penstock.errors import Fenced
 from penstock.model.entries import Window
 from penstock.model.evidence import Evidence
@@ -22,6 +21,7 @@ from penstock.model.manifest import ManifestFile
 from penstock.model.names import FileName
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import StageOrder
+from penstock.protocol.loop.owner import Owner
 from tests.integration.flaky import FOR_GOOD, FlakyStore
 from tests.simulator.kafka import SimKafka, SimSource, rows_as_bytes
 from tests.simulator.programs import FEED, Room, surroundings

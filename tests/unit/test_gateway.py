@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.gateway import (
+from penstock.ports.source.kafka.admin import secrets_in, within
+from penstock.spark.gateway import (
     JvmSpec,
     class_path,
     kafka_java_options,
     with_java_options,
 )
-from penstock.source.admin import secrets_in, within
 
 JAVA = Path("java")
 PINNED = [Path("cache/kafka-clients.jar")]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.codec.json_codec import JsonCodec
-from penstock.engine.growing import Fields, possible_growth
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.schemas.growth import Fields, possible_growth
 from penstock.model.schema import DatasetSchema, FieldType
 
 CODEC = JsonCodec()

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from penstock.journal.inventory import Inventory, LiveFile
 from penstock.model.entries import AnyBody, Drop, Generation, Replace, Replay, Retire
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, Content, Input, ManifestFile, RecordSet
 from penstock.model.ranges import OffsetSet
+from penstock.protocol.journal.inventory import Inventory, LiveFile
 from tests.simulator.kafka import TOPIC, TOPIC_ID
 from tests.unit.lake import BEGINNING, a_compaction, a_file, covered, next_entry, told, window_of
 

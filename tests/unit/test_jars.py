@@ -16,15 +16,9 @@ import pytest
 
 from penstock.cli.main import main as penstock_main
 from penstock.config import places
-from penstock.engine.ivy import Coordinates, Progress, Report
-from penstock.engine.jar_errors import (
-    JarChanged,
-    JarsMissing,
-    JarsUnreachable,
-    JavaMissing,
-    JavaWrong,
-)
-from penstock.engine.jars import (
+from penstock.spark.errors import JarChanged, JarsMissing, JarsUnreachable, JavaMissing, JavaWrong
+from penstock.spark.ivy import Coordinates, Progress, Report
+from penstock.spark.jars import (
     Lock,
     PinnedJar,
     Teller,
@@ -34,7 +28,7 @@ from penstock.engine.jars import (
     parse_lock,
     read_lock,
 )
-from penstock.engine.java import find_java, parse_version
+from penstock.spark.java import find_java, parse_version
 
 NO_JAVA = Path("/nonexistent")
 FILES = {
@@ -226,7 +220,7 @@ def test_a_fetch_that_names_no_group_leaves_out_what_only_tests_need(
         asked.extend(groups)
         return []
 
-    monkeypatch.setattr("penstock.engine.jars.fetch", note)
+    monkeypatch.setattr("penstock.spark.jars.fetch", note)
     assert main(["fetch", "--cache", str(tmp_path)]) == 0
     assert asked == ["broker", "connector"]
     assert main(["fetch", "--cache", str(tmp_path), "--group", "registry"]) == 0
@@ -235,7 +229,7 @@ def test_a_fetch_that_names_no_group_leaves_out_what_only_tests_need(
 
 def test_help_shows_an_example() -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "penstock.engine.jars", "--help"],
+        [sys.executable, "-m", "penstock.spark.jars", "--help"],
         capture_output=True,
         text=True,
         check=True,

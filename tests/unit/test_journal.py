@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.api.store import Store
 from penstock.care.clean import clean
 from penstock.care.seek import accept_gap, seek, unpark
-from penstock.engine.owner import Owner
 from penstock.errors import EntryRefused, Fenced, ManifestDamaged, OutcomeUnknown
-from penstock.journal.journal import MAX_OVERTAKEN, Fold, Journal
-from penstock.journal.lake import LAKE_KEY, lake_identity
-from penstock.journal.markers import mark_done, still_undone, write_checkpoint
-from penstock.journal.state import Undone
 from penstock.model.entries import Bind, Claim, Park, Seek, Start
 from penstock.model.manifest import INLINE_FILES, Content, Input
 from penstock.model.ranges import TopicPartition
-from penstock.store.local import LocalStore
-from penstock.store.protocol import Store
-from penstock.testing.faults import Fault, FaultStore, What
-from penstock.testing.memory import MemoryStore
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.journal import MAX_OVERTAKEN, Fold, Journal
+from penstock.protocol.journal.lake_identity import LAKE_KEY, lake_identity
+from penstock.protocol.journal.markers import mark_done, still_undone, write_checkpoint
+from penstock.protocol.journal.state import Undone
+from penstock.protocol.loop.owner import Owner
+from penstock.testing.fault_store import Fault, FaultStore, What
+from penstock.testing.memory_store import MemoryStore
 from tests.simulator.kafka import BAD, CLUSTER, FILTERED, TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import Room, compactor, replayer, retirer, surroundings
 from tests.unit.lake import (

@@ -34,13 +34,13 @@ from penstock.errors import (
     ManifestDamaged,
     MarkerWrong,
 )
-from penstock.journal.lake import LAKE_KEY, LakeIdentity
-from penstock.journal.markers import Checkpoint
-from penstock.journal.wire import seal
 from penstock.model.entries import AnyBody, Window
 from penstock.model.manifest import INLINE_FILES, ManifestFile
-from penstock.store.disk import Disk, OpenFile
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.disk import Disk, OpenFile
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.lake_identity import LAKE_KEY, LakeIdentity
+from penstock.protocol.journal.markers import Checkpoint
+from penstock.protocol.journal.wire import seal
 from tests.simulator.kafka import BAD, SimKafka
 from tests.simulator.programs import LAKE, Room
 from tests.unit.lake import LAYOUT, a_room, a_window, an_owner, covered, delivered, next_entry
@@ -158,7 +158,7 @@ def by_compaction(lake: Lake) -> JournalError:
 
 
 def print_journal(root: Path, *more: str, feed: str = "feed") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "penstock.journal", str(root), feed, *more]
+    command = [sys.executable, "-m", "penstock.cli.journal_dump", str(root), feed, *more]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -485,12 +485,12 @@ def test_a_damaged_lake_identity_is_named(lake: Lake) -> None:
 
 def test_the_help_shows_an_example() -> None:
     shown = subprocess.run(
-        [sys.executable, "-m", "penstock.journal", "--help"],
+        [sys.executable, "-m", "penstock.cli.journal_dump", "--help"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "python -m penstock.journal ./lake events" in shown.stdout
+    assert "python -m penstock.protocol.journal ./lake events" in shown.stdout
 
 
 def test_the_whole_lake_holds_several_windows_of_two_owners(whole: Lake) -> None:

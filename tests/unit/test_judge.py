@@ -2,15 +2,15 @@
 
 import pytest
 
-from penstock.engine.errors import QuarantineTooFull
-from penstock.engine.feed import judge, stopping
-from penstock.engine.prove import Findings, counts_by_dataset
+from penstock.feeds.errors import QuarantineTooFull
+from penstock.feeds.running_feed import judge, stopping
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, QuarantineSpec
 from penstock.model.staged import StagedHandle
+from penstock.protocol.loop.prove import Findings, counts_by_dataset
 
 HANDLE = StagedHandle("local", "s", "f", 1, "c")
 STRICT = FeedSpec(

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import BadKey
-from penstock.store.keys import check_component, check_key
-from penstock.testing.contract_names import BAD_KEYS, ODD_NAMES
+from penstock.ports.store.keys import check_component, check_key
+from penstock.testing.contracts.store_names import BAD_KEYS, ODD_NAMES
 
 
 @pytest.mark.parametrize("key", BAD_KEYS)

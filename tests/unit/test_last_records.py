@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from penstock.engine.errors import LogRewritten
-from penstock.engine.last_records import Hashes, check_last_records
-from penstock.journal.state import JournalState
+from penstock.feeds.errors import LogRewritten
+from penstock.feeds.last_records import Hashes, check_last_records
 from penstock.model.entries import LastRecord
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.protocol.journal.state import JournalState
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.unit.lake import BEGINNING, a_window, covered, told
 

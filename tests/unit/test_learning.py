@@ -6,14 +6,14 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from penstock.codec.guess import code_type, guess
-from penstock.engine.learning import Learning
-from penstock.journal.layout import Layout
-from penstock.model.convert import Condition
+from penstock.datapath.codec.json.route_guess import code_type, guess
+from penstock.datapath.schemas.learning import Learning
+from penstock.datapath.stage.shred_plan import TaskReport
+from penstock.model.convert_spec import Condition
 from penstock.model.fork import ForkSpec
+from penstock.model.layout import Layout
 from penstock.model.spec import DatasetSpec, FeedSpec
-from penstock.testing.memory import MemoryStore
-from penstock.writer.plan import TaskReport
+from penstock.testing.memory_store import MemoryStore
 from tests.unit.shredding import BY_TYPE, an_event, shred
 
 

@@ -8,13 +8,13 @@ import sys
 import msgspec
 import pytest
 
-from penstock.engine.process import is_dead, this_process
-from penstock.journal.layout import Layout
-from penstock.journal.lease import STALE_S, Contender, Lease, Note, beat_keys, last_beat
-from penstock.model.process import Process
-from penstock.model.surroundings import Surroundings
-from penstock.store.protocol import Store
-from penstock.testing.memory import MemoryStore
+from penstock.api.store import Store
+from penstock.model.layout import Layout
+from penstock.model.process_id import Process
+from penstock.protocol.journal.lease import STALE_S, Contender, Lease, Note, beat_keys, last_beat
+from penstock.runtime.surroundings import Surroundings
+from penstock.runtime.this_process import is_dead, this_process
+from penstock.testing.memory_store import MemoryStore
 from tests.simulator.programs import surroundings
 
 LAYOUT = Layout("events")
@@ -119,7 +119,7 @@ def test_this_process_lives_and_one_that_ended_is_dead() -> None:
     me = this_process()
     assert me.pid == os.getpid()
     assert is_dead(me) is False
-    code = "from penstock.engine.process import this_process as p; import msgspec, sys\n"
+    code = "from penstock.runtime.this_process import this_process as p; import msgspec, sys\n"
     code += "sys.stdout.buffer.write(msgspec.json.encode(p()))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     other = msgspec.json.decode(ran.stdout, type=Process)

@@ -9,24 +9,24 @@ from typing import Any
 import msgspec
 import pyarrow.dataset as ds
 
-from penstock.audit.audit import audit
-from penstock.care.decode_again import DecodeAgain
+from penstock.audit.shallow import audit
 from penstock.care.replay import live_records, lives, replay
-from penstock.engine.finish import Finisher
-from penstock.engine.learning import Learning
-from penstock.engine.prove import counts_of, prove
-from penstock.journal.journal import Fold, Journal
-from penstock.journal.lake import lake_identity
-from penstock.journal.layout import Layout
+from penstock.care.replay_job import DecodeAgain
+from penstock.datapath.schemas.learning import Learning
+from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.datapath.stage.task import shred_batches
 from penstock.model.entries import PartitionStart, Rebind, Start, Window
+from penstock.model.layout import Layout
 from penstock.model.manifest import RecordSet, groups_of
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.spec import TimeSpec
-from penstock.model.surroundings import Surroundings
 from penstock.model.window import StagedWindow, StageOrder
-from penstock.store.local import LocalStore
-from penstock.writer.plan import ShredPlan
-from penstock.writer.task import shred_batches
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.journal.lake_identity import lake_identity
+from penstock.protocol.loop.prove import counts_of, prove
+from penstock.protocol.publish.finisher import Finisher
+from penstock.runtime.surroundings import Surroundings
 from tests.unit.shredding import BY_TYPE, NOON_MS, TOPIC, a_batch, an_event
 
 AROUND = Surroundings(lambda: NOON_MS / 1000, lambda _s: None, random.Random(1))

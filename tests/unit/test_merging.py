@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from penstock.model.merging import Fields, Incompatible, first_version, merged
 from penstock.model.schema import (
     BINARY,
     BOOLEAN,
@@ -20,6 +19,7 @@ from penstock.model.schema import (
     struct_of,
     with_columns,
 )
+from penstock.model.schema_merging import Fields, Incompatible, first_version, merged
 
 
 def fields(**types: FieldType | tuple[FieldType, bool]) -> Fields:

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from penstock.care.errors import ResetRefused
-from penstock.care.targets import (
+from penstock.care.reset_targets import (
     Move,
     Target,
     TopicChoice,
@@ -15,7 +15,7 @@ from penstock.care.targets import (
     moves_to,
     parse_choice,
 )
-from penstock.cli.offset_words import ago, at_time, shift_by, to_offset, topic_choice
+from penstock.cli.offset_arguments import ago, at_time, shift_by, to_offset, topic_choice
 from penstock.model.ranges import TopicPartition
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
 from tests.simulator.kafka import TOPIC, TOPIC_ID

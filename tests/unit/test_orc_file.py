@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 
 from penstock.audit.check_file import FileOrder, check_file
 from penstock.audit.positions import NotOurs, open_rows, rows_of
-from penstock.codec.json_codec import JsonCodec
-from penstock.engine.errors import FormatChanged
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.formats.orc.orc_file import OrcFile, plain_field, with_words
+from penstock.datapath.formats.orc.orc_times import TIME_NOT_ORC, not_for_orc, rows_not_orc
+from penstock.datapath.stage import open_files as output
+from penstock.datapath.stage.own_columns import constant
+from penstock.datapath.stage.spool import Spool
 from penstock.errors import StoreUnavailable
 from penstock.model.entries import Bind
 from penstock.model.spec import TimeSpec
-from penstock.writer import output
-from penstock.writer.columns import constant
-from penstock.writer.orc_file import OrcFile, plain_field, with_words
-from penstock.writer.orc_times import TIME_NOT_ORC, not_for_orc, rows_not_orc
-from penstock.writer.spool import Spool
+from penstock.protocol.loop.errors import FormatChanged
 from tests.unit.lake import LAYOUT, an_owner
 from tests.unit.on_disk import DiskLake
 from tests.unit.shredding import BY_TOPIC, BY_TYPE, TOPIC, Shredded, an_event, learned, shred

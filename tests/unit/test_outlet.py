@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.outlet import say
-from penstock.cli.telling import teller
-from penstock.engine.heart import Beating, Heart
-from penstock.engine.telling import Event
+from penstock.cli.output_streams import say
+from penstock.cli.run_output import teller
 from penstock.errors import PenstockError, StoreUnavailable
+from penstock.feeds.heartbeat import Beating, Heart
+from penstock.feeds.run_events import Event
 from tests.simulator.programs import FEED
 from tests.unit.lake import delivered
 from tests.unit.on_disk import DiskLake
@@ -23,8 +23,8 @@ MANY = 2_000  # lines: more than any buffer between a command and its reader hol
 RUNS = """
 import argparse, os, sys
 from penstock.cli import main
-from penstock.cli.telling import teller
-from penstock.engine.telling import Event
+from penstock.cli.run_output import teller
+from penstock.feeds.run_events import Event
 
 def command(chosen):
     tell = teller(os.environ)

@@ -21,7 +21,7 @@ from penstock.model.names import epoch_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.staged import StagingSpot
 from penstock.model.window import Available, PartitionOffsets, StagedWindow, StageOrder
-from penstock.testing.faults import Fault, FaultStore, What
+from penstock.testing.fault_store import Fault, FaultStore, What
 from tests.simulator.kafka import BAD, CLUSTER, FILTERED, MARKER, TOPIC_ID, SimKafka, SimSource
 from tests.simulator.programs import Room
 from tests.simulator.schedules import at_window

@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.engine.pace import Pace
-from penstock.source.plan import FIRST_RECORDS, WindowPolicy
+from penstock.protocol.loop.pace import Pace
+from penstock.protocol.loop.window_plan import FIRST_RECORDS, WindowPolicy
 
 
 class Clock:

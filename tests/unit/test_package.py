@@ -4,13 +4,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from penstock.engine.package import package_zip
+from penstock.spark.package import package_zip
 
 
 def test_the_task_can_be_imported_from_the_zip_alone(tmp_path: Path) -> None:
     """Goal: nothing that a task needs is left behind. Method: import it, and ask where it lies."""
     made = package_zip(tmp_path)
-    code = "import penstock.writer.task as t, penstock.store.local as s; print(t.__file__)"
+    code = (
+        "import penstock.datapath.stage.task as t, penstock.ports.store.local.local_store as s; "
+        "print(t.__file__)"
+    )
     ran = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(made)!r}); {code}"],
         capture_output=True,

@@ -11,13 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.audit.ledger import open_ledger
-from penstock.audit.quarantine import records
+from penstock.audit.quarantine_records import records
+from penstock.datapath.formats.parquet.pieces import (
+    PIECE_BYTES,
+    open_in_pieces,
+    pieces,
+    rows_within,
+)
+from penstock.datapath.stage.replay_task import AgainPart, wanted_batches
 from penstock.errors import StoreUnavailable
 from penstock.model.manifest import QUARANTINE
-from penstock.store.disk import Disk
-from penstock.store.local import LocalStore
-from penstock.store.pieces import PIECE_BYTES, open_in_pieces, pieces, rows_within
-from penstock.writer.again import AgainPart, wanted_batches
+from penstock.ports.store.local.disk import Disk
+from penstock.ports.store.local.local_store import LocalStore
 from tests.simulator.programs import Room
 from tests.unit.lake import an_owner
 from tests.unit.on_disk import DiskLake, ShreddedSource

@@ -14,7 +14,7 @@ from penstock.errors import (
 )
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
-from penstock.source.plan import (
+from penstock.protocol.loop.window_plan import (
     check_identity,
     check_source,
     from_earliest,

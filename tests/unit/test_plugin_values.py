@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.shape.plugin_values import Unfit, record_reader
+from penstock.datapath.shape.convert.plugin_values import Unfit, record_reader
 
 MOMENT = pa.timestamp("us", tz="UTC")
 POINT = pa.struct([pa.field("x", pa.int64(), nullable=False), ("y", pa.string())])

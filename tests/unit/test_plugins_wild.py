@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.model.convert import ConvertSpec
-from penstock.model.converter import ConvertedBatch
-from penstock.shape import plugins
-from penstock.shape.flow import ConvertImpossible, Flow, Given
+from penstock.api.converter import ConvertedBatch
+from penstock.datapath.shape.convert import plugins
+from penstock.datapath.shape.convert.flow import ConvertImpossible, Flow, Given
+from penstock.model.convert_spec import ConvertSpec
 from tests.unit.test_convert import table, through
 
 AT = pa.field("at", pa.timestamp("us", tz="UTC"))

@@ -5,9 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.codec.projection import project
-from penstock.codec.shapes import shape_of
-from penstock.model.merging import Fields, first_version, merged
+from penstock.datapath.codec.shared.projection import project
+from penstock.datapath.codec.shared.shapes import shape_of
 from penstock.model.schema import (
     DOUBLE,
     INT64,
@@ -18,6 +17,7 @@ from penstock.model.schema import (
     map_of,
     struct_of,
 )
+from penstock.model.schema_merging import Fields, first_version, merged
 from tests.unit.test_merging import fields
 
 NARROW = fields(x=(INT64, True))

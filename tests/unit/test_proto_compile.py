@@ -16,20 +16,19 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorSet,
 )
 
-from penstock.codec.projection import project
-from penstock.codec.proto_codec import proto_writer
-from penstock.codec.proto_types import ProtoFile, parse_proto
-from penstock.codec.unsupported import SchemaUnsupported
-from penstock.codec.writers import writer_of
-from penstock.codec.written import Writer
-from penstock.engine import proto_compile
-from penstock.engine.prepared import fixed_schema
-from penstock.engine.proto_compile import prepared, prepared_file
-from penstock.engine.proto_errors import CompilerFailed
-from penstock.engine.proto_known import KNOWN_FILES
-from penstock.engine.proto_tree import tree_of
-from penstock.model.merging import merged
-from penstock.model.registered import RegisteredSchema
+from penstock.datapath.codec.protobuf.codec import proto_writer
+from penstock.datapath.codec.protobuf.types import ProtoFile, parse_proto
+from penstock.datapath.codec.shared.projection import project
+from penstock.datapath.codec.shared.reader_cache import writer_of
+from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.datapath.schemas.for_executors import fixed_schema
+from penstock.datapath.schemas.protobuf import compiler as proto_compile
+from penstock.datapath.schemas.protobuf.compiler import prepared, prepared_file
+from penstock.datapath.schemas.protobuf.descriptor_tree import tree_of
+from penstock.datapath.schemas.protobuf.errors import CompilerFailed
+from penstock.datapath.schemas.protobuf.known_imports import KNOWN_FILES
+from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import (
     BOOLEAN,
     INT64,
@@ -38,6 +37,7 @@ from penstock.model.schema import (
     DatasetSchema,
     decimal_of,
 )
+from penstock.model.schema_merging import merged
 from penstock.model.spec import DecodeSpec
 
 HEAD = 'syntax = "proto3"; package shop;'

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.engine.prove import counts_of, prove
 from penstock.errors import StagedSetWrong
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.window import StagedWindow, StageOrder
+from penstock.protocol.loop.prove import counts_of, prove
 from tests.simulator.kafka import TOPIC, TOPIC_ID
 from tests.unit.lake import a_file, covered
 

@@ -6,15 +6,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.codec.json_codec import JsonCodec
-from penstock.engine.errors import SchemaRefused
-from penstock.engine.schemas import SchemaShelf
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.schemas.dataset_schemas import SchemaShelf
+from penstock.datapath.schemas.errors import SchemaRefused
+from penstock.datapath.stage.shred_plan import Samples
 from penstock.errors import EntryDamaged
-from penstock.journal.layout import Layout
+from penstock.model.layout import Layout
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec
-from penstock.testing.memory import MemoryStore
-from penstock.writer.plan import Samples
+from penstock.testing.memory_store import MemoryStore
 
 NULLABLE = ["null", "long"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.testing.registry import unpacked
+from penstock.testing.registry_server import unpacked
 
 
 def packed(archive: Path, *members: tarfile.TarInfo, text: bytes = b"text") -> Path:

@@ -24,11 +24,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from penstock.model.registered import RegisteredSchema
+from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.spec import RegistrySpec
-from penstock.source.errors import RegistryDown, RegistryRefused, RegistryWrong
-from penstock.source.registry import Registry
-from penstock.source.registry_http import http_fetch
+from penstock.ports.registry.errors import RegistryDown, RegistryRefused, RegistryWrong
+from penstock.ports.registry.registry import Registry
+from penstock.ports.registry.registry_http import http_fetch
 from tests.unit.http_answers import Answers, answer, raw, serving
 
 URL = "http://registry/path"

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from penstock.journal.state import JournalState
 from penstock.model.entries import (
     AnyBody,
     Bind,
@@ -26,6 +25,7 @@ from penstock.model.entries import (
 )
 from penstock.model.manifest import Content
 from penstock.model.ranges import OffsetRange
+from penstock.protocol.journal.state import JournalState
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.unit.lake import BEGINNING, a_window, begins, covered, told, why_not
 

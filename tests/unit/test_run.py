@@ -10,22 +10,22 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from penstock.cli import run
-from penstock.engine.feed import FeedTools, RunningFeed
-from penstock.engine.kafka_source import HOLD_S, Held
-from penstock.engine.run import Runner, RunSpec, worst
-from penstock.engine.telling import Event
+from penstock.cli.commands import run
+from penstock.feeds.kafka_source import HOLD_S, Held
+from penstock.feeds.run_events import Event
+from penstock.feeds.runner import Runner, RunSpec, worst
+from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import FeedSpec
-from penstock.model.surroundings import Surroundings
 from penstock.model.window import Available, PartitionOffsets, StageOrder, TopicOffsets
-from penstock.source.errors import (
-    ReadFailed,
+from penstock.ports.registry.errors import (
     RegistryDown,
     RegistryRefused,
     RegistryTrouble,
     RegistryWrong,
 )
-from penstock.testing.memory import MemoryStore
+from penstock.ports.source.errors import ReadFailed
+from penstock.runtime.surroundings import Surroundings
+from penstock.testing.memory_store import MemoryStore
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 from tests.simulator.programs import surroundings
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from penstock.care.history import first_offsets, last_windows
+from penstock.care.partition_history import first_offsets, last_windows
 from penstock.care.seek import Word, accept_gaps, rebind, seek_all
 from penstock.errors import EntryRefused
 from penstock.model.entries import Gap, PartitionStart, Rebind, Seek

@@ -6,10 +6,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from penstock.datapath.shape.route.directory_escape import MAX_COMPONENT_BYTES, component, escape
+from penstock.datapath.shape.route.partition import (
+    Directories,
+    directory_keys,
+    partition_directories,
+)
 from penstock.model.spec import PartitionKey, PartitionKind
-from penstock.shape.escape import MAX_COMPONENT_BYTES, component, escape
-from penstock.shape.partition import Directories, directory_keys, partition_directories
-from penstock.store.keys import check_key
+from penstock.ports.store.keys import check_key
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

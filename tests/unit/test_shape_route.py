@@ -8,9 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.model.rows import BadRecord
-from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec
-from penstock.shape.route import (
+from penstock.datapath.shape.route.route import (
     NOT_ROUTED,
     ROUTE_FLOOD,
     ROUTE_MISSING,
@@ -20,6 +18,8 @@ from penstock.shape.route import (
     group,
     header_values,
 )
+from penstock.model.bad_records import BadRecord
+from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec
 
 BY_TYPE = FeedSpec(name="events", route=RouteSpec("field", "type"))
 STRICT = FeedSpec(

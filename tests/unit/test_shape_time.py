@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penstock.model.rows import BadRecord
-from penstock.model.spec import TimeSpec
-from penstock.shape.time import (
+from penstock.datapath.shape.event_time.event_time import (
     TIME_MISSING,
     TIME_TOO_EARLY,
     TIME_TOO_LATE,
@@ -20,7 +18,9 @@ from penstock.shape.time import (
     event_time_of,
     event_times,
 )
-from penstock.shape.zones import EARLIEST, LATEST
+from penstock.datapath.shape.event_time.zones import EARLIEST, LATEST
+from penstock.model.bad_records import BadRecord
+from penstock.model.spec import TimeSpec
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -1,7 +1,7 @@
 """A few names in turn, and others for other settings and other lives of a topic."""
 
 from penstock.model.ranges import OffsetRange
-from penstock.source.groups import TURNS, ReadingGroups
+from penstock.ports.source.kafka.consumer_groups import TURNS, ReadingGroups
 
 OPTIONS = {"bootstrap.servers": "here:9092"}
 

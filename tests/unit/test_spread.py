@@ -1,6 +1,6 @@
 """How work is split between tasks; the job itself runs in the integration tests."""
 
-from penstock.engine.spread import ITEM_BYTES, TASK_BYTES, balanced, task_count, working
+from penstock.spark.parallel_map import ITEM_BYTES, TASK_BYTES, balanced, task_count, working
 
 
 def test_parts_weigh_about_the_same_and_hold_every_item_once() -> None:

@@ -6,19 +6,19 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from penstock.engine.kafka_source import KafkaSource
+from penstock.datapath.stage.task import RecordTooLarge
+from penstock.feeds.kafka_source import KafkaSource
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.window import StageOrder
-from penstock.source.errors import (
-    ReadFailed,
+from penstock.ports.registry.errors import (
     RegistryDown,
     RegistryRefused,
     RegistryTrouble,
     RegistryWrong,
 )
-from penstock.store.local import LocalStore
-from penstock.writer.task import RecordTooLarge
+from penstock.ports.source.errors import ReadFailed
+from penstock.ports.store.local.local_store import LocalStore
 
 STAGING = "_penstock/f/staging"
 

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from penstock.cli.status import row_of
-from penstock.journal.lease import Beat, Note
-from penstock.journal.state import JournalState
+from penstock.cli.commands.status import row_of
 from penstock.model.entries import Claim, LastRecord, Park
-from penstock.model.process import Process
+from penstock.model.process_id import Process
+from penstock.protocol.journal.lease import Beat, Note
+from penstock.protocol.journal.state import JournalState
 from penstock.status.snapshot import Ends, ends_of, snapshot
 from tests.simulator.kafka import TOPIC, TOPIC_ID
 from tests.unit.lake import BEGINNING, a_window, covered, told

@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.audit.audit import audit
+from penstock.audit.shallow import audit
 from penstock.care.clean import clean
 from penstock.care.seek import unpark
+from penstock.cli.commands.errors_replay import held_back
 from penstock.cli.main import main
-from penstock.cli.replay import held_back
-from penstock.engine.errors import SchemasIncompatible
-from penstock.engine.owner import Owner
-from penstock.engine.run import failing_and_stopped
 from penstock.errors import FeedHalted
+from penstock.feeds.errors import SchemasIncompatible
+from penstock.feeds.runner import failing_and_stopped
 from penstock.model.entries import SealedEntry, Unpark, Window
 from penstock.model.window import StagedWindow, StageOrder
-from penstock.publish.groups import load_content
-from penstock.testing.memory import Act
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.publish.groups import load_content
+from penstock.testing.memory_store import Act
 from tests.simulator.kafka import MISFIT, STOPPING, SimKafka, SimSource
 from tests.simulator.programs import FEED, Room, replayer
 from tests.unit.lake import WatchedStore, a_room, an_owner, kinds, rows

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from penstock.audit.audit import audit
+from penstock.api.store import Store
+from penstock.audit.shallow import audit
 from penstock.care.replay import drop, live_records
 from penstock.care.seek import Word, accept_gap, rebind, seek, seek_all, unpark
 from penstock.errors import JournalCut, OutcomeUnknown
 from penstock.model.entries import PartitionStart
 from penstock.model.ranges import TopicPartition
-from penstock.store.protocol import Store
-from penstock.testing.faults import Died, Fault, FaultStore, What
-from penstock.testing.memory import MemoryStore
+from penstock.testing.fault_store import Died, Fault, FaultStore, What
+from penstock.testing.memory_store import MemoryStore
 from tests.simulator.kafka import BAD, TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import Room
 from tests.unit.lake import (

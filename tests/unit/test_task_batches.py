@@ -6,13 +6,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from penstock.datapath.stage import task
+from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.datapath.stage.shredder import largest_of
+from penstock.datapath.stage.task import (
+    FEW_DATASETS,
+    RecordTooLarge,
+    gathered,
+    read_report,
+    shredding,
+)
 from penstock.model.ranges import TOO_LARGE, OffsetRange
 from penstock.model.window import StageOrder
-from penstock.testing.memory import MemoryStore
-from penstock.writer import task
-from penstock.writer.plan import ShredPlan
-from penstock.writer.shred import largest_of
-from penstock.writer.task import FEW_DATASETS, RecordTooLarge, gathered, read_report, shredding
+from penstock.testing.memory_store import MemoryStore
 from tests.unit.shredding import BY_TYPE, TOPIC, a_batch, an_event, learned
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from penstock.store.together import Together
+from penstock.ports.store.local.shared_sync import Together
 
 
 class CountingLock:

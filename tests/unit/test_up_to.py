@@ -1,6 +1,5 @@
 """What `--once` reads: up to where each partition ended at the start, and no false alarm beyond."""
 
-from penstock.engine.up_to import UpTo
 from penstock.model.ranges import TopicPartition
 from penstock.model.window import (
     Available,
@@ -9,7 +8,8 @@ from penstock.model.window import (
     StageOrder,
     TopicOffsets,
 )
-from penstock.source.plan import check_source, waiting_ranges
+from penstock.protocol.loop.bounded_source import UpTo
+from penstock.protocol.loop.window_plan import check_source, waiting_ranges
 
 
 class Growing:

@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import EntryDamaged, EntryForeign, EntryMisplaced, EntryNewer
-from penstock.journal.state import JournalState
-from penstock.journal.wire import check_home, open_entry, seal, unseal
 from penstock.model.entries import (
     AnyBody,
     Bind,
@@ -36,6 +34,8 @@ from penstock.model.entries import (
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content, Group, Input, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetSet
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.wire import check_home, open_entry, seal, unseal
 from tests.unit.lake import a_compaction, a_file, begins, covered, next_entry
 
 KEY = "journal/5"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.daemon import without_archives
-from penstock.model.worker import forget_archives
+from penstock.runtime.worker import forget_archives
+from penstock.spark.daemon import without_archives
 
 
 @pytest.fixture

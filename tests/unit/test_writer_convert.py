@@ -12,16 +12,16 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pyspark import cloudpickle
 
-from penstock.engine.convert_errors import ConverterMissing, ConvertRefused
-from penstock.engine.learning import ROUNDS, Learning
+from penstock.datapath.schemas.errors import ConverterMissing, ConvertRefused
+from penstock.datapath.schemas.learning import ROUNDS, Learning
+from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.errors import OutcomeUnknown
-from penstock.journal.layout import Layout
-from penstock.model.convert import Condition, ConvertSpec
-from penstock.model.keys import Keys
+from penstock.model.convert_spec import Condition, ConvertSpec
+from penstock.model.encryption_keys import Keys
+from penstock.model.layout import Layout
 from penstock.model.spec import DecodeSpec, FeedSpec, PartitionKey, RouteSpec, TimeSpec
 from penstock.model.window import StageOrder
-from penstock.testing.memory import MemoryStore
-from penstock.writer.plan import ShredPlan
+from penstock.testing.memory_store import MemoryStore
 from tests.unit.shredding import BY_TOPIC, BY_TYPE, TOPIC, Shredded, an_event, shred
 
 LAYOUT = Layout("f")

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.codec.json_codec import JsonCodec
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.stage.column_encodings import usual_ways, ways_of
+from penstock.datapath.stage.samples import SAMPLE_ROWS
 from penstock.model.schema import INT64, DatasetSchema, Field
 from penstock.model.spec import DecodeSpec, PartitionKey, RouteSpec
-from penstock.testing.memory import MemoryWriter
-from penstock.writer.samples import SAMPLE_ROWS
-from penstock.writer.ways import usual_ways, ways_of
+from penstock.testing.memory_store import MemoryWriter
 from tests.unit.shredding import (
     BY_TOPIC,
     BY_TYPE,
@@ -72,8 +72,8 @@ def test_files_are_the_same_in_memory_or_not_and_whether_they_share_it_or_not(
     odd = [payload[:-1] + b', "other": [1]}' for payload in days[::7]]  # these come singly, later
     values = [*days[:1_500], *odd, *days[1_500:]]
     usual = shred(BY_TYPE, values, learned(days[0]), batch_rows=1_000)
-    monkeypatch.setattr("penstock.writer.split.ENOUGH_ROWS", 1)
-    monkeypatch.setattr("penstock.writer.output.SMALL_BYTES", 0)
+    monkeypatch.setattr("penstock.datapath.stage.split_rows.ENOUGH_ROWS", 1)
+    monkeypatch.setattr("penstock.datapath.stage.open_files.SMALL_BYTES", 0)
     other = shred(BY_TYPE, values, learned(days[0]), batch_rows=1_000)
     tables = [file.read() for file in usual.files("click")]
     assert [(table.num_columns, table.num_rows) for table in tables] == [(8, 1_143)] * 3

@@ -8,22 +8,22 @@ from typing import Literal
 
 import pytest
 
-from penstock.engine.absent import MOST_REMEMBERED
-from penstock.engine.registered import MAX_ASKED, MOST_ODD, WrittenShelf
+from penstock.datapath.schemas.errors import SchemaChanged
+from penstock.datapath.schemas.named_schemas import MAX_ASKED, MOST_ODD, WrittenShelf
+from penstock.datapath.schemas.registry_backoff import MOST_REMEMBERED
+from penstock.datapath.stage.schema_shredder import FIXED
 from penstock.errors import EntryDamaged, OutcomeUnknown
-from penstock.journal.layout import Layout
-from penstock.model.registered import RegisteredSchema
+from penstock.model.layout import Layout
+from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec
-from penstock.source.errors import (
+from penstock.ports.registry.errors import (
     RegistryDown,
     RegistryRefused,
     RegistryTrouble,
     RegistryWrong,
-    SchemaChanged,
 )
-from penstock.source.registry import Registry
-from penstock.testing.memory import Act, Answer, MemoryStore
-from penstock.writer.written import FIXED
+from penstock.ports.registry.registry import Registry
+from penstock.testing.memory_store import Act, Answer, MemoryStore
 
 URL = "http://registry"
 ONE = RegisteredSchema("avro", '"string"')

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from penstock.datapath.shape.event_time.event_time import TIME_MISSING, TIME_TOO_LATE
+from penstock.datapath.stage.schema_shredder import times_of, values_of
 from penstock.model.spec import TimeSpec
-from penstock.shape.time import TIME_MISSING, TIME_TOO_LATE
-from penstock.writer.written import times_of, values_of
 
 UINT64 = pa.decimal128(20, 0)
 SPEC = TimeSpec(field="ts", unit="ms")

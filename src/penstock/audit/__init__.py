@@ -1,1 +1,4 @@
-"""Audit: what the journal says was delivered, held against what lies in the lake. Reads only."""
+"""Audit: what the journal says was delivered, compared with what lies in the lake.
+
+It reads only, and it must not repair anything.
+"""

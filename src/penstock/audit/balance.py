@@ -8,10 +8,10 @@ The owner proved this before it decided. An audit does it again, from the entry 
 from collections.abc import Iterator
 
 from penstock.audit.receipt import Difference
+from penstock.evidence.position_columns import records_evidence, set_evidence
 from penstock.model.entries import Counts, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile
-from penstock.model.position_columns import records_evidence, set_evidence
 from penstock.model.ranges import TopicPartition
 
 

@@ -6,14 +6,14 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
+from penstock.api.store import Store
 from penstock.audit.positions import ORC, NotOurs, PlacedRows, RowsFile, open_rows, rows_of
 from penstock.errors import StoreUnavailable
+from penstock.evidence.position_columns import positions
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
-from penstock.model.position_columns import positions
 from penstock.model.ranges import OffsetRange
 from penstock.model.value import Value
-from penstock.store.protocol import Store
 
 CHUNK_BYTES = 1 << 20
 FOOTER = "penstock."

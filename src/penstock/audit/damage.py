@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from penstock.audit.receipt import Difference
 from penstock.errors import JournalError, MarkerWrong
-from penstock.journal.journal import Journal
-from penstock.journal.layout import number_in
-from penstock.journal.markers import Marker, check_marker
+from penstock.model.layout import number_in
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.markers import Marker, check_marker
 
 
 def damage_difference(error: JournalError) -> Difference:

@@ -13,8 +13,21 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from penstock.audit.areas import areas_of
-from penstock.audit.audit import (
+from penstock.audit.check_file import FileFinding, FileOrder, check_file
+from penstock.audit.errors import DatasetUnknown
+from penstock.audit.explain import explain_area
+from penstock.audit.file_findings import file_difference
+from penstock.audit.kafka_compare import Comparison, KafkaSide, compare
+from penstock.audit.lake_files import (
+    Odd,
+    file_differences,
+    foreign_files,
+    is_pending,
+    odd_differences,
+)
+from penstock.audit.ledger import Ledger, Progress, read_ledger
+from penstock.audit.receipt import DeepReceipt, Difference, Offsets, Receipt
+from penstock.audit.shallow import (
     Sight,
     damage_of,
     is_same,
@@ -23,28 +36,15 @@ from penstock.audit.audit import (
     receipt_of,
     still_live,
 )
-from penstock.audit.check_file import FileFinding, FileOrder, check_file
-from penstock.audit.errors import DatasetUnknown
-from penstock.audit.explain import explain_area
-from penstock.audit.file_words import file_difference
-from penstock.audit.files import (
-    Odd,
-    file_differences,
-    foreign_files,
-    is_pending,
-    odd_differences,
-)
-from penstock.audit.kafka import Comparison, KafkaSide, compare
-from penstock.audit.ledger import Ledger, Progress, read_ledger
-from penstock.audit.receipt import DeepReceipt, Difference, Offsets, Receipt
+from penstock.audit.suspect_areas import areas_of
 from penstock.audit.waiting import lost_files
 from penstock.errors import StoreUnavailable
-from penstock.journal.journal import Journal
-from penstock.journal.state import JournalState
+from penstock.evidence.position_columns import records_evidence
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
-from penstock.model.position_columns import records_evidence
 from penstock.model.value import Value
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.state import JournalState
 
 T = TypeVar("T")
 R = TypeVar("R")

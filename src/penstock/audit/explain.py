@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from penstock.api.store import Store
 from penstock.audit.check_file import FileOrder, open_recorded
 from penstock.audit.positions import NotOurs, PlaceName, Positions, rows_of
 from penstock.audit.receipt import Fate, Offsets
+from penstock.evidence.position_columns import offsets_in, position_hashes, runs_of
 from penstock.model.evidence import MOST_ROW_NUMBERS
 from penstock.model.manifest import QUARANTINE
-from penstock.model.position_columns import offsets_in, position_hashes, runs_of
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
-from penstock.store.protocol import Store
 
 _ALL = 1 << 64
 ROUNDS = 2

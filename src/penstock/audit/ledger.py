@@ -10,10 +10,6 @@ from penstock.audit.coverage import Coverage
 from penstock.audit.receipt import Difference, GivenUp
 from penstock.audit.unmarked import DoneBefore, gone_markers, read_checkpoint_state
 from penstock.errors import EntryNewer, JournalCut, JournalError, JournalMissing, MarkerWrong
-from penstock.journal.inventory import Inventory
-from penstock.journal.journal import Fold, Journal
-from penstock.journal.markers import Marker, still_undone
-from penstock.journal.state import JournalState
 from penstock.model.entries import (
     Drop,
     Entry,
@@ -33,6 +29,10 @@ from penstock.model.evidence import Evidence, RangeEvidence, lowest_rows
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.value import Value
+from penstock.protocol.journal.inventory import Inventory
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.journal.markers import Marker, still_undone
+from penstock.protocol.journal.state import JournalState
 
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
 

@@ -13,15 +13,15 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 from penstock.errors import StoreUnavailable
-from penstock.model.evidence import Evidence
-from penstock.model.fork import ROW_COLUMN
-from penstock.model.position_columns import (
+from penstock.evidence.position_columns import (
     Hashes,
     Offsets,
     evidence_of,
     position_hashes,
     split_by_place,
 )
+from penstock.model.evidence import Evidence
+from penstock.model.fork import ROW_COLUMN
 
 BATCH_ROWS = 65_536
 BUFFER_BYTES = 1 << 20

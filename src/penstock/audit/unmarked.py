@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from penstock.audit.receipt import Difference
 from penstock.errors import EntryNewer, JournalError
-from penstock.journal.journal import Journal
-from penstock.journal.markers import Marker, still_undone
-from penstock.journal.state import JournalState, Undone
-from penstock.journal.witness import from_checkpoint
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.markers import Marker, still_undone
+from penstock.protocol.journal.state import JournalState, Undone
+from penstock.protocol.journal.witnesses import from_checkpoint
 
 
 @dataclass(frozen=True, slots=True)

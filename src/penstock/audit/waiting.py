@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from penstock.audit.files import Odd
+from penstock.audit.lake_files import Odd
 from penstock.audit.ledger import read_ledger
 from penstock.audit.receipt import Difference
-from penstock.journal.journal import Journal
-from penstock.journal.state import JournalState, Undone
 from penstock.model.entries import SealedEntry, Window
 from penstock.model.manifest import ManifestFile
 from penstock.model.value import Value
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.state import JournalState, Undone
 
 
 class WaitingFile(Value, frozen=True):

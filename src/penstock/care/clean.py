@@ -1,9 +1,9 @@
 """Cleaning: staged leftovers of dead epochs. Claims nothing, decides nothing, runs at any time."""
 
-from penstock.journal.journal import Journal
-from penstock.journal.state import JournalState
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.staged import StagedRef
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.state import JournalState
 
 
 def clean(journal: Journal) -> int:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from penstock.care.beside import decide_beside
+from penstock.care.beside_owner import decide_beside
 from penstock.errors import EntryRefused
-from penstock.journal.journal import Fold, Journal
 from penstock.model.entries import AnyBody, Compact, Retire, SealedEntry
 from penstock.model.manifest import Content, Group, Input, ManifestFile, groups_of
-from penstock.model.surroundings import Surroundings
 from penstock.model.value import Value
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.runtime.surroundings import Surroundings
 
 
 class RewriteOrder(Value, frozen=True):

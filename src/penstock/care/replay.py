@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from penstock.care.beside import decide_beside
+from penstock.care.beside_owner import decide_beside
 from penstock.errors import EntryRefused
-from penstock.journal.journal import Fold, Journal
 from penstock.model.entries import AnyBody, Drop, Replay, SealedEntry
 from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import (
@@ -16,8 +15,9 @@ from penstock.model.manifest import (
     schema_versions,
 )
 from penstock.model.ranges import OffsetRange
-from penstock.model.surroundings import Surroundings
 from penstock.model.value import Value
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.runtime.surroundings import Surroundings
 
 
 class DecodeOrder(Value, frozen=True):

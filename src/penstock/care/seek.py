@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from penstock.care.beside import TRIES, decide_beside
+from penstock.care.beside_owner import TRIES, decide_beside
 from penstock.errors import EntryRefused, Fenced
-from penstock.journal.journal import Fold, Journal
-from penstock.journal.state import JournalState
 from penstock.model.entries import (
     AnyBody,
     Gap,
@@ -17,9 +15,11 @@ from penstock.model.entries import (
     Unpark,
 )
 from penstock.model.ranges import OffsetRange, TopicPartition
-from penstock.model.surroundings import Surroundings
 from penstock.model.value import Value
-from penstock.publish.groups import leave_tail_mark
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.publish.groups import leave_tail_mark
+from penstock.runtime.surroundings import Surroundings
 
 T = TypeVar("T")
 

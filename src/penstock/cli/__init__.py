@@ -1,1 +1,4 @@
-"""The command line: commands, printing, exit codes."""
+"""The command line: arguments, printing, exit codes.
+
+It must not hold logic that a library user would need.
+"""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TextIO
 
-from penstock.cli.outlet import say
+from penstock.cli.output_streams import say
 
 PATIENCE_S = 1.0  # who waits longer than this is told how far it is
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable
 from penstock.config.load import load
-from penstock.journal.journal import Journal
-from penstock.journal.lake import known_identity
-from penstock.journal.layout import Layout
+from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.model.surroundings import Surroundings, side_by_side
-from penstock.store.local import LocalStore
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.lake_identity import known_identity
+from penstock.runtime.surroundings import Surroundings, side_by_side
 
 
 def surroundings() -> Surroundings:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from penstock import __version__
-from penstock.cli import (
+from penstock.cli.commands import (
     audit,
     check,
     demo,
@@ -13,12 +13,12 @@ from penstock.cli import (
     init,
     jars,
     offsets,
-    quarantine_command,
     run,
     schema,
     status,
 )
-from penstock.cli.outlet import CUT_OFF, all_is_out, escape_the_unprintable, say
+from penstock.cli.commands import errors as quarantine_command
+from penstock.cli.output_streams import CUT_OFF, all_is_out, escape_the_unprintable, say
 from penstock.errors import PenstockError
 
 # Whoever stops a run has got what they wanted, also before it heard of signals.

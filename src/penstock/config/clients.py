@@ -23,7 +23,7 @@ from penstock.config.secrets import (
     with_stand_ins,
     with_whole_paths,
 )
-from penstock.config.shapes import Reading, as_table
+from penstock.config.section_grammar import Reading, as_table
 from penstock.config.tree import Node, Scalar
 from penstock.model.spec import RegistrySpec
 

@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.config import units
 from penstock.config.mistakes import Refused, closest, shown
-from penstock.config.shapes import Reading, as_table, described, listed, text
+from penstock.config.section_grammar import Reading, as_table, described, listed, text
 from penstock.config.tree import Node, Scalar, Sequence, Table
 from penstock.model.spec import PartitionKey, PartitionKind, RouteSpec, SchemaKind, StartSpec
 

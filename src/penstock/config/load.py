@@ -6,11 +6,11 @@ from typing import Any
 
 from penstock.config.clients import kafka, registry, spark
 from penstock.config.errors import ConfigInvalid
-from penstock.config.feed import FEED, feed
+from penstock.config.feed_section import FEED, feed
 from penstock.config.location import lake
 from penstock.config.mistakes import Mistakes, Place
 from penstock.config.overrides import with_environment, with_flags
-from penstock.config.shapes import (
+from penstock.config.section_grammar import (
     Key,
     Named,
     Reading,

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from penstock.config.mistakes import Refused
-from penstock.config.shapes import LATER, Reading, text
+from penstock.config.section_grammar import LATER, Reading, text
 from penstock.config.tree import Node
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://|(?P<file>(?i:file)):/")

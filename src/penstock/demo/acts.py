@@ -17,9 +17,9 @@ from penstock.demo.page import Period
 from penstock.demo.place import FEED, TOPIC, Place
 from penstock.demo.screen import Screen
 from penstock.demo.watch import Onlooker, Sight
-from penstock.engine.ivy import Progress
-from penstock.engine.jars import BROKER, CONNECTOR, fetch, jar_paths
-from penstock.engine.java import find_java
+from penstock.spark.ivy import Progress
+from penstock.spark.jars import BROKER, CONNECTOR, fetch, jar_paths
+from penstock.spark.java import find_java
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from penstock.charts.svg_charts import Bar, Mark, Span, bar_chart, heat_table, timeline
+from penstock.charts.svg_pieces import safe
 from penstock.demo.count import Tally
-from penstock.status.charts import Bar, Mark, Span, bar_chart, heat_table, timeline
-from penstock.status.svg import safe
 
 _STYLE = """
 :root{color-scheme:light dark;--back:#f4f6f8;--ink:#1f2937;--soft:#5b6675;--card:#fff;

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TextIO
 
-from penstock.status.blocks import Marks, marks_for
+from penstock.charts.terminal_charts import Marks, marks_for
 
 _CLEAR = "\r\x1b[2K"
 _BOLD, _DIM, _RED, _GREEN, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[0m"

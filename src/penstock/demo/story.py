@@ -9,6 +9,8 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 
 from penstock.care.clean import clean
+from penstock.charts.svg_charts import Bar
+from penstock.charts.terminal_charts import text_bars, text_grid
 from penstock.demo.acts import (
     AUDIT,
     Run,
@@ -27,13 +29,11 @@ from penstock.demo.place import FEED, TOPIC, Place, prepare
 from penstock.demo.queries import query_lines
 from penstock.demo.screen import Screen
 from penstock.demo.watch import Onlooker, Sight
-from penstock.journal.journal import Journal
-from penstock.journal.lake import known_identity
-from penstock.journal.layout import Layout
-from penstock.model.surroundings import Surroundings
-from penstock.status.blocks import text_bars, text_grid
-from penstock.status.charts import Bar
-from penstock.store.local import LocalStore
+from penstock.model.layout import Layout
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.lake_identity import known_identity
+from penstock.runtime.surroundings import Surroundings
 from penstock.testing.kafka_client import KafkaClient
 from penstock.testing.servers import ServerFailed
 

@@ -1,1 +1,4 @@
-"""Frozen values that every room shares. Imports nothing of Penstock but itself."""
+"""Frozen values that every room shares, and functions of values.
+
+It must not act: no threads, clocks, files or signals.
+"""

@@ -5,7 +5,7 @@ in the array; a fork of it, that plus `FORK_ROWS` times the fork's place in the 
 the numbers stay apart whatever is added to the configuration later.
 """
 
-from penstock.model.convert import Condition
+from penstock.model.convert_spec import Condition
 from penstock.model.names import encode_component
 from penstock.model.value import Value
 

@@ -6,7 +6,7 @@ closure, so they stay small and plain.
 
 from typing import Literal
 
-from penstock.model.convert import ConvertSpec
+from penstock.model.convert_spec import ConvertSpec
 from penstock.model.fork import ForkSpec
 from penstock.model.value import Value
 

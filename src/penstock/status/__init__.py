@@ -1,1 +1,4 @@
-"""How far a lake is: snapshots for people and machines. Reads only, and needs no JVM."""
+"""How far a lake is: snapshots for people and machines.
+
+It reads only, and it must not need a JVM.
+"""

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from penstock.journal.lease import STALE_S, Beat
-from penstock.journal.state import JournalState
 from penstock.model.entries import Counts
 from penstock.model.value import Value
+from penstock.protocol.journal.lease import STALE_S, Beat
+from penstock.protocol.journal.state import JournalState
 
 
 class Ends(Value, frozen=True):

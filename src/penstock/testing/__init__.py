@@ -1,1 +1,4 @@
-"""Stores and disks that fail on request, the contract every store keeps, and crash states."""
+"""Public tools for tests: contract suites, fault stores, crash states, embedded servers.
+
+It must not be needed by a running feed.
+"""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
-from penstock.testing.disks import (
+from penstock.testing.fault_disks import (
     Append,
     Link,
     MakeDirectory,

@@ -1,0 +1,226 @@
+"""What was read, held against what Kafka still has. Reads through whatever it is given.
+
+Evidence was recorded when a range was read. Where Kafka still holds the range, reading it again
+must give the same positions and the same contents. What Kafka has lost since by retention or
+compaction proves nothing, and is listed. What it has and we never read is a difference.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from penstock.audit.receipt import Difference, KafkaReceipt, Offsets, Unchecked
+from penstock.evidence.position_columns import set_evidence
+from penstock.model.evidence import RangeEvidence
+from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.window import Available, PartitionOffsets
+from penstock.ports.source.errors import KafkaUnavailable
+from penstock.ports.source.found import RangeFound
+
+
+class KafkaSide(Protocol):
+    """Kafka, to be read once more. Driver only; may be asked several times."""
+
+    def look(self, topics: Iterable[str]) -> Available:
+        """What there is of these topics; raises `KafkaUnavailable`."""
+        ...
+
+    def read(
+        self, ranges: tuple[OffsetRange, ...], *, with_offsets: bool
+    ) -> dict[OffsetRange, RangeFound]:
+        """What is in these ranges, read-committed; raises `KafkaUnavailable`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A range that was read, and the part of it that Kafka still holds."""
+
+    number: int
+    seen: RangeEvidence
+    part: OffsetRange
+
+    @property
+    def is_whole(self) -> bool:
+        return self.part == self.seen.range
+
+    @property
+    def offsets(self) -> OffsetSet:
+        """Those that were read in that part."""
+        return self.seen.offsets & OffsetSet(((self.part.start, self.part.end),))
+
+    def agrees(self, found: RangeFound) -> bool:
+        """True when Kafka has the same records there now."""
+        if self.is_whole:
+            return (found.read, found.content_sum) == (self.seen.read, self.seen.content_sum)
+        return found.read == set_evidence(self.part.topic, self.part.partition, self.offsets)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """The outcome, as it grows."""
+
+    differences: list[Difference] = field(default_factory=list)
+    unchecked: list[Unchecked] = field(default_factory=list)
+    agreed: int = 0
+    records: int = 0
+    skipped: str = ""
+
+    def leave_out(self, covered: OffsetRange, reason: str) -> None:
+        """These offsets could not be compared."""
+        if not covered.is_empty:
+            self.unchecked.append(
+                Unchecked(covered.topic, covered.partition, covered.start, covered.end, reason)
+            )
+
+    def receipt(self) -> KafkaReceipt:
+        """What goes into the receipt."""
+        return KafkaReceipt(
+            agreed=self.agreed,
+            records=self.records,
+            unchecked=tuple(joined(self.unchecked)),
+            skipped=self.skipped,
+        )
+
+
+def compare(
+    kafka: KafkaSide, cluster_id: str, reads: list[tuple[int, RangeEvidence]]
+) -> Comparison:
+    """Read again what Kafka still holds of these ranges, and compare."""
+    outcome = Comparison()
+    topics = sorted({seen.range.topic for _, seen in reads})
+    try:
+        available = kafka.look(topics)
+        if available.cluster_id != cluster_id:
+            outcome.skipped = (
+                f"another cluster answers: {available.cluster_id} instead of {cluster_id}"
+            )
+        else:
+            held = list(_held(reads, available, outcome))
+            _compare(kafka, topics, held, outcome)
+    except KafkaUnavailable as error:
+        outcome.skipped = error.found.rstrip(".")
+    if outcome.skipped:
+        outcome.unchecked, outcome.agreed = [], 0
+        for _, seen in reads:
+            outcome.leave_out(seen.range, outcome.skipped)
+    return outcome
+
+
+def _held(
+    reads: list[tuple[int, RangeEvidence]], available: Available, outcome: Comparison
+) -> Iterator[_Held]:
+    """The ranges that Kafka still holds something of; the rest is listed with its reason."""
+    topics = {topic.topic: topic for topic in available.topics}
+    for number, seen in reads:
+        covered = seen.range
+        topic = topics.get(covered.topic)
+        if topic is None:
+            outcome.leave_out(covered, "the topic does not exist any more")
+            continue
+        if topic.topic_id != covered.topic_id:
+            outcome.leave_out(covered, "the topic was deleted and made again")
+            continue
+        offsets = topic.partitions.get(covered.partition)
+        if offsets is None:
+            outcome.leave_out(covered, "the partition has no leader, or is gone")
+            continue
+        part = _clipped(covered, offsets, outcome)
+        if not part.is_empty:
+            yield _Held(number, seen, part)
+
+
+def _clipped(covered: OffsetRange, held: PartitionOffsets, outcome: Comparison) -> OffsetRange:
+    """The part that is still there."""
+    start = min(max(covered.start, held.earliest), covered.end)
+    end = max(min(covered.end, held.latest), start)
+    outcome.leave_out(covered.with_bounds(covered.start, start), "expired: no longer in the log")
+    outcome.leave_out(covered.with_bounds(end, covered.end), f"the log ends at {held.latest}")
+    return covered.with_bounds(start, end)
+
+
+def _compare(kafka: KafkaSide, topics: list[str], held: list[_Held], outcome: Comparison) -> None:
+    if not held:
+        return
+    found = kafka.read(tuple(each.part for each in held), with_offsets=False)
+    outcome.records = sum(each.read.count for each in found.values())
+    suspects = []
+    for each in held:
+        if not each.agrees(found.get(each.part, RangeFound(each.part))):
+            suspects.append(each)
+        elif each.is_whole:
+            outcome.agreed += len(each.part)
+        else:
+            words = "a part of its window is gone: positions agree, contents not comparable"
+            outcome.leave_out(each.part, words)
+    if suspects:
+        again = kafka.read(tuple(each.part for each in suspects), with_offsets=True)
+        earliest = _earliest(kafka.look(topics))
+        for each in suspects:
+            place = (each.part.topic, each.part.partition)
+            start = earliest.get(place, each.part.start)
+            _explain(each, again.get(each.part, RangeFound(each.part)), start, outcome)
+
+
+def _earliest(available: Available) -> dict[tuple[str, int], int]:
+    """Where the logs start now: they may have moved on while we read."""
+    return {
+        (topic.topic, partition): offsets.earliest
+        for topic in available.topics
+        for partition, offsets in topic.partitions.items()
+    }
+
+
+def _explain(each: _Held, found: RangeFound, log_start: int, outcome: Comparison) -> None:
+    """What differs, offset by offset."""
+    part, wanted = each.part, each.offsets
+    unseen, gone = found.offsets - wanted, wanted - found.offsets
+    if unseen.runs:
+        words = f"Kafka has {len(unseen)} records in {part} that were never read"
+        offsets = Offsets.of("never_read", part.topic, part.partition, unseen)
+        _differ(each, words, outcome, offsets)
+    if gone.runs:
+        outcome.leave_out(part, _gone_words(gone, wanted, log_start))
+    elif not unseen.runs and each.agrees(found):
+        outcome.agreed += len(part)  # a leader may have changed while it was read first
+    elif not unseen.runs:
+        words = f"the records of {part} have other contents in Kafka than when they were read"
+        _differ(each, words, outcome)
+
+
+def _differ(each: _Held, words: str, outcome: Comparison, *offsets: Offsets) -> None:
+    outcome.differences.append(
+        Difference("kafka", words, "", (each.seen.range,), each.number, offsets)
+    )
+
+
+def _gone_words(gone: OffsetSet, wanted: OffsetSet, log_start: int) -> str:
+    """Why records that were read are not in Kafka any more."""
+    expired = len(gone & OffsetSet.from_runs([(0, log_start)]))
+    parts = [f"{expired} records have expired while we read"] if expired else []
+    if len(gone) > expired:
+        parts.append(f"compaction took {len(gone) - expired} of {len(wanted)} records")
+    return f"{', '.join(parts)}; the others are there, contents not comparable"
+
+
+def joined(found: list[Unchecked]) -> Iterator[Unchecked]:
+    """Neighbours with the same reason as one."""
+    last: Unchecked | None = None
+    for each in sorted(found, key=lambda u: (u.topic, u.partition, u.start)):
+        if last is not None and _follows(each, last):
+            last = Unchecked(last.topic, last.partition, last.start, each.end, last.reason)
+            continue
+        if last is not None:
+            yield last
+        last = each
+    if last is not None:
+        yield last
+
+
+def _follows(each: Unchecked, last: Unchecked) -> bool:
+    return (each.topic, each.partition, each.start, each.reason) == (
+        last.topic,
+        last.partition,
+        last.end,
+        last.reason,
+    )

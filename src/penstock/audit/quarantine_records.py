@@ -1,0 +1,251 @@
+"""The quarantine as it stands: live records with their raw bytes, one by one and in groups."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.api.store import Store
+from penstock.audit.errors import QuarantineUnreadable
+from penstock.audit.lake_files import is_pending
+from penstock.audit.ledger import Ledger
+from penstock.datapath.formats.parquet.pieces import open_in_pieces, pieces
+from penstock.model.fork import ROW_COLUMN
+from penstock.model.manifest import QUARANTINE
+from penstock.model.ranges import OffsetSet
+from penstock.model.value import Value
+from penstock.protocol.journal.inventory import Inventory, LiveFile
+from penstock.protocol.journal.state import JournalState
+
+Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the row in its record
+Lives = dict[Place, dict[str, OffsetSet]]  # what is live there, by the id of the topic
+
+BATCH_ROWS = 10_000
+MOST_DIGITS = 19  # of an offset; Python refuses to read numbers of very many
+MOST_GROUPS = 5_000
+SAMPLE_BYTES = 400
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+COLUMNS = {
+    "_topic", "_partition", "_offset", "_timestamp", "key", "value", "headers", "reason", "detail",
+    "fingerprint", "dataset", "owner",
+}  # fmt: skip
+
+
+class Position(Value, frozen=True, order=True):
+    """Where a record lies in Kafka; written `topic/partition/offset`."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+    @classmethod
+    def parse(cls, word: str) -> "Position | None":
+        """Read what `str` gives; None for anything else."""
+        topic, *numbers = word.rsplit("/", 2)
+        if not topic or len(numbers) != 2:
+            return None
+        if not all(number.isascii() and number.isdigit() for number in numbers):
+            return None
+        if max(map(len, numbers)) > MOST_DIGITS:
+            return None
+        return cls(topic, int(numbers[0]), int(numbers[1]))
+
+
+class QuarantinedRecord(Value, frozen=True, kw_only=True):
+    """One broken record, whole. `time` is Kafka's; `dataset` is empty when none was found.
+
+    `row` is above 0 for a further row of a record that became several. `topic_id` tells the lives
+    of a topic apart that was deleted and made again; it is empty where a file holds both of them.
+    """
+
+    position: Position
+    topic_id: str
+    time: str
+    reason: str
+    detail: str
+    fingerprint: str
+    dataset: str
+    owner: str
+    key: bytes | None
+    value: bytes | None
+    headers: str | None
+    row: int = 0
+
+
+class QuarantineGroup(Value, frozen=True):
+    """Records that are broken in the same way, with the beginning of one of them as a sample."""
+
+    fingerprint: str
+    count: int
+    reason: str
+    datasets: tuple[str, ...]
+    first: Position
+    last: Position
+    sample: bytes | None
+
+    @classmethod
+    def of(cls, record: QuarantinedRecord) -> "QuarantineGroup":
+        """A group of one."""
+        at, datasets = record.position, (record.dataset,)
+        return cls(record.fingerprint, 1, record.reason, datasets, at, at, _sample(record))
+
+    def with_record(self, record: QuarantinedRecord) -> "QuarantineGroup":
+        """The group with one more record in it; the first one stays the sample."""
+        at = record.position
+        return QuarantineGroup(
+            self.fingerprint,
+            self.count + 1,
+            self.reason,
+            tuple(sorted({*self.datasets, record.dataset})),
+            min(self.first, at),
+            max(self.last, at),
+            _sample(record) if at < self.first else self.sample,
+        )
+
+
+class Groups(Value, frozen=True):
+    """The largest groups, the largest first; and how many smaller ones were left out."""
+
+    shown: tuple[QuarantineGroup, ...]
+    others: int = 0
+    other_records: int = 0
+
+
+def groups(store: Store, state: JournalState, ledger: Ledger, most: int = MOST_GROUPS) -> Groups:
+    """The live records by fingerprint.
+
+    Of all fingerprints only the counts are kept, because whoever writes to a topic may bring about
+    any number of them. Where there are too many, a second look is for the largest ones alone.
+    """
+    counts: Counter[str] = Counter()
+    found: dict[str, QuarantineGroup] = {}
+    for record in records(store, state, ledger):
+        counts[record.fingerprint] += 1
+        if record.fingerprint in found or len(found) < most:
+            _put(found, record)
+    if len(counts) > most:
+        largest = {fingerprint for fingerprint, _ in counts.most_common(most)}
+        found = {}
+        for record in records(store, state, ledger):
+            if record.fingerprint in largest:
+                _put(found, record)
+    shown = sorted(found.values(), key=lambda group: (-group.count, group.first))
+    rest = counts.total() - sum(group.count for group in shown)
+    return Groups(tuple(shown), len(counts) - len(shown), rest)
+
+
+def _put(found: dict[str, QuarantineGroup], record: QuarantinedRecord) -> None:
+    known = found.get(record.fingerprint)
+    group = QuarantineGroup.of(record) if known is None else known.with_record(record)
+    found[record.fingerprint] = group
+
+
+def _sample(record: QuarantinedRecord) -> bytes | None:
+    return None if record.value is None else record.value[:SAMPLE_BYTES]
+
+
+def records(store: Store, state: JournalState, ledger: Ledger) -> Iterator[QuarantinedRecord]:
+    """Every live record, file by file; those that were replayed or dropped are left out."""
+    live = _live_offsets(ledger)
+    for final, file in sorted(ledger.files.items()):
+        if file.dataset != QUARANTINE or is_pending(state, file.number, QUARANTINE):
+            continue
+        covered = {part.topic_id for part in ledger.recorded[final].ranges}
+        for row in _rows(store, final, file):
+            ids = _lives_of(live, row, covered)
+            if ids:
+                yield _record(row, ids[0] if len(ids) == 1 else "")
+
+
+def waiting_records(state: JournalState, ledger: Inventory) -> int:
+    """How many quarantined records are decided and not yet visible."""
+    return sum(
+        file.evidence.count
+        for file in ledger.files.values()
+        if file.dataset == QUARANTINE and is_pending(state, file.number, QUARANTINE)
+    )
+
+
+def _live_offsets(ledger: Ledger) -> Lives:
+    """What is live, by what rows say of themselves; they do not know the id of their topic."""
+    live: Lives = {}
+    for (topic, topic_id, partition, dataset, row), offsets in ledger.records.items():
+        if offsets.runs:
+            live.setdefault((topic, partition, dataset, row), {})[topic_id] = offsets
+    return live
+
+
+def _lives_of(live: Lives, row: dict[str, Any], covered: set[str]) -> list[str]:
+    """The ids that a row's topic may have; none when the row is not live any more.
+
+    What its file covers tells the id, so that a record of a topic's earlier life is not taken for
+    one of the present life. A window's file covers one; a rewritten file may cover more, or none.
+    """
+    place = (row["_topic"], row["_partition"], row["dataset"] or "", row.get(ROW_COLUMN, 0))
+    return [
+        topic_id
+        for topic_id, offsets in live.get(place, {}).items()
+        if (not covered or topic_id in covered) and _holds(offsets, row["_offset"])
+    ]
+
+
+def _holds(offsets: OffsetSet, offset: int) -> bool:
+    index = bisect_right(offsets.runs, offset, key=lambda run: run[0]) - 1
+    return index >= 0 and offset < offsets.runs[index][1]
+
+
+def _rows(store: Store, final: str, file: LiveFile) -> Iterator[dict[str, Any]]:
+    source = store.open_read(final)
+    if source is None:
+        raise QuarantineUnreadable(final, f"it is gone, with {file.evidence.count} records")
+    with source:
+        try:
+            parquet = open_in_pieces(source)
+            absent = COLUMNS - set(parquet.schema_arrow.names)
+            if absent:
+                raise QuarantineUnreadable(final, f"it has no column {', '.join(sorted(absent))}")
+            wanted = sorted(COLUMNS | ({ROW_COLUMN} & set(parquet.schema_arrow.names)))
+            for batch in pieces(parquet, wanted, BATCH_ROWS):
+                yield from _with_numbers_for_times(batch).to_pylist()
+        except (pa.ArrowException, OSError) as error:
+            raise QuarantineUnreadable(final, str(error).splitlines()[0]) from error
+
+
+def _with_numbers_for_times(batch: Any) -> Any:
+    """Milliseconds for Kafka's times, which a producer chooses: Python's end with year 9999."""
+    column = batch.schema.get_field_index("_timestamp")
+    times = batch.column(column).cast(pa.timestamp("ms")).cast(pa.int64())
+    return batch.set_column(column, "_timestamp", times)
+
+
+def _time(kafka_ms: int | None) -> str:
+    """A time as people write it, or in milliseconds where no calendar has it."""
+    if kafka_ms is None:
+        return ""
+    try:
+        return (_EPOCH + timedelta(milliseconds=kafka_ms)).isoformat()
+    except OverflowError:
+        return f"{kafka_ms} ms"
+
+
+def _record(row: dict[str, Any], topic_id: str) -> QuarantinedRecord:
+    return QuarantinedRecord(
+        position=Position(row["_topic"], row["_partition"], row["_offset"]),
+        topic_id=topic_id,
+        time=_time(row["_timestamp"]),
+        reason=row["reason"],
+        detail=row["detail"] or "",
+        fingerprint=row["fingerprint"],
+        dataset=row["dataset"] or "",
+        owner=row["owner"] or "",
+        key=row["key"],
+        value=row["value"],
+        headers=row["headers"],
+        row=row.get(ROW_COLUMN, 0),
+    )

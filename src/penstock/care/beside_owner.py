@@ -1,0 +1,52 @@
+"""Deciding beside a live owner: under its epoch, without claiming, or not at all."""
+
+from collections.abc import Callable
+
+from penstock.errors import EntryRefused, Fenced
+from penstock.model.entries import AnyBody, Deciding, SealedEntry
+from penstock.model.names import window_id
+from penstock.ports.store.discard_windows import discard_windows
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.publish.finisher import Finisher
+from penstock.protocol.publish.groups import leave_tail_mark
+from penstock.runtime.surroundings import Surroundings
+
+TRIES = 5
+
+Build = Callable[[Fold, str], AnyBody]
+
+
+def decide_beside(journal: Journal, around: Surroundings, build: Build) -> SealedEntry:
+    """Build a body on a fresh, deep fold and append it in the epoch that the fold shows.
+
+    `build` gets the fold and a window id to stage under. When an owner claims meanwhile, what was
+    staged belongs to a dead epoch: it is discarded, and everything is built anew. When somebody
+    else has consumed an input first, the journal refuses and so does this.
+    """
+    fenced: Fenced | None = None
+    for _ in range(TRIES):
+        fold = journal.open(deep=True)
+        epoch = fold.state.epoch
+        window = window_id(epoch, f"x{around.nonce()[:12]}")
+        body = build(fold, window)
+        try:
+            sealed = journal.append(fold, body, epoch)
+        except Fenced as error:
+            discard(journal, window, body)
+            fenced = error
+            continue
+        except EntryRefused:
+            discard(journal, window, body)
+            raise
+        leave_tail_mark(journal, sealed.number, sealed.sha256)
+        if isinstance(sealed.body, Deciding):
+            content = journal.content_of(sealed.body)
+            Finisher(journal, fold, around, epoch).finish_fresh(sealed, content)
+        return sealed
+    raise EntryRefused("command", f"owners came and went {TRIES} times; last: {fenced}")
+
+
+def discard(journal: Journal, window: str, body: AnyBody) -> None:
+    """Remove what a command staged; its entry is known not to have landed."""
+    journal.forget(body)
+    discard_windows(journal.store, journal.layout.staging, {window})

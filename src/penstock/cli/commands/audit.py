@@ -1,0 +1,157 @@
+"""`penstock audit`: proves what was delivered. Without `--deep` no Kafka and no JVM."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
+from penstock.audit.errors import AuditDifference
+from penstock.audit.receipt import Receipt
+from penstock.audit.shallow import audit
+from penstock.cli.audit_progress import Ticker
+from penstock.cli.audit_report import as_json, as_text
+from penstock.cli.commands.run import revealed, starting_session
+from penstock.cli.common import (
+    chosen_feeds,
+    configured,
+    print_rows,
+    reading_journal,
+    with_config,
+    with_output,
+)
+from penstock.cli.errors import UsageMistake
+from penstock.cli.offset_arguments import ago, at_time
+from penstock.cli.output_streams import telling, unless_cut_off
+from penstock.config.clients import reveal_kafka
+from penstock.errors import PenstockError
+from penstock.feeds.runner import worst
+from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.ports.source.kafka.recheck import KafkaAgain
+from penstock.protocol.journal.journal import Journal
+from penstock.spark.parallel_map import SparkSpread
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "audit",
+        help="prove what was delivered",
+        description="Check the journal from its first entry, that every offset has exactly one "
+        "fate, and that every file is there with the recorded size and no other. With --deep "
+        "also read every file, row by row, and compare with what Kafka still holds. Prints a "
+        "receipt per feed; exit code 4 if anything differs.",
+        epilog="example: penstock audit events --deep --since 1d",
+    )
+    command.add_argument("feeds", nargs="*", metavar="FEED")
+    command.add_argument(
+        "--deep", action="store_true", help="read every file and row, and ask Kafka; starts Spark"
+    )
+    command.add_argument(
+        "--since",
+        type=since,
+        metavar="TIME",
+        help="with --deep: only what was decided since, such as 2h, 1d or 2026-11-01T00:00:00Z",
+    )
+    command.add_argument(
+        "--dataset",
+        default="",
+        metavar="D",
+        help="with --deep: only the files of this dataset; Kafka is not asked",
+    )
+    with_config(command)
+    with_output(command)
+    command.set_defaults(command=run)
+
+
+def since(text: str) -> float:
+    """A duration back from now, or a time; in seconds."""
+    try:
+        return ago(text).number / 1000
+    except argparse.ArgumentTypeError:
+        return at_time(text).number / 1000
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """A receipt per feed; one that cannot be audited does not keep the others from it."""
+    if not chosen.deep and (chosen.since is not None or chosen.dataset):
+        raise UsageMistake(
+            "--since and --dataset limit what is read, and only --deep reads.", "Add --deep."
+        )
+    spec = configured(chosen)
+    ticker = Ticker(sys.stderr, time.monotonic)
+    what = DeepSpec(chosen.since, chosen.dataset)
+    codes: list[int] = []
+    tell = telling(codes)
+    journals = list(readable_journals(spec, chosen_feeds(spec, chosen.feeds), tell))
+    is_deep = chosen.deep and journals  # Spark is not started for nothing
+    with opened_tools(spec, ticker) if is_deep else nullcontext() as tools:
+        for journal in journals:
+            try:
+                found = receipt(journal, what, tools, ticker)
+                with unless_cut_off(codes):
+                    show(found, chosen.output)
+                judge(found)
+            except PenstockError as error:
+                tell(journal.layout.feed, error)
+    return worst(codes)
+
+
+def readable_journals(
+    spec: LakeSpec, feeds: Iterable[FeedSpec], tell: Callable[[str, PenstockError], None]
+) -> Iterator[Journal]:
+    """The journals of these feeds; those that have none are told."""
+    for feed in feeds:
+        try:
+            yield reading_journal(spec, feed.name)
+        except PenstockError as error:
+            tell(feed.name, error)
+
+
+def receipt(journal: Journal, what: DeepSpec, tools: DeepTools | None, ticker: Ticker) -> Receipt:
+    """The audit that was asked for."""
+    try:
+        return audit(journal, ticker) if tools is None else deep_audit(journal, what, tools)
+    finally:
+        ticker.close()
+
+
+def show(found: Receipt, output: str) -> None:
+    """Print a receipt, unless there is nothing in it."""
+    if is_empty(found):
+        return
+    if output == "json":
+        print_rows([as_json(found)], "json")
+    else:
+        print("\n".join(as_text(found)))
+
+
+def judge(found: Receipt) -> None:
+    """Raise when something differs; whether anybody has read the receipt makes no difference."""
+    feed = found.feed
+    if is_empty(found):
+        raise UsageMistake(f"Nothing was delivered by feed {feed!r} yet.", "Run `penstock run`.")
+    if found.differences:
+        raise AuditDifference(feed, len(found.differences))
+
+
+def is_empty(found: Receipt) -> bool:
+    """True when there was nothing to audit."""
+    return not found.entries and not found.differences
+
+
+@contextmanager
+def opened_tools(spec: LakeSpec, ticker: Ticker) -> Iterator[DeepTools]:
+    """Spark for the files, and Kafka; Spark comes up while the first journal is folded."""
+    kafka = revealed(reveal_kafka(spec.kafka, os.environ))
+    session = starting_session(spec, "audit")
+    spread = SparkSpread(session.get, ticker)
+    again = KafkaAgain(session.get, kafka, spread.watch)
+    try:
+        yield DeepTools(spread, again, time.monotonic, ticker)
+    finally:
+        again.close()
+        session.stop()

@@ -1,0 +1,340 @@
+"""`penstock check`: is everything there that the configuration asks for, and what comes next?"""
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from penstock.care.reset_targets import held_offsets
+from penstock.cli.commands.run import PROBE, connector_jars, registry_of
+from penstock.cli.common import (
+    configured,
+    local_store,
+    print_rows,
+    surroundings,
+    with_config,
+    with_output,
+)
+from penstock.cli.kafka_connection import asking_kafka
+from penstock.config.convert_section import reveal_keys
+from penstock.config.places import java_home
+from penstock.datapath.schemas.dataset_schemas import declared_schema
+from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
+from penstock.datapath.schemas.for_executors import fixed_for
+from penstock.datapath.shape.convert.visible_names import shown_by_names
+from penstock.errors import GapFound, PenstockError
+from penstock.feeds.runner import worst
+from penstock.feeds.running_feed import first_offset, window_policy
+from penstock.model.layout import Layout
+from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.model.window import Available
+from penstock.ports.source.kafka.admin import KafkaAdmin, bound_topics
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.lake_identity import known_identity
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.loop.window_plan import check_source, new_starts, plan_ranges
+from penstock.spark.java import find_java
+
+State = Literal["ok", "warning", "failed", "halted"]
+Row = dict[str, object]
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "check",
+        help="check the configuration, Java, the lake, registry and Kafka; show what comes next",
+        description="Check everything that a run needs, and show what each feed would read next. "
+        "Writes nothing in the lake but a probe, which it removes.",
+        epilog="example: penstock check -c penstock.yaml",
+    )
+    with_config(command)
+    with_output(command)
+    command.set_defaults(command=run)
+
+
+@dataclass(slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    state: State = "ok"
+    found: list[str] = field(default_factory=list)
+    exit_code: int = 0
+    rows: list[Row] = field(default_factory=list)
+
+    def warn(self, sentence: str) -> None:
+        """Something a person should know; the rest goes on."""
+        self.found.append(sentence)
+        if self.state == "ok":
+            self.state = "warning"
+
+    def fail(self, error: PenstockError) -> None:
+        """Something that would stop a run."""
+        self.found.append(str(error))
+        self.state = "halted" if error.exit_code == 5 else "failed"
+        self.exit_code = error.exit_code
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Look at one thing after the other; what fails does not hide the rest."""
+    spec = configured(chosen)
+    findings = []
+
+    def tell(finding: Finding) -> None:
+        findings.append(finding)
+        _print(finding, chosen.output)
+
+    feeds = "1 feed" if len(spec.feeds) == 1 else f"{len(spec.feeds)} feeds"
+    tell(Finding("file", found=[f"{chosen.config}: {feeds}"]))
+    tell(_try("java", _java))
+    tell(_try("jars", lambda: _jars(spec)))
+    with _not_made(spec):
+        tell(_try("lake", lambda: _lake(spec)))
+        if spec.registry:
+            tell(_try("registry", lambda: _registry(spec)))
+        for feed in spec.feeds:
+            _check_schemas(feed, tell)
+        _check_kafka(spec, tell)
+    return worst(finding.exit_code for finding in findings)
+
+
+def _check_kafka(spec: LakeSpec, tell: Callable[[Finding], None]) -> None:
+    """The cluster, and every feed on it."""
+    kafka = Finding("kafka")
+    try:
+        with asking_kafka(spec) as admin:
+            kafka.found.append(f"cluster {admin.cluster_id()} at {_servers(spec)}")
+            tell(kafka)
+            for feed in spec.feeds:
+                tell(_feed(spec, feed, admin))
+    except PenstockError as error:
+        kafka.fail(error)
+        tell(kafka)
+        for feed in spec.feeds:
+            tell(_try(f"feed {feed.name}", partial(_from_journal, spec, feed)))
+
+
+def _from_journal(spec: LakeSpec, feed: FeedSpec) -> str:
+    """What can be said of a feed while Kafka does not answer; a damaged journal shows here too."""
+    state = _state(spec, feed)
+    told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
+    return f"{told}; what comes next is not known without Kafka"
+
+
+def _try(what: str, look: Callable[[], str]) -> Finding:
+    finding = Finding(what)
+    try:
+        finding.found.append(look())
+    except PenstockError as error:
+        finding.fail(error)
+    return finding
+
+
+def _java() -> str:
+    java = find_java(java_home())
+    return f"{java.path}, version {java.version}"
+
+
+def _jars(spec: LakeSpec) -> str:
+    jars = connector_jars(spec)
+    return f"{len(jars)} jars, verified" if jars else "left to `spark:`, which names its own"
+
+
+def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
+    """Schemas and patterns of the configuration; only what is wrong with them is told."""
+    looks: list[Callable[[], object]] = [partial(fixed_for, feed)]
+    looks += [partial(declared_schema, feed, each) for each in feed.datasets if each.schema_kind]
+    told = [_try(f"schema {feed.name}", lambda look=look: str(look())) for look in looks]  # type: ignore[misc]
+    if feed.convert and all(finding.state == "ok" for finding in told):
+        told.append(_try(f"convert {feed.name}", partial(_converters, feed)))
+    shown = Finding(f"convert {feed.name}")
+    for sentence in shown_by_names(feed):
+        shown.warn(sentence)
+    for finding in [*told, shown]:
+        if finding.state != "ok":
+            tell(finding)
+
+
+def _converters(feed: FeedSpec) -> str:
+    """Their secrets, their plug-ins, and what they make of the schemas that are declared."""
+    keys = reveal_keys([feed], os.environ)
+    check_plugins(feed)
+    for each in feed.datasets:
+        if each.schema_kind:
+            output_fields(feed, declared_schema(feed, each), keys)
+    return f"{len(feed.convert)} steps"
+
+
+def _registry(spec: LakeSpec) -> str:
+    registry = registry_of(spec)
+    if registry is None:
+        return "none"
+    registry.check()
+    return f"answers at {spec.registry['url']}"
+
+
+def _lake(spec: LakeSpec) -> str:
+    local_store(spec).probe(PROBE)
+    return f"{spec.lake} keeps what a lake must promise"
+
+
+@contextmanager
+def _not_made(spec: LakeSpec) -> Iterator[None]:
+    """A lake that was not there before is not there afterwards: only a run makes one."""
+    root = Path(spec.lake)
+    was_there = root.exists()
+    try:
+        yield
+    finally:
+        if not was_there:
+            with suppress(OSError):
+                root.rmdir()
+
+
+def _servers(spec: LakeSpec) -> str:
+    return spec.kafka["bootstrap.servers"]
+
+
+def _feed(spec: LakeSpec, feed: FeedSpec, admin: KafkaAdmin) -> Finding:
+    """What a feed would read next, judged as its owner would."""
+    finding = Finding(f"feed {feed.name}")
+    try:
+        state = _state(spec, feed)
+        available = admin.available(feed)
+        _tell_topics(finding, feed, state, available, admin)
+        _judge(finding, feed, state, available)
+        _plan(finding, feed, state, available, admin)
+    except PenstockError as error:
+        finding.fail(error)
+    return finding
+
+
+def _state(spec: LakeSpec, feed: FeedSpec) -> JournalState:
+    """The folded journal, or that of a feed which never ran. Makes no identity for the lake.
+
+    The store is asked even when the lake has no identity: data without one is an error.
+    """
+    if not Path(spec.lake).is_dir():
+        return JournalState()
+    store = local_store(spec)
+    identity = known_identity(store)
+    return Journal(store, Layout(feed.name), identity or "", surroundings()).open().state
+
+
+def _tell_topics(
+    finding: Finding, feed: FeedSpec, state: JournalState, available: Available, admin: KafkaAdmin
+) -> None:
+    found = {topic.topic for topic in available.topics}
+    partitions = sum(len(topic.partitions) for topic in available.topics)
+    finding.found.append(f"{len(found)} topics, {partitions} partitions")
+    for name in feed.topics:
+        if name not in found and name not in state.topics:
+            finding.warn(f"topic {name!r} does not exist, or we may not see it")
+    if not found and feed.pattern:
+        finding.warn(f"no topic matches the pattern {feed.pattern!r}")
+    for (topic, partition), why in sorted(admin.skipped.items()):
+        finding.warn(f"{topic}/{partition} cannot be read now: {why}")
+    if state.undone:
+        finding.found.append(f"{len(state.undone)} decided windows are to be finished first")
+    parked = sorted(state.parked.keys() - set(state.stopped))
+    for how, datasets in (("parked", parked), ("stopped", state.stopped)):
+        if datasets:
+            finding.warn(f"{how}: {', '.join(datasets)}")
+
+
+def _judge(finding: Finding, feed: FeedSpec, state: JournalState, available: Available) -> None:
+    """The owner's own checks; a feed that never ran is bound to nothing yet."""
+    if state.is_new:
+        return
+    bound = bound_topics(feed, state.topics)
+    try:
+        check_source(state.cluster_id, bound, state.watermarks(), available)
+    except GapFound as gap:
+        if feed.on_gap != "accept":
+            raise
+        finding.warn(f"{gap.found} The run will accept this, since on_gap is accept.")
+
+
+def _plan(
+    finding: Finding, feed: FeedSpec, state: JournalState, available: Available, admin: KafkaAdmin
+) -> None:
+    """The ranges of the next window, as the owner would cut them."""
+    watermarks = state.watermarks()
+    starts = {
+        start.place: start.offset
+        for start in new_starts(
+            state.topics, watermarks, available, first_offset(feed, lambda: admin)
+        )
+    }
+    cap = window_policy(feed).cap(state.record_bytes)
+    from_here = _past_gaps({**watermarks, **starts}, available)
+    ranges = plan_ranges(from_here, available, cap, turn=state.windows)
+    finding.found.append(
+        f"next window: {sum(map(len, ranges))} records of {len(ranges)} partitions"
+        if ranges
+        else "nothing to read now"
+    )
+    finding.rows = list(_rows(feed, available, watermarks, starts, ranges))
+
+
+def _past_gaps(
+    watermarks: dict[TopicPartition, int], available: Available
+) -> dict[TopicPartition, int]:
+    """Where reading goes on once accepted gaps are behind; only those can be left by now."""
+    held = held_offsets(available)
+    return {
+        place: max(offset, held[place].earliest) if place in held else offset
+        for place, offset in watermarks.items()
+    }
+
+
+def _rows(
+    feed: FeedSpec,
+    available: Available,
+    watermarks: dict[TopicPartition, int],
+    starts: dict[TopicPartition, int],
+    ranges: tuple[OffsetRange, ...],
+) -> Iterator[Row]:
+    planned = {each.place: each for each in ranges}
+    for topic in available.topics:
+        for partition, offsets in sorted(topic.partitions.items()):
+            place = TopicPartition(topic.topic_id, partition)
+            next_range = planned.get(place)
+            yield {
+                "feed": feed.name,
+                "topic": topic.topic,
+                "partition": partition,
+                "watermark": watermarks.get(place),
+                "start": starts.get(place),
+                "log_start": offsets.earliest,
+                "log_end": offsets.latest,
+                "next_from": next_range.start if next_range else None,
+                "next_to": next_range.end if next_range else None,
+                "next_records": len(next_range) if next_range else 0,
+            }
+
+
+def _print(finding: Finding, output: str) -> None:
+    """A line for what was looked at, as soon as it is known; partitions below it."""
+    if output == "json":
+        line = {
+            "what": finding.what,
+            "state": finding.state,
+            "found": finding.found,
+            "exit_code": finding.exit_code,
+            "partitions": finding.rows,
+        }
+        print(json.dumps(line), flush=True)
+        return
+    sentences = finding.found or [""]
+    print(f"{finding.what:<12} {finding.state:<8} {sentences[0]}", flush=True)
+    for sentence in sentences[1:]:
+        print(f"{'':<12} {'':<8} {sentence}", flush=True)
+    print_rows(finding.rows, "text")

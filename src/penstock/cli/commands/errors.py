@@ -1,0 +1,22 @@
+"""`penstock errors` and its acts."""
+
+from typing import Any
+
+from penstock.cli.commands.errors_list import add_accept, add_list, add_show
+from penstock.cli.commands.errors_replay import add_drop, add_replay
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "errors",
+        help="look at the quarantine, replay or drop it, let a broken window through",
+        description="The records that could not be delivered, with their raw bytes and reasons.",
+        epilog="example: penstock errors list events",
+    )
+    acts = command.add_subparsers(title="acts", required=True, metavar="ACT")
+    add_list(acts)
+    add_show(acts)
+    add_accept(acts)
+    add_replay(acts)
+    add_drop(acts)

@@ -1,0 +1,278 @@
+"""`penstock errors replay` and `drop`: the two ways out of the quarantine."""
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.audit.ledger import open_ledger
+from penstock.audit.quarantine_records import records
+from penstock.care.replay import drop, live_records, lives, replay
+from penstock.care.replay_job import DecodeAgain
+from penstock.cli.audit_progress import Ticker
+from penstock.cli.commands.errors_list import (
+    no_such_record,
+    reason_and_author,
+    require_started,
+    tell,
+    tell_empty,
+    tell_waiting,
+    wanted,
+)
+from penstock.cli.commands.run import registry_of, starting_session
+from penstock.cli.common import (
+    author_of,
+    feed_named,
+    print_rows,
+    surroundings,
+    with_config,
+    with_output,
+)
+from penstock.cli.errors import UsageMistake
+from penstock.config.convert_section import reveal_keys
+from penstock.datapath.schemas.learning import Learning
+from penstock.errors import EntryRefused
+from penstock.model.manifest import RecordSet
+from penstock.model.names import encode_component
+from penstock.model.ranges import OffsetSet
+from penstock.model.spec import LakeSpec
+from penstock.protocol.journal.inventory import RecordsKey
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.loop.owner import check_format
+from penstock.spark.parallel_map import SparkSpread
+
+
+def add_replay(acts: Any) -> None:
+    """The words of `replay`."""
+    act = acts.add_parser(
+        "replay",
+        help="decode quarantined records again, and deliver those that are whole now",
+        description="Decode quarantined records with the configuration as it is now, from the raw "
+        "bytes that the quarantine keeps; Kafka is not asked. Each record that can be delivered is "
+        "delivered exactly once and leaves the quarantine; the others stay as they are. May run "
+        "beside `penstock run`, and again after it was killed.",
+        epilog="example: penstock errors replay events --fingerprint 1f0c2ab394de",
+    )
+    act.add_argument("feed", metavar="FEED")
+    act.add_argument("--fingerprint", metavar="F", help="only those of this group")
+    act.add_argument(
+        "--dataset", metavar="NAME", help="only those meant for this dataset; - for none"
+    )
+    act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
+    with_config(act)
+    with_output(act)
+    act.set_defaults(command=run_replay)
+
+
+def add_drop(acts: Any) -> None:
+    """The words of `drop`."""
+    act = acts.add_parser(
+        "drop",
+        help="give quarantined records up, by name",
+        description="Give up the records of one fingerprint, or one record by its position "
+        "topic/partition/offset. They stay accounted for: every audit lists them with who gave "
+        "them up and why. Their raw bytes stay in the files of the quarantine.",
+        epilog='example: penstock errors drop events 1f0c2ab394de --reason "load test"',
+    )
+    act.add_argument("feed", metavar="FEED")
+    act.add_argument("id", metavar="ID", help="a fingerprint, or topic/partition/offset")
+    act.add_argument(
+        "--topic-id",
+        metavar="T",
+        help="only those of one life of a topic that was deleted and made again",
+    )
+    act.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
+    act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
+    with_config(act)
+    with_output(act)
+    act.set_defaults(command=run_drop)
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What has become of the records: by which entries they were delivered, and why others stay."""
+
+    tried: int = 0
+    delivered: int = 0
+    stays: Counter[str] = field(default_factory=Counter)
+    entries: list[int] = field(default_factory=list)
+    refused: EntryRefused | None = None
+
+    def add(self, decode: DecodeAgain) -> None:
+        """Count what was decoded for one entry."""
+        self.tried += decode.tried
+        self.delivered += decode.delivered
+        self.stays += decode.stays
+
+
+def run_replay(chosen: argparse.Namespace) -> int:
+    """Deliver what can be delivered, and say what stays and why."""
+    author, datasets = _require_words(chosen), _datasets_named(chosen.dataset)
+    spec, feed, journal = feed_named(chosen, chosen.feed)
+    fold = journal.open(deep=True)
+    require_started(fold.state, chosen.feed)
+    check_format(feed.name, feed.format, fold.state)
+    live = live_records(fold)
+    done = Replayed()
+    if any(datasets is None or each.dataset in datasets for each in live):
+        keys = reveal_keys([feed], os.environ)
+        learning = Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
+        with spreading(spec) as spread:
+            for topic_ids in lives(live):
+                decode = DecodeAgain(
+                    feed,
+                    journal.store,
+                    learning,
+                    spread,
+                    surroundings().now,
+                    chosen.fingerprint or "",
+                    datasets,
+                )
+                _replay_one_life(done, journal, author, decode, topic_ids)
+    if not done.tried and not done.entries:
+        _tell_untried(chosen, fold, done.refused)
+    _tell_replayed(chosen, done)
+    for dataset in held_back(journal.open().state, done.entries):
+        tell(f"{dataset} is held back: its records become visible when it goes on")
+    return 0
+
+
+def held_back(state: JournalState, entries: Iterable[int]) -> list[str]:
+    """The datasets of these entries that are parked, so that nobody sees their records yet."""
+    undone = [state.undone[number] for number in entries if number in state.undone]
+    return sorted({name for each in undone for name in each.groups if name in state.parked})
+
+
+def _replay_one_life(
+    done: Replayed, journal: Journal, author: str, decode: DecodeAgain, topic_ids: frozenset[str]
+) -> None:
+    """Decide what can be delivered of these topics, by one entry."""
+    try:
+        done.entries.append(replay(journal, surroundings(), author, decode, topic_ids).number)
+    except EntryRefused as error:
+        if decode.delivered:
+            raise
+        done.refused = done.refused or error
+    done.add(decode)
+
+
+def _require_words(chosen: argparse.Namespace) -> str:
+    """Refuse words that are empty, which an unset variable of a script leaves; returns the author.
+
+    An empty fingerprint would otherwise mean everything.
+    """
+    for option in ("fingerprint", "dataset"):
+        if getattr(chosen, option) == "":
+            raise UsageMistake(
+                f"--{option} is empty.",
+                "Leave it out to replay all records; --dataset - means those of no dataset.",
+            )
+    return author_of(chosen)
+
+
+def _datasets_named(word: str | None) -> frozenset[str] | None:
+    """The directories that a dataset's name means; `-` are the records that the list shows so."""
+    if word is None:
+        return None
+    directory = encode_component(word)
+    return frozenset({"", directory} if word == "-" else {directory})
+
+
+def _tell_untried(chosen: argparse.Namespace, fold: Fold, refused: EntryRefused | None) -> None:
+    """Nothing was there to decode: that is no failure, unless something was asked for by name."""
+    if fold.inventory is not None:
+        tell_waiting(fold.state, fold.inventory)
+    options = {"with fingerprint": chosen.fingerprint, "of dataset": chosen.dataset}
+    named = [f"{what} {word!r}" for what, word in options.items() if word is not None]
+    if named:
+        raise no_such_record(chosen.feed, " ".join(named))
+    if refused is not None:
+        raise refused
+    tell_empty(chosen.feed)
+
+
+def run_drop(chosen: argparse.Namespace) -> int:
+    """Write down that they are given up."""
+    reason, author = reason_and_author(chosen)
+    _, _, journal = feed_named(chosen, chosen.feed)
+    found = records_meant(journal, chosen.id, chosen.topic_id)
+    count = sum(len(each.offsets) for each in found)
+    if not count:
+        raise no_such_record(chosen.feed, repr(chosen.id))
+    sealed = drop(journal, surroundings(), found, author, reason)
+    if chosen.output == "json":
+        print_rows([{"feed": chosen.feed, "dropped": count, "entry": sealed.number}], "json")
+    else:
+        print(f"{count} records of {chosen.feed} are given up, by entry {sealed.number}")
+    return 0
+
+
+def records_meant(
+    journal: Journal, word: str, topic_id: str | None = None
+) -> tuple[RecordSet, ...]:
+    """The live records that a fingerprint or a position means, as the journal names them.
+
+    With a topic's id only those of that life of the topic.
+    """
+    fits = wanted(word)
+    state, ledger = open_ledger(journal)
+    offsets: dict[RecordsKey, list[int]] = {}
+    for record in records(journal.store, state, ledger):
+        if fits(record) and topic_id in (None, record.topic_id):
+            at = record.position
+            place = (at.topic, record.topic_id, at.partition, record.dataset, record.row)
+            offsets.setdefault(place, []).append(at.offset)
+    _require_one_life(word, {place[1] for place in offsets})
+    return tuple(
+        RecordSet(topic, life, partition, dataset, OffsetSet.of(found), row)
+        for (topic, life, partition, dataset, row), found in offsets.items()
+    )
+
+
+def _require_one_life(word: str, ids: set[str]) -> None:
+    """Refuse to guess: a position may be of two lives of a topic that was made again."""
+    if "" in ids:
+        raise UsageMistake(
+            f"{word!r} means records of which nothing tells the topic's id.",
+            "They lie in a file that was rewritten, with a topic that was deleted and made again.",
+        )
+    if "/" in word and len(ids) > 1:
+        raise UsageMistake(
+            f"{word!r} is the position of several records: their topic was deleted and made again.",
+            f"Say which one is meant: --topic-id {' or --topic-id '.join(sorted(ids))}; "
+            "`penstock errors show` shows them.",
+        )
+
+
+def _tell_replayed(chosen: argparse.Namespace, done: Replayed) -> None:
+    stays = dict(done.stays.most_common())
+    if chosen.output == "json":
+        row = {
+            "feed": chosen.feed,
+            "delivered": done.delivered,
+            "entry": done.entries[0] if done.entries else None,
+            "entries": done.entries,
+            "stays": stays,
+        }
+        print_rows([row], "json")
+        return
+    where = f", by entry {' and '.join(map(str, done.entries))}" if done.entries else ""
+    print(f"{done.delivered} records of {chosen.feed} are delivered{where}")
+    for reason, count in stays.items():
+        tell(f"{count} stay in the quarantine: {reason}")
+
+
+@contextmanager
+def spreading(spec: LakeSpec) -> Iterator[SparkSpread]:
+    """Spark, for as long as it takes."""
+    session = starting_session(spec, "replay")
+    try:
+        yield SparkSpread(session.get, Ticker(sys.stderr, time.monotonic))
+    finally:
+        session.stop()

@@ -1,0 +1,52 @@
+"""`penstock files`: the exact snapshot a reader may trust."""
+
+import argparse
+from typing import Any
+
+from penstock.audit.errors import DatasetUnknown
+from penstock.audit.lake_files import is_pending
+from penstock.cli.common import (
+    feed_named,
+    print_rows,
+    with_config,
+    with_output,
+)
+from penstock.model.manifest import QUARANTINE
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "files",
+        help="list the committed files of a feed",
+        description="The files that are decided and visible, one per line.",
+        epilog="example: penstock files events/page_view",
+    )
+    command.add_argument("what", metavar="FEED[/DATASET]")
+    with_config(command)
+    with_output(command)
+    command.set_defaults(command=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Print them."""
+    name, slash, dataset = chosen.what.partition("/")
+    fold = feed_named(chosen, name)[2].open(deep=True)
+    inventory = fold.inventory
+    live = inventory.files if inventory is not None else {}
+    known = {file.dataset for file in live.values()} | set(fold.state.schemas)
+    if slash and dataset not in known - {QUARANTINE}:
+        raise DatasetUnknown(name, dataset, known - {QUARANTINE})
+    rows = [
+        {"file": final, "rows": file.evidence.count, "entry": file.number}
+        for final, file in sorted(live.items())
+        if file.dataset != QUARANTINE
+        and dataset in ("", file.dataset)
+        and not is_pending(fold.state, file.number, file.dataset)
+    ]
+    if chosen.output == "json":
+        print_rows(rows, "json")
+        return 0
+    for row in rows:
+        print(row["file"])
+    return 0

@@ -1,0 +1,416 @@
+"""`penstock offsets`: Kafka's own verbs on a feed's watermarks, each a journal entry."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.care.partition_history import first_offsets, last_windows
+from penstock.care.reset_targets import (
+    Move,
+    Target,
+    TopicChoice,
+    check_moves,
+    held_offsets,
+    lost_ranges,
+    moves_to,
+)
+from penstock.care.seek import Word, accept_gaps, rebind, seek_all
+from penstock.cli.common import (
+    author_of,
+    feed_named,
+    print_rows,
+    surroundings,
+    with_config,
+    with_output,
+)
+from penstock.cli.errors import UsageMistake
+from penstock.cli.kafka_connection import asking_kafka
+from penstock.cli.offset_arguments import ago, at_time, shift_by, to_offset, topic_choice
+from penstock.errors import ClusterChanged
+from penstock.model.entries import PartitionStart, SealedEntry
+from penstock.model.ranges import TopicPartition
+from penstock.model.spec import FeedSpec
+from penstock.model.window import Available, TopicOffsets
+from penstock.ports.source.errors import KafkaUnavailable
+from penstock.ports.source.kafka.admin import KafkaAdmin, bound_topics, wants
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.loop.window_plan import check_identity
+
+Row = dict[str, object]
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "offsets",
+        help="show or move the offsets of a feed",
+        description="Show how far a feed is in each partition, or move it by a person's word.",
+        epilog="example: penstock offsets show events",
+    )
+    verbs = command.add_subparsers(title="verbs", required=True, metavar="VERB")
+    _add_show(verbs)
+    _add_reset(verbs)
+    _add_accept_gap(verbs)
+    _add_rebind(verbs)
+
+
+def _add_show(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "show",
+        help="watermarks beside what Kafka holds",
+        description="Start, watermark, log start, log end, lag and last window per partition.",
+        epilog="example: penstock offsets show events --output json",
+    )
+    _with_feed(verb, show)
+
+
+def _add_reset(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "reset",
+        help="move watermarks over offsets that were never delivered",
+        description="Choose the next offset to read. Prints what would be skipped or read again, "
+        "and does it only with --execute. Targets outside the log are moved to its nearest end.",
+        epilog="example: penstock offsets reset events --topic events:0,1 --to-latest "
+        '--reason "bad deploy" --execute',
+    )
+    _with_feed(verb, reset)
+    verb.add_argument(
+        "--topic",
+        action="append",
+        type=topic_choice,
+        default=[],
+        metavar="T[:0,1]",
+        help="only this topic, or these partitions of it; may be given several times",
+    )
+    to = verb.add_mutually_exclusive_group(required=True)
+    earliest, latest = Target("earliest"), Target("latest")
+    to.add_argument("--to-earliest", dest="target", action="store_const", const=earliest)
+    to.add_argument("--to-latest", dest="target", action="store_const", const=latest)
+    to.add_argument("--to-datetime", dest="target", type=at_time, metavar="TIME",
+                    help="first record at or after it, such as 2026-11-01T00:00:00Z")  # fmt: skip
+    to.add_argument("--by-duration", dest="target", type=ago, metavar="DURATION",
+                    help="first record of the last 30s, 5m, 1h, 2d or PT1H30M")  # fmt: skip
+    to.add_argument("--to-offset", dest="target", type=to_offset, metavar="N")
+    to.add_argument("--shift-by", dest="target", type=shift_by, metavar="N",
+                    help="from the watermark; may be negative")  # fmt: skip
+    _with_word(verb)
+
+
+def _add_accept_gap(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "accept-gap",
+        help="give up records that expired before they were read",
+        description="Name the ranges that Kafka no longer holds, and accept their loss with "
+        "--execute. The feed then goes on at the start of the log.",
+        epilog='example: penstock offsets accept-gap events --reason "retention" --execute',
+    )
+    _with_feed(verb, accept_gap)
+    _with_word(verb)
+
+
+def _add_rebind(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "rebind",
+        help="accept a topic that was recreated on purpose",
+        description="Bind the feed to the topic's new life, which starts at its earliest offset "
+        "or at its latest one. What was delivered of the old life stays.",
+        epilog='example: penstock offsets rebind events --topic events --reason "moved" --execute',
+    )
+    _with_feed(verb, rebind_topic)
+    verb.add_argument("--topic", required=True, metavar="T")
+    to = verb.add_mutually_exclusive_group()
+    to.add_argument("--to-earliest", dest="latest", action="store_false", help="the default")
+    to.add_argument("--to-latest", dest="latest", action="store_true")
+    verb.set_defaults(latest=False)  # else argparse takes the default of the first flag: true
+    _with_word(verb)
+
+
+def _with_feed(verb: argparse.ArgumentParser, command: Any) -> None:
+    verb.add_argument("feed", metavar="FEED")
+    with_config(verb)
+    with_output(verb)
+    verb.set_defaults(command=command)
+
+
+def _with_word(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--execute", action="store_true", help="do it; without this, only show")
+    verb.add_argument(
+        "--reason", default="", metavar="TEXT", help="stands in the journal; --execute needs it"
+    )
+    verb.add_argument("--author", default="", metavar="NAME", help="default: your login name")
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A feed's journal beside what Kafka holds now."""
+
+    feed: FeedSpec
+    journal: Journal
+    state: JournalState
+    admin: KafkaAdmin
+    available: Available
+    servers: str
+
+    @property
+    def bound(self) -> dict[str, str]:
+        """The topics read so far that the feed still asks for."""
+        return bound_topics(self.feed, self.state.topics)
+
+    def topic(self, name: str) -> TopicOffsets | None:
+        """The topic as it is now."""
+        return next((topic for topic in self.available.topics if topic.topic == name), None)
+
+    def check_led(self, places: Iterable[tuple[str, int]]) -> None:
+        """Stop when a partition cannot be asked now."""
+        for topic, partition in places:
+            why = self.admin.skipped.get((topic, partition))
+            if why is not None:
+                raise KafkaUnavailable(self.servers, f"{topic}/{partition}: {why}")
+
+
+@contextmanager
+def looking(chosen: argparse.Namespace) -> Iterator[Sight]:
+    """Fold the journal, then ask Kafka. A feed that never ran has nothing to show or to move."""
+    spec, feed, journal = feed_named(chosen, chosen.feed)
+    state = journal.open().state
+    if not state.topics:
+        raise UsageMistake(
+            f"Feed {feed.name!r} was never run: it has no offsets yet.",
+            "Where it will begin is its `start:` in the configuration; see `penstock check`.",
+        )
+    with asking_kafka(spec) as admin:
+        available = admin.available(feed)
+        if available.cluster_id != state.cluster_id:
+            raise ClusterChanged(state.cluster_id, available.cluster_id)
+        servers = spec.kafka["bootstrap.servers"]
+        yield Sight(feed, journal, state, admin, available, servers)
+
+
+def show(chosen: argparse.Namespace) -> int:
+    """Print a row per partition."""
+    with looking(chosen) as sight:
+        print_rows(_rows_shown(sight), chosen.output)
+    return 0
+
+
+def reset(chosen: argparse.Namespace) -> int:
+    """Print the moves; make them when told to."""
+    word = _word(chosen)
+    with looking(chosen) as sight:
+        places = _chosen_places(sight, chosen.topic)
+        in_time = _offsets_at(sight, places, chosen.target)
+        moves = moves_to(sight.state, sight.available, places, chosen.target, in_time)
+    entries: dict[TopicPartition, SealedEntry] = {}
+    if word is not None and not any(move.is_refused for move in moves):
+        targets = {m.place: m.to_offset for m in moves if m.to_offset != m.from_offset}
+        landed = seek_all(sight.journal, targets, word)
+        entries = dict(zip(targets, landed, strict=True))
+    print_rows([_moved_row(move, entries.get(move.place)) for move in moves], chosen.output)
+    check_moves(sight.feed.name, moves)
+    skipped, again = sum(m.skipped for m in moves), sum(m.read_again for m in moves)
+    _tell(chosen, f"{skipped} offsets never delivered, {again} read again")
+    return 0
+
+
+def accept_gap(chosen: argparse.Namespace) -> int:
+    """Print what is lost; accept it when told to."""
+    word = _word(chosen)
+    with looking(chosen) as sight:
+        check_identity(sight.state.cluster_id, sight.bound, sight.available)
+        lost = lost_ranges(sight.state, sight.available)
+    if not lost:
+        print(f"no gap: Kafka holds all that {sight.feed.name} has not read", file=sys.stderr)
+        return 0
+    entries = accept_gaps(sight.journal, lost, word) if word is not None else []
+    numbers = dict(enumerate(entry.number for entry in entries))
+    rows: list[Row] = [
+        {
+            "topic": each.topic,
+            "partition": each.partition,
+            "from": each.start,
+            "to": each.end,
+            "lost": len(each),
+            "entry": numbers.get(index),
+        }
+        for index, each in enumerate(lost)
+    ]
+    print_rows(rows, chosen.output)
+    _tell(chosen, f"{sum(map(len, lost))} offsets given up")
+    return 0
+
+
+def rebind_topic(chosen: argparse.Namespace) -> int:
+    """Print where the new life would start; bind to it when told to."""
+    word = _word(chosen)
+    with looking(chosen) as sight:
+        old_id = sight.state.topics.get(chosen.topic)
+        if old_id is None or not wants(sight.feed, chosen.topic):
+            raise _unknown_topic(sight, chosen.topic)
+        topic = sight.topic(chosen.topic)
+        if topic is not None and topic.topic_id == old_id:
+            raise UsageMistake(
+                f"Topic {chosen.topic!r} was not recreated: it still has the id {old_id}.",
+                "Nothing was changed; to move offsets, use `penstock offsets reset`.",
+            )
+        if topic is None:
+            raise UsageMistake(
+                f"Topic {chosen.topic!r} is not there.", "Create it first, then rebind."
+            )
+        sight.check_led(sorted(place for place in sight.admin.skipped if place[0] == chosen.topic))
+    starts = tuple(
+        PartitionStart(topic.topic, topic.topic_id, partition,
+                       offsets.latest if chosen.latest else offsets.earliest)
+        for partition, offsets in sorted(topic.partitions.items())
+    )  # fmt: skip
+    entry = None
+    if word is not None:
+        entry = rebind(sight.journal, surroundings(), topic.topic, starts, word).number
+    rows: list[Row] = [
+        {
+            "topic": start.topic,
+            "partition": start.partition,
+            "old_id": old_id,
+            "new_id": start.topic_id,
+            "start": start.offset,
+            "log_end": topic.partitions[start.partition].latest,
+            "entry": entry,
+        }
+        for start in starts
+    ]
+    print_rows(rows, chosen.output)
+    done = "is bound" if chosen.execute else "would be bound"
+    _tell(chosen, f"{topic.topic} {done} to its new life")
+    return 0
+
+
+def _rows_shown(sight: Sight) -> Iterator[Row]:
+    starts = first_offsets(sight.journal, sight.state)
+    windows = last_windows(sight.journal, sight.state)
+    held = held_offsets(sight.available)
+    now = {topic.topic: topic for topic in sight.available.topics}
+    for name in sorted(sight.state.topics.keys() | now.keys()):
+        bound_id = sight.state.topics.get(name) or now[name].topic_id
+        known = sight.state.partitions.get(bound_id, {})
+        added = now[name].partitions if name in now and now[name].topic_id == bound_id else {}
+        for partition in sorted(known.keys() | added.keys()):
+            place = TopicPartition(bound_id, partition)
+            watermark = known[partition].watermark if partition in known else None
+            offsets = held.get(place)
+            yield {
+                "topic": name,
+                "partition": partition,
+                "start": starts.get(place),
+                "watermark": watermark,
+                "log_start": offsets.earliest if offsets else None,
+                "log_end": offsets.latest if offsets else None,
+                "lag": max(offsets.latest - watermark, 0)
+                if offsets and watermark is not None
+                else None,
+                "last_window": windows.get(place),
+                "note": _note(sight, name, place),
+            }
+
+
+def _note(sight: Sight, name: str, place: TopicPartition) -> str:
+    """What is wrong with a partition, in a few words."""
+    topic = sight.topic(name)
+    if topic is None:
+        return "the topic is gone" if wants(sight.feed, name) else "no longer asked for"
+    if topic.topic_id != place.topic_id:
+        return f"the topic was recreated: {topic.topic_id}"
+    known = sight.state.partition(place)
+    if known is None:
+        return "not started yet"
+    offsets = topic.partitions.get(place.partition)
+    if offsets is None:
+        return sight.admin.skipped.get((name, place.partition), "the partition is gone")
+    if known.watermark < offsets.earliest:
+        return f"gap [{known.watermark}, {offsets.earliest})"
+    if known.watermark > offsets.latest:
+        return "the log ends before the watermark"
+    return ""
+
+
+def _chosen_places(sight: Sight, choices: list[TopicChoice]) -> list[TopicPartition]:
+    """The partitions that were named, or all; each known to the journal and led in Kafka."""
+    state = sight.state
+    bound = sight.bound
+    for choice in choices:
+        known = state.partitions.get(bound.get(choice.topic, ""), {})
+        absent = [partition for partition in choice.partitions if partition not in known]
+        if choice.topic not in bound or absent:
+            raise _unknown_topic(sight, choice.topic, absent)
+    named = {name for name in bound if not choices or any(c.topic == name for c in choices)}
+    check_identity(state.cluster_id, {name: bound[name] for name in named}, sight.available)
+    found = [
+        (name, partition)
+        for name in sorted(named)
+        for partition in sorted(state.partitions.get(bound[name], {}))
+        if not choices or any(choice.covers(name, partition) for choice in choices)
+    ]
+    sight.check_led(found)
+    held = held_offsets(sight.available)
+    places = [TopicPartition(bound[name], partition) for name, partition in found]
+    return [place for place in places if place in held]
+
+
+def _unknown_topic(sight: Sight, topic: str, partitions: Iterable[int] = ()) -> UsageMistake:
+    listed = ",".join(map(str, partitions))
+    what = f"{topic}:{listed}" if listed else topic
+    known = ", ".join(
+        f"{name} with {len(sight.state.partitions.get(topic_id, {}))} partitions"
+        for name, topic_id in sorted(sight.bound.items())
+    )
+    return UsageMistake(
+        f"Feed {sight.feed.name!r} has not read {what!r}.", f"It has read: {known or 'nothing'}."
+    )
+
+
+def _offsets_at(
+    sight: Sight, places: list[TopicPartition], target: Target
+) -> Mapping[TopicPartition, int]:
+    """What Kafka has at a time; asked only for a target in time."""
+    if target.kind != "time" or not places:
+        return {}
+    names = {topic_id: name for name, topic_id in sight.state.topics.items()}
+    wanted = {(names[place.topic_id], place.partition): target.number for place in places}
+    found = sight.admin.offsets(wanted)
+    return {place: found[names[place.topic_id], place.partition] for place in places}
+
+
+def _moved_row(move: Move, entry: SealedEntry | None) -> Row:
+    return {
+        "topic": move.topic,
+        "partition": move.place.partition,
+        "from": move.from_offset,
+        "to": move.to_offset,
+        "skipped": move.skipped,
+        "read_again": move.read_again,
+        "entry": None if entry is None else entry.number,
+        "note": move.note,
+    }
+
+
+def _tell(chosen: argparse.Namespace, what: str) -> None:
+    """On stderr, so that stdout is data only."""
+    if chosen.execute:
+        print(f"done: {what}", file=sys.stderr)
+    else:
+        wanted = "--execute" if chosen.reason.strip() else "--reason and --execute"
+        print(f"dry run, nothing was changed: {what}. Add {wanted} to do it.", file=sys.stderr)
+
+
+def _word(chosen: argparse.Namespace) -> Word | None:
+    """Who decides, and why; None for a dry run. Asked first, so that a refusal has done nothing."""
+    if not chosen.execute:
+        return None
+    reason = chosen.reason.strip()
+    if not reason:
+        raise UsageMistake(
+            "`--execute` needs a `--reason`.", "Nothing was changed. The journal keeps who and why."
+        )
+    return Word(author_of(chosen), reason)

@@ -1,0 +1,214 @@
+"""`penstock schema`: what the columns of a dataset are, and how they came to be."""
+
+import argparse
+from typing import Any
+
+import msgspec
+
+from penstock.cli.common import feed_named, print_rows, with_config, with_output
+from penstock.cli.errors import UsageMistake
+from penstock.datapath.schemas.ddl import DIALECTS, ddl, own_columns, type_name
+from penstock.datapath.schemas.schema_objects import kept_schemas
+from penstock.datapath.shape.route.partition import keys_as_read
+from penstock.datapath.stage.split_rows import partition_keys
+from penstock.model.names import encode_component
+from penstock.model.schema import DatasetSchema, Field, FieldType
+from penstock.model.spec import FeedSpec, LakeSpec
+
+Row = dict[str, object]
+Change = tuple[str, str, str]  # what, of which column, and its type
+_SIGNS = {"added": "+", "nullable": "?", "required": "!", "unit": "~"}
+_UNITS = {1: "us", 1_000: "ms", 1_000_000: "s"}
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "schema",
+        help="show the columns of a dataset, and how they came to be",
+        description="Every dataset has a numbered schema, which only grows: fields are added, "
+        "nested and relaxed, and none is ever narrowed or taken away.",
+        epilog="example: penstock schema show events/page_view",
+    )
+    acts = command.add_subparsers(title="acts", required=True, metavar="ACT")
+    _add_show(acts)
+    _add_diff(acts)
+    _add_history(acts)
+
+
+def _add_show(acts: Any) -> None:
+    act = acts.add_parser(
+        "show",
+        help="show the columns of a dataset",
+        description="The columns of the newest version, or of another one. A field whose column "
+        "has another name is shown with both. --ddl prints a statement that makes a table of the "
+        "dataset's directory.",
+        epilog="example: penstock schema show events/page_view --ddl trino",
+    )
+    _with_dataset(act)
+    act.add_argument("--version", type=int, metavar="N", help="another version than the newest")
+    act.add_argument("--ddl", choices=DIALECTS, help="as a statement for these readers")
+    act.set_defaults(command=run_show)
+
+
+def _add_diff(acts: Any) -> None:
+    act = acts.add_parser(
+        "diff",
+        help="show what has changed between two versions",
+        description="One line per column that is new, may be null now or may not any more, or "
+        "whose times are counted in another unit, from one version to another; by itself from the "
+        "version before the newest.",
+        epilog="example: penstock schema diff events/page_view 1 3",
+    )
+    _with_dataset(act)
+    act.add_argument("versions", nargs="*", type=int, metavar="N", help="from, and perhaps to")
+    act.set_defaults(command=run_diff)
+
+
+def _add_history(acts: Any) -> None:
+    act = acts.add_parser(
+        "history",
+        help="show all versions of a dataset's schema",
+        description="One line per version: how many columns, and what it brought.",
+        epilog="example: penstock schema history events/page_view",
+    )
+    _with_dataset(act)
+    act.set_defaults(command=run_history)
+
+
+def _with_dataset(act: argparse.ArgumentParser) -> None:
+    act.add_argument("what", metavar="FEED/DATASET")
+    with_config(act)
+    with_output(act)
+
+
+def run_show(chosen: argparse.Namespace) -> int:
+    """Print the columns, or a statement."""
+    spec, feed, versions = _opened(chosen)
+    wanted = max(versions) if chosen.version is None else chosen.version
+    schema = _version(chosen, versions, wanted)
+    if chosen.ddl:
+        keys = partition_keys(feed, _declared(feed, schema.dataset))
+        place = f"{spec.lake}/{feed.name}/{schema.dataset}"
+        print(ddl(schema, chosen.ddl, place, keys_as_read(keys), own_columns(feed), feed.format))
+        return 0
+    if chosen.output == "json":
+        print_rows([msgspec.to_builtins(schema)], "json")
+        return 0
+    print(f"version {schema.version}, {'declared' if schema.declared else 'learned from records'}")
+    print_rows([_row(field) for field in schema.fields], "text")
+    return 0
+
+
+def run_diff(chosen: argparse.Namespace) -> int:
+    """Print what is new between two versions."""
+    _, _, versions = _opened(chosen)
+    newest = max(versions)
+    if len(chosen.versions) > 2:
+        raise UsageMistake("More than two versions are given.", "Give one, two or none.")
+    first, last = (*chosen.versions, newest)[:2] if chosen.versions else (newest - 1, newest)
+    before = _version(chosen, versions, first) if first else None
+    rows = _all_changes(before, _version(chosen, versions, last))
+    told = [{"change": kind, "column": name, "type": words} for kind, name, words in rows]
+    print_rows(told, chosen.output)
+    return 0
+
+
+def run_history(chosen: argparse.Namespace) -> int:
+    """Print the versions, oldest first."""
+    _, _, versions = _opened(chosen)
+    rows: list[Row] = []
+    before: DatasetSchema | None = None
+    for number, schema in sorted(versions.items()):
+        found = _all_changes(before, schema)
+        brought = [f"{_SIGNS.get(kind, kind)}{name}" for kind, name, _ in found]
+        shown = "all" if not rows else " ".join(brought)
+        rows.append({"version": number, "columns": len(schema.fields), "changes": shown})
+        before = schema
+    print_rows(rows, chosen.output)
+    return 0
+
+
+def changes(before: tuple[Field, ...], after: tuple[Field, ...], path: str = "") -> list[Change]:
+    """What is new in a later version, nested fields by their path.
+
+    Fields are added; they are nullable now, or required again; or their times are counted in
+    another unit. The values of a list or a map are at the path of the field and `[]`.
+    """
+    known = {field.name: field for field in before}
+    found: list[Change] = []
+    for field in after:
+        name = f"{path}{field.column}"
+        old = known.get(field.name)
+        if old is None:
+            found.append(("added", name, type_name(field.type)))
+            continue
+        found += _relaxed(name, field.type, old.nullable, field.nullable)
+        found += _changes_of(name, old.type, field.type)
+    return found
+
+
+def _all_changes(before: DatasetSchema | None, after: DatasetSchema) -> list[Change]:
+    """What a version has changed, beginning with who says what it is."""
+    if before is None:
+        return changes((), after.fields)
+    said = "declared" if after.declared else "learned"
+    told = [(said, "", "")] if before.declared != after.declared else []
+    return [*told, *changes(before.fields, after.fields)]
+
+
+def _changes_of(name: str, old: FieldType, new: FieldType) -> list[Change]:
+    """What has changed inside a type."""
+    if old.item is not None and new.item is not None:
+        item = f"{name}[]"
+        relaxed = _relaxed(item, new.item, old.item_nullable, new.item_nullable)
+        return [*relaxed, *_changes_of(item, old.item, new.item)]
+    if old.unit_us != new.unit_us:
+        unit = _UNITS.get(new.unit_us, f"{new.unit_us} us")
+        return [("unit", name, f"{type_name(new)} in {unit}")]
+    return changes(old.fields, new.fields, f"{name.replace('[]', '')}.")
+
+
+def _relaxed(name: str, kind: FieldType, before: bool, after: bool) -> list[Change]:
+    if before == after:
+        return []
+    return [("nullable" if after else "required", name, type_name(kind))]
+
+
+def _row(field: Field) -> Row:
+    return {
+        "column": field.column,
+        "type": type_name(field.type),
+        "null": "yes" if field.nullable else "no",
+        "field": field.name if field.name != field.column else "",
+    }
+
+
+def _opened(chosen: argparse.Namespace) -> tuple[LakeSpec, FeedSpec, dict[int, DatasetSchema]]:
+    """The feed, and all versions of the dataset's schema."""
+    name, slash, dataset = chosen.what.partition("/")
+    if not slash or not dataset:
+        raise UsageMistake(f"{chosen.what!r} names no dataset.", "Write FEED/DATASET.")
+    spec, feed, journal = feed_named(chosen, name)
+    kept = kept_schemas(journal.store, journal.layout.schemas)
+    versions = {s.version: s for s in kept if s.dataset == encode_component(dataset)}
+    if not versions:
+        known = ", ".join(sorted({schema.dataset for schema in kept}))
+        raise UsageMistake(
+            f"Feed {name!r} has no dataset {dataset!r}.", f"It has: {known or 'none yet'}."
+        )
+    return spec, feed, versions
+
+
+def _version(
+    chosen: argparse.Namespace, versions: dict[int, DatasetSchema], number: int
+) -> DatasetSchema:
+    if number not in versions:
+        raise UsageMistake(
+            f"{chosen.what} has no version {number}.", f"It has 1 to {max(versions)}."
+        )
+    return versions[number]
+
+
+def _declared(feed: FeedSpec, dataset: str) -> Any:
+    return next((d for d in feed.datasets if encode_component(d.route) == dataset), None)

@@ -1,0 +1,144 @@
+"""`penstock status`: how far each feed is. Reads the lake; needs no running instance and no JVM."""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import msgspec
+
+from penstock.cli.common import (
+    chosen_feeds,
+    configured,
+    print_rows,
+    reading_journal,
+    surroundings,
+    with_config,
+    with_output,
+)
+from penstock.cli.kafka_connection import asking_kafka
+from penstock.cli.output_streams import telling, unless_cut_off
+from penstock.errors import PenstockError
+from penstock.feeds.runner import worst
+from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.ports.source.kafka.admin import KafkaAdmin
+from penstock.protocol.journal.lease import last_beat
+from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
+
+FEW = 4  # more partitions than this are summed up in the table
+FEW_SCHEMAS = 6
+
+
+def add_to(commands: Any) -> None:
+    """The words of this command."""
+    command = commands.add_parser(
+        "status",
+        help="show how far each feed is",
+        description="Per feed: watermark, lag, freshness, last window, undone windows, parked "
+        "datasets, quarantine. Lag is as of the owner's last look at Kafka, or with --live of now.",
+        epilog="example: penstock status events --output json",
+    )
+    command.add_argument("feeds", nargs="*", metavar="FEED")
+    command.add_argument("--live", action="store_true", help="ask Kafka for the lag of now")
+    with_config(command)
+    with_output(command)
+    command.set_defaults(command=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Print a row per feed; one that cannot be read does not keep the others from it."""
+    spec = configured(chosen)
+    codes: list[int] = []
+    tell = telling(codes)
+    with asking_kafka(spec) if chosen.live else nullcontext() as admin:
+        found = list(snapshots(spec, chosen_feeds(spec, chosen.feeds), admin, tell))
+    with unless_cut_off(codes):
+        show(found, chosen.output)
+    return worst(codes)
+
+
+def snapshots(
+    spec: LakeSpec,
+    feeds: Iterable[FeedSpec],
+    admin: KafkaAdmin | None,
+    tell: Callable[[str, PenstockError], None],
+) -> Iterator[FeedSnapshot]:
+    """How far these feeds are; those that cannot be read are told."""
+    for feed in feeds:
+        try:
+            live = None if admin is None else live_ends(admin, feed)
+            yield snapshot_of(spec, feed.name, live)
+        except PenstockError as error:
+            tell(feed.name, error)
+
+
+def show(found: Sequence[FeedSnapshot], output: str) -> None:
+    """Print them; in text a dataset that is parked gets a line of its own."""
+    if output == "json":
+        for each in found:
+            print(json.dumps(msgspec.to_builtins(each, str_keys=True)))
+        return
+    print_rows([row_of(each) for each in found], "text")
+    for each in found:
+        if each.schemas:
+            print(f"{each.feed}: {schemas_of(each)}")
+        for dataset, why in sorted(each.parked.items()):
+            how = "stopped" if dataset in each.stopped else "parked"
+            print(f"{each.feed}: {dataset} is {how}: {why}")
+
+
+def live_ends(admin: KafkaAdmin, feed: FeedSpec) -> Ends:
+    """Where Kafka's logs end now."""
+    return Ends(
+        {
+            topic.topic: {p: offsets.latest for p, offsets in topic.partitions.items()}
+            for topic in admin.available(feed).topics
+        },
+        surroundings().timestamp(),
+    )
+
+
+def snapshot_of(spec: LakeSpec, feed: str, live: Ends | None = None) -> FeedSnapshot:
+    """How far a feed is."""
+    journal = reading_journal(spec, feed)
+    beat = last_beat(journal.store, journal.layout)
+    now_s = surroundings().now()
+    return snapshot(feed, journal.open().state, beat, live or ends_of(beat), now_s)
+
+
+def row_of(found: FeedSnapshot) -> dict[str, object]:
+    """A feed in a row that fits a terminal."""
+    places = [f"{p.topic}/{p.partition}:{p.watermark}" for p in found.partitions]
+    if len(places) > FEW:
+        places = [f"{len(places)} partitions, {sum(p.watermark for p in found.partitions):,}"]
+    return {
+        "feed": found.feed,
+        "owner": found.owner_state,
+        "watermark": " ".join(places) or "-",
+        "lag": "?" if found.lag_records is None else f"{found.lag_records:,}",
+        "lag time": _duration(found.lag_seconds),
+        "newest row": _duration(found.freshness_seconds),
+        "windows": found.windows,
+        "last window": (found.last_window_at or "-")[:19],
+        "undone": found.undone,
+        "quarantined": found.counts.quarantined,
+        "parked": len(found.parked) or "-",
+    }
+
+
+def schemas_of(found: FeedSnapshot) -> str:
+    """The version of each dataset's schema, as far as there is room."""
+    shown = [f"{name} v{version}" for name, version in list(found.schemas.items())[:FEW_SCHEMAS]]
+    more = len(found.schemas) - len(shown)
+    return ", ".join(shown) + (f" and {more} more datasets" if more else "")
+
+
+def _duration(seconds: float | None) -> str:
+    """Two digits that matter."""
+    if seconds is None:
+        return "?"
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f}{unit}"
+    return f"{seconds:.0f}s"

@@ -1,0 +1,111 @@
+"""Print what a feed's journal says: `python -m penstock.cli.journal_dump LAKE FEED`. Reads only."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import NoReturn
+
+import msgspec
+
+from penstock.errors import PenstockError
+from penstock.model.layout import Layout
+from penstock.model.value import Value
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity
+from penstock.protocol.journal.state import JournalState, Undone
+from penstock.runtime.surroundings import Surroundings
+
+EXAMPLE = """\
+example:
+  python -m penstock.cli.journal_dump ./lake events --output json
+
+Nothing is written, so it may run beside a live feed. Exit codes: 0 fine, 1 the store does not
+answer, 2 there is no such lake or feed, 5 the journal is damaged (the sentence names the file).
+"""
+
+
+class Report(Value, frozen=True):
+    """What the journal says. `watermarks` are the next offsets to read, by `topic/partition`."""
+
+    feed: str
+    entries: int
+    epoch: int
+    owner: str
+    watermarks: dict[str, int]
+    undone: list[Undone]
+    parked: dict[str, str]
+    notices: list[str]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Open the journal as every owner does, and print its state or the error's sentence."""
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    if not Path(asked.lake).is_dir():
+        parser.exit(2, f"There is no lake at {asked.lake!r}. Check the path.\n")
+    try:
+        store = LocalStore(asked.lake)
+        identity = known_identity(store)
+        if identity is None:
+            parser.exit(2, f"{asked.lake!r} is no lake: {LAKE_KEY!r} is absent. Check the path.\n")
+        journal = Journal(store, Layout(asked.feed), identity, _nothing_around())
+        state = journal.open(deep=asked.deep).state
+    except PenstockError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    if state.is_new:
+        parser.exit(2, f"{asked.lake!r} has no feed {asked.feed!r}. Check the feed's name.\n")
+    report = report_of(asked.feed, state, journal.notices)
+    shown = msgspec.json.encode(report).decode() if asked.output == "json" else as_table(report)
+    sys.stdout.write(f"{shown}\n")
+    return 0
+
+
+def report_of(feed: str, state: JournalState, notices: list[str]) -> Report:
+    """The state of a journal, for people and programs."""
+    watermarks = {
+        f"{topic}/{partition}": known.watermark
+        for topic, topic_id in sorted(state.topics.items())
+        for partition, known in sorted(state.partitions.get(topic_id, {}).items())
+    }
+    undone = [state.undone[number] for number in sorted(state.undone)]
+    heads = (state.number + 1, state.epoch, state.owner)
+    return Report(feed, *heads, watermarks, undone, state.parked, notices)
+
+
+def as_table(report: Report) -> str:
+    """The report for people, one fact a line."""
+    lines = [
+        f"feed       {report.feed}",
+        f"entries    {report.entries}",
+        f"epoch      {report.epoch}, owner {report.owner or 'nobody'}",
+        *(f"watermark  {place} {offset}" for place, offset in report.watermarks.items()),
+        *(f"undone     {each.number}: {', '.join(each.groups)}" for each in report.undone),
+        *(f"parked     {dataset}: {reason}" for dataset, reason in sorted(report.parked.items())),
+        *(f"notice     {notice}" for notice in report.notices),
+    ]
+    return "\n".join(lines)
+
+
+def _nothing_around() -> Surroundings:
+    def refuse(_seconds: float = 0.0) -> NoReturn:
+        raise RuntimeError("reading a journal asks for no clock")  # else it is a bug, and shows
+
+    return Surroundings(now=refuse, sleep=refuse, random=Random(0))  # noqa: S311
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m penstock.cli.journal_dump", description=__doc__)
+    parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, EXAMPLE
+    parser.add_argument("lake", metavar="LAKE", help="the directory of the lake")
+    parser.add_argument("feed", metavar="FEED", help="the name of the feed")
+    parser.add_argument("--output", choices=("table", "json"), default="table")
+    parser.add_argument("--deep", action="store_true", help="from entry 0 on, manifests included")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

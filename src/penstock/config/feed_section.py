@@ -1,0 +1,261 @@
+"""One feed: every key below `feeds.NAME`, and the rules between keys."""
+
+import re
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from penstock.config import units
+from penstock.config.conditions_section import conditions
+from penstock.config.convert_section import converters
+from penstock.config.feed_values import (
+    SchemaFile,
+    field_path,
+    partition,
+    record_schema,
+    route,
+    schema,
+    start,
+    text_pattern,
+    topic,
+)
+from penstock.config.mistakes import Refused, closest, shown
+from penstock.config.section_grammar import (
+    Key,
+    Named,
+    Reading,
+    Section,
+    as_table,
+    choice,
+    listed,
+    parsed,
+    text,
+)
+from penstock.config.tree import Node, Scalar, Table
+from penstock.model.fork import MOST_FORKS, ForkSpec
+from penstock.model.spec import (
+    DatasetSpec,
+    DecodeSpec,
+    FeedSpec,
+    QuarantineSpec,
+    RouteSpec,
+    TimeSpec,
+    WindowSpec,
+)
+
+_FEED_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
+_BY_TOPIC = RouteSpec()
+_BELONGS = {
+    "schema": ("avro", "protobuf"),
+    "message": ("protobuf",),
+    "ids": ("json",),
+    "spread": ("json",),
+    "pattern": ("text",),
+    "delimiter": ("text",),
+    "columns": ("text",),
+}
+
+
+def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object) -> DatasetSpec:
+    spec = DatasetSpec(route, **values)  # type: ignore[arg-type]
+    if schema is None:
+        return spec
+    return msgspec.structs.replace(spec, schema_kind=schema.kind, schema_text=schema.text)
+
+
+def _make_decode(schema: SchemaFile | None = None, **values: object) -> DecodeSpec:
+    text = schema.text if schema is not None else ""
+    return DecodeSpec(**values, schema_text=text)  # type: ignore[arg-type]
+
+
+def _delimiter(word: str) -> str | None:
+    return word if len(word) == 1 and word not in '"\r\n' else None
+
+
+def _make_route(by: RouteSpec = _BY_TOPIC) -> RouteSpec:
+    return by
+
+
+def _missing_time(word: str) -> str | None:
+    return word if word in {"quarantine", "kafka"} else units.day(word)
+
+
+def _dataset(name: str, node: Node, reading: Reading) -> DatasetSpec:
+    try:
+        text(Scalar(name, node.place))  # a route value obeys the rules of any text
+    except Refused as refused:
+        reading.mistakes.refuse(node.place, refused)  # and what lies below it is read all the same
+    return DATASET(node, reading, route=name)
+
+
+def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
+    """Read one feed, and check what its keys mean together."""
+    if not _FEED_NAME.fullmatch(name):
+        allowed = "small letters, digits, then also '_' and '-'; at most 100 characters"
+        reading.mistakes.add(node.place, f"found the feed name {shown(name)}", allowed)
+    spec = FEED(node, reading, name=name)
+    table = as_table(node)
+    for check in (_one_choice_of_topics, _starts_in_its_topics, _fits_its_format, _has_few_forks):
+        check(spec, table, reading)
+    return spec
+
+
+def _one_choice_of_topics(_: FeedSpec, table: Table, reading: Reading) -> None:
+    given = table.entries
+    if "topics" in given and "pattern" in given:
+        found = "both `topics` and `pattern`"
+        reading.mistakes.add(given["pattern"].place, found, "one of the two")
+    elif "topics" not in given and "pattern" not in given:
+        reading.mistakes.add(table.place, "no topics", "`topics: [...]` or `pattern: ...`")
+    if "exclude" in given and "pattern" not in given:
+        found = "`exclude` without `pattern`"
+        reading.mistakes.add(given["exclude"].place, found, "`exclude` beside a `pattern`")
+
+
+def _starts_in_its_topics(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    given = table.entries.get("start")
+    if not spec.topics or not isinstance(given, Table):
+        return
+    for name, child in given.entries.items():
+        if name not in spec.topics:
+            found = "a topic that the feed does not read"
+            meant = "" if reading.mistakes.full else closest(name, spec.topics)
+            reading.mistakes.add(child.place, found, "one of its `topics`", meant)
+
+
+def _fits_its_format(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    """Some keys belong to some formats, and are mistakes beside others."""
+    decode, route = table.entries.get("decode"), table.entries.get("route")
+    given = decode.entries if isinstance(decode, Table) else {}
+    kind = spec.decode.format
+    for key, formats in _BELONGS.items():
+        if key in given and kind not in formats:
+            found = f"`{key}` for {kind}"
+            reading.mistakes.add(given[key].place, found, f"for {' or '.join(formats)} only")
+    if spec.route.kind == "schema" and route is not None and not spec.decode.names_schemas:
+        found = f"a route by schema, and {kind} records name none"
+        reading.mistakes.add(route.place, found, "topic | header:NAME | field:PATH")
+    wanted = {"proto": "protobuf", "avsc": "avro"}.get(_schema_kind(given), kind)
+    if wanted != kind and kind in {"avro", "protobuf"}:
+        reading.mistakes.add(given["schema"].place, f"a schema of {wanted}", f"one of {kind}")
+    ways = [bool(spec.decode.pattern), bool(spec.decode.delimiter)]
+    if kind == "text" and sum(ways) != 1 and decode is not None:
+        found = f"{'both' if all(ways) else 'neither'} `pattern` and `delimiter`"
+        reading.mistakes.add(decode.place, found, "one of the two")
+    if spec.decode.spread and spec.decode.ids and decode is not None:
+        reading.mistakes.add(decode.place, "both `spread` and `ids`", "one of the two")
+    if bool(spec.decode.delimiter) != bool(spec.decode.columns) and decode is not None:
+        found = "`delimiter` or `columns` alone"
+        reading.mistakes.add(decode.place, found, "both, or a `pattern` with named groups")
+
+
+def _has_few_forks(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    if len(spec.forks) > MOST_FORKS:
+        found = f"{len(spec.forks)} forks"
+        reading.mistakes.add(table.entries["forks"].place, found, f"at most {MOST_FORKS}")
+
+
+def _schema_kind(given: Mapping[str, Node]) -> str:
+    node = given.get("schema")
+    if not isinstance(node, Scalar):
+        return ""
+    return "avsc" if node.text.endswith(".avsc") else "proto"
+
+
+def _numbers(read: Callable[[str], int | None], least: int) -> Key:
+    return Key(parsed(read, f"a whole number, {least} or more"))
+
+
+DECODE = Section(
+    _make_decode,
+    {
+        "format": Key(
+            choice("json", "avro", "protobuf", "msgpack", "text", "raw"),
+        ),
+        "schema": Key(record_schema),
+        "message": Key(text),
+        "ids": Key(parsed(units.truth, "true or false")),
+        "spread": Key(parsed(units.truth, "true or false")),
+        "pattern": Key(text_pattern),
+        "delimiter": Key(parsed(_delimiter, "one character, such as ',' or a tab")),
+        "columns": Key(listed(text, at_least=1)),
+        "incompatible": Key(choice("quarantine", "stop")),
+    },
+)
+TIME = Section(
+    TimeSpec,
+    {
+        "field": Key(field_path),
+        "unit": Key(parsed(units.time_unit, "auto | s | ms | us | ns | iso8601 | %Y-%m-%d ...")),
+        "missing": Key(parsed(_missing_time, "quarantine | kafka | " + units.DAY)),
+        "not_before": Key(parsed(units.day, units.DAY)),
+        "not_after": Key(parsed(units.duration_s, units.DURATION), "not_after_s"),
+        "zone": Key(parsed(units.zone, units.ZONE)),
+    },
+)
+WINDOW = Section(
+    WindowSpec,
+    {
+        "every": Key(parsed(units.longer_than_nothing_s, units.DURATION), "every_s"),
+        "max_records": _numbers(units.whole(1), 1),
+        "max_bytes": Key(parsed(units.size_bytes, units.SIZE)),
+    },
+)
+QUARANTINE = Section(
+    QuarantineSpec,
+    {
+        "max_ratio": Key(parsed(units.ratio, "a number from 0 to 1")),
+        "min_records": _numbers(units.whole(), 0),
+    },
+)
+DATASET = Section(
+    _make_dataset,
+    {
+        "schema": Key(schema),
+        "owner": Key(text),
+        "partition": Key(partition),
+        "quarantine": Key(QUARANTINE),
+        "incompatible": Key(choice("quarantine", "stop")),
+    },
+)
+FORK = Section(
+    ForkSpec,
+    {
+        "to": Key(text, required=True),
+        "when": Key(conditions, required=True),
+        "from": Key(listed(text, at_least=1), "datasets"),
+    },
+)
+ROUTE = Section(_make_route, {"by": Key(route, required=True)})
+FEED = Section(
+    FeedSpec,
+    {
+        "topics": Key(listed(topic, at_least=1)),
+        "pattern": Key(parsed(units.pattern, "a regular expression")),
+        "exclude": Key(listed(topic)),
+        "start": Key(start),
+        "decode": Key(DECODE),
+        "route": Key(ROUTE),
+        "datasets": Key(Named(_dataset, DATASET)),
+        "unknown": Key(choice("create", "quarantine", "filter")),
+        "forks": Key(listed(FORK)),
+        "time": Key(TIME),
+        "partition": Key(partition),
+        "include": Key(listed(choice("key", "headers", "window"))),
+        "tombstones": Key(choice("filter", "quarantine", "keep")),
+        "convert": Key(converters),
+        "format": Key(
+            choice(
+                "parquet",
+                "orc",
+                later=("avro", "jsonl", "text", "sequencefile", "iceberg", "delta"),
+            )
+        ),
+        "compression": Key(choice("zstd", "snappy", "gzip", "lz4", "none")),
+        "window": Key(WINDOW),
+        "quarantine": Key(QUARANTINE),
+        "on_gap": Key(choice("stop", "accept")),
+        "export_offsets": Key(choice("group", "none")),
+        "generation": _numbers(units.whole(most=10**9), 0),
+    },
+)

@@ -1,0 +1,134 @@
+"""One batch on its way into columns: the fast way, and the reference for whatever it refuses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.datapath.codec.json.columns import columns_of
+from penstock.datapath.codec.json.payload import PARSER_ERRORS, Limits, Screen, fault_of, refuse
+from penstock.datapath.codec.json.reference import Fitter
+from penstock.datapath.codec.json.unknown_fields import Outside
+from penstock.datapath.codec.json.value_count import has_too_many
+from penstock.datapath.codec.shared.scalars import Misfit
+from penstock.datapath.codec.shared.shapes import Plan
+from penstock.datapath.codec.shared.value_count import TOO_MANY, Span, too_many
+from penstock.model.bad_records import BadRecord
+
+# Small enough that parsed objects stay in the processor's cache until they are columns.
+_CHUNK = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A batch of records as columns.
+
+    `batch` holds the good records in their order and `good` says which they were; `bad` the
+    others. `unknown` names fields that have no column and could get one, `unknown_at` the record
+    that showed each of them first: a sample that has these records has all that is new.
+    """
+
+    batch: pa.RecordBatch
+    good: npt.NDArray[np.int64]
+    bad: list[BadRecord]
+    unknown: tuple[str, ...] = ()
+    unknown_at: tuple[int, ...] = ()
+
+
+def decode(values: pa.Array, plan: Plan, limits: Limits, exact_only: bool) -> Decoded:
+    """Decode every record; a bad one never affects its neighbours."""
+    decoding = _Decoding(values, plan, limits, exact_only)
+    for span in plan.scale.chunks(values, _CHUNK, limits.max_values):
+        decoding.add(span, values.slice(span.start, len(span)).to_pylist())
+    return decoding.result()
+
+
+class _Decoding:
+    """Gathers columns chunk by chunk."""
+
+    def __init__(self, values: pa.Array, plan: Plan, limits: Limits, exact_only: bool) -> None:
+        self._plan = plan
+        self._limits = limits
+        self._exact_only = exact_only
+        self._fitter = Fitter(exact_only)
+        screen = Screen(values, limits)
+        self._has_long = bool(screen.too_long())
+        self._outside = Outside(screen, self._fitter)
+        self._columns: list[list[pa.Array]] = [[] for _ in plan.schema]
+        self._good: list[npt.NDArray[np.int64]] = []
+        self._bad: list[BadRecord] = []
+
+    def add(self, span: Span, payloads: list[bytes]) -> None:
+        """Decode a chunk; of a record that may be too much, the parser makes nothing unjudged."""
+        parse: Callable[[bytes], Any] = refuse
+        start = span.start
+        if not self._exact_only and not span.is_heavy and not self._is_long(payloads):
+            self._plan = self._outside.widen(self._plan)
+            parse = self._plan.decode or refuse
+        objects: list[Any] = []
+        keep = objects.append
+        left: dict[int, str] = {}
+        bad_before = len(self._bad)
+        for payload in self._outside.without_suspects(self._plan, start, payloads):
+            try:
+                keep(parse(payload))
+            except PARSER_ERRORS:
+                index = len(objects)
+                keep(self._judge(start + index, payloads[index], left))
+        good = np.arange(start, start + len(objects), dtype=np.int64)
+        if len(self._bad) > bad_before:
+            good = good[[each is not None for each in objects]]
+            objects = [each for each in objects if each is not None]
+        self._outside.gather(self._plan, objects, good, left)
+        self._take(objects, good, left)
+
+    def _is_long(self, payloads: list[bytes]) -> bool:
+        """True when the chunk has a payload that is too long, which the parser would not mind."""
+        return self._has_long and max(map(len, payloads)) > self._limits.max_bytes
+
+    def _judge(self, index: int, payload: bytes, left: dict[int, str]) -> Any | None:
+        """Decide about one record alone: an object of the plan, or None when it is bad."""
+        fault = fault_of(payload, self._limits)
+        if fault is not None:
+            self._bad.append(BadRecord(index, *fault))
+            return None
+        if has_too_many(payload, self._plan.fields, self._limits.max_values):
+            self._bad.append(BadRecord(index, TOO_MANY, too_many(self._limits.max_values)))
+            return None
+        try:
+            fitted, rest = self._fitter.fit(self._plan, index, payload)
+        except Misfit as misfit:
+            self._bad.append(BadRecord(index, misfit.reason, str(misfit)))
+            return None
+        if rest is not None:
+            left[index] = rest
+        return fitted
+
+    def _take(self, objects: list[Any], good: npt.NDArray[np.int64], left: dict[int, str]) -> None:
+        """Turn the good objects of a chunk into a piece of every column."""
+        rest = pa.nulls(len(objects), pa.string())
+        if left:
+            rest = pa.array([left.get(index) for index in good.tolist()], pa.string())
+        pieces = [*columns_of(self._plan.root, objects), rest]
+        for column, piece in zip(self._columns, pieces, strict=True):
+            column.append(piece)
+        self._good.append(good)
+
+    def result(self) -> Decoded:
+        """Everything added so far as one batch."""
+        schema = self._plan.schema
+        arrays = [
+            pa.concat_arrays(pieces) if pieces else pa.array([], column.type)
+            for pieces, column in zip(self._columns, schema, strict=True)
+        ]
+        unknown = sorted(self._fitter.unknown.items())
+        return Decoded(
+            batch=pa.RecordBatch.from_arrays(arrays, schema=schema),
+            good=np.concatenate(self._good) if self._good else np.empty(0, np.int64),
+            bad=self._bad,
+            unknown=tuple(path for path, _ in unknown),
+            unknown_at=tuple(index for _, index in unknown),
+        )

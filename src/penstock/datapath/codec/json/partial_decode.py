@@ -1,0 +1,163 @@
+"""A look at a few fields of every record, without decoding the rest.
+
+One compiled call per record: the parser is given a struct that has only the wanted paths, and
+skips everything else. What it cannot judge alone goes record by record.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from penstock.datapath.codec.json.payload import PARSER_ERRORS, Limits, Screen, fault_of, refuse
+from penstock.datapath.codec.json.value_text import kind_of, members_of
+from penstock.datapath.codec.shared.shapes import may_be_renamed
+from penstock.model.bad_records import BadRecord
+
+_CHUNK = 1_024
+_SCALAR: Any = str | int | float | bool | None
+_LEAF = msgspec.json.Decoder(_SCALAR)
+
+
+class Marker(Enum):
+    """Stands where a field is present and holds nothing that could be used as one value."""
+
+    NOT_SCALAR = "NOT_SCALAR"
+
+
+NOT_SCALAR = Marker.NOT_SCALAR
+
+
+@dataclass(frozen=True, slots=True)
+class Peeked:
+    """What a look gave: per path one value per record in their order, and the bad records.
+
+    A field that is absent or null is None, and so is every field of a bad record; an array, an
+    object or a number beyond all bounds is NOT_SCALAR.
+    """
+
+    fields: list[list[object | None]]
+    bad: list[BadRecord]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Glass:
+    """Paths compiled for looking: a parser, and per path the attributes that lead to its value."""
+
+    decode: Callable[[bytes], Any]
+    attributes: tuple[tuple[str, ...], ...]
+    nothing: Any
+
+
+def peek(values: pa.Array, paths: tuple[str, ...], limits: Limits) -> Peeked:
+    """Look at each record; bad ones never affect their neighbours."""
+    glass = _glass(paths)
+    doubtful = Screen(values, limits).suspects()
+    peeked = Peeked([[] for _ in paths], [])
+    for start in range(0, len(values), _CHUNK):
+        _peek_chunk(glass, values.slice(start, _CHUNK).to_pylist(), start, doubtful, peeked)
+    _settle(values, paths, limits, peeked, doubtful)
+    return peeked
+
+
+def _peek_chunk(
+    glass: Glass, payloads: list[bytes], start: int, doubtful: set[int], peeked: Peeked
+) -> None:
+    """Parse one chunk; whoever cannot be parsed becomes doubtful and gets a place holder."""
+    decode = glass.decode
+    found: list[Any] = []
+    keep = found.append
+    for payload in payloads:
+        try:
+            keep(decode(payload))
+        except PARSER_ERRORS:
+            doubtful.add(start + len(found))
+            keep(glass.nothing)
+    for column, attributes in zip(peeked.fields, glass.attributes, strict=True):
+        column.extend(_along(attributes, found))
+
+
+def _along(attributes: tuple[str, ...], found: list[Any]) -> list[Any]:
+    """Follow attributes from every object; nothing leads to nothing."""
+    reached = list(map(attrgetter(attributes[0]), found))
+    for attribute in attributes[1:]:
+        get = attrgetter(attribute)
+        reached = [None if each is None else get(each) for each in reached]
+    return reached
+
+
+def _settle(
+    values: pa.Array, paths: tuple[str, ...], limits: Limits, peeked: Peeked, doubtful: set[int]
+) -> None:
+    """Judge the doubtful records one by one, in order."""
+    for index in sorted(doubtful):
+        payload = values[index].as_py()
+        fault = fault_of(payload, limits)
+        if fault is not None:
+            peeked.bad.append(BadRecord(index, *fault))
+        for column, path in zip(peeked.fields, paths, strict=True):
+            column[index] = None if fault else look(payload, path)
+
+
+def look(payload: bytes, path: str) -> object | None:
+    """The reference: the value at a dotted path of a payload that is one JSON object."""
+    text = payload.strip(b" \t\r\n")
+    for name in path.split("."):
+        if kind_of(text) != "object":
+            return None
+        text = bytes(members_of(text).get(name, b"null"))
+    try:
+        value: object = _LEAF.decode(text)
+    except msgspec.ValidationError:
+        return NOT_SCALAR
+    return value
+
+
+@lru_cache(maxsize=64)
+def _glass(paths: tuple[str, ...]) -> Glass:
+    """Compile paths into one struct.
+
+    Where one path leads through another, or a name cannot be given to the parser, every record
+    is looked at alone.
+    """
+    split = [tuple(path.split(".")) for path in paths]
+    through = {names[:length] for names in split for length in range(1, len(names))}
+    plain = all(may_be_renamed(name) for names in split for name in names)
+    if not plain or not through.isdisjoint(split):
+        nothing = msgspec.defstruct("Nothing", [("f0", Any, None)])()
+        return Glass(refuse, tuple(("f0",) for _ in paths), nothing)
+    branches: dict[str, Any] = {}
+    for names in split:
+        branch = branches
+        for name in names:
+            branch = branch.setdefault(name, {})
+    struct = _struct(branches)
+    return Glass(
+        msgspec.json.Decoder(struct).decode,
+        tuple(_attributes(branches, names) for names in split),
+        struct(),
+    )
+
+
+def _struct(branches: dict[str, Any]) -> type[msgspec.Struct]:
+    """The struct for one level of paths; names without branches are leaves."""
+    fields: list[Any] = []
+    for number, below in enumerate(branches.values()):
+        kind: Any = _struct(below) | None if below else _SCALAR
+        fields.append((f"f{number}", kind, None))
+    names = {f"f{number}": name for number, name in enumerate(branches)}
+    return msgspec.defstruct("Peeking", fields, rename=names, gc=False)
+
+
+def _attributes(branches: dict[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The attributes that lead to a path's value."""
+    found = []
+    for name in names:
+        found.append(f"f{list(branches).index(name)}")
+        branches = branches[name]
+    return tuple(found)

@@ -1,0 +1,136 @@
+"""The slow way, which is the reference: one record, value by value, from its own text.
+
+A record is taken apart into the texts of its values, and `scalars` holds each against its type.
+Whatever has no column keeps its own text, digit for digit.
+"""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import msgspec
+
+from penstock.datapath.codec.json.inference import is_learnable, may_be_column
+from penstock.datapath.codec.json.payload import PARSER_ERRORS
+from penstock.datapath.codec.json.value_text import items_of, members_of, object_text
+from penstock.datapath.codec.shared.scalars import MISSING_FIELD, WRONG_TYPE, Misfit, expect, scalar
+from penstock.datapath.codec.shared.shapes import Member, Plan, Record, Shape
+
+Text = bytes | msgspec.Raw
+Fitted = tuple[Any, str | None]
+_NULL = b"null"
+_MOST_COUNTED = 256
+
+
+class Fitter:
+    """Holds records against a plan.
+
+    `unknown` gathers the paths of fields without a column that a later version of the schema
+    could have a column for, each with the number of the first record that shows it. Unless
+    `exact_only`, the parser is asked again for each field by itself, which is exact for the same
+    reason as it is for a record, and leaves few values to be read here.
+    """
+
+    def __init__(self, exact_only: bool) -> None:
+        self._exact_only = exact_only
+        self._index = 0
+        self._met: dict[str, int] = {}
+        self.unknown: dict[str, int] = {}
+
+    def fit(self, plan: Plan, index: int, payload: bytes) -> Fitted:
+        """The record as an object of the plan, and the text of what has no place in it.
+
+        The payload is known to be one JSON object. Raises Misfit if the schema is declared and
+        a value does not fit.
+        """
+        self._index = index
+        self._met = plan.met
+        return self._object(plan.root, payload, not plan.declared)
+
+    def _object(self, record: Record, text: Text, tolerant: bool) -> Fitted:
+        """An object with known keys. When tolerant, what does not fit is left, field by field."""
+        found = members_of(text)
+        left: dict[str, str] = {}
+        values: dict[str, Any] = {}
+        for member in record.members:
+            value, rest = self._member(member, found.pop(member.name, _NULL), tolerant)
+            values[member.attribute] = value
+            if rest is not None:
+                left[member.name] = rest
+        for name in sorted(found):
+            part = bytes(found[name])
+            is_short = may_be_column(name)
+            if not record.path and is_short:
+                self._count(name)
+            if part != _NULL:
+                left[name] = part.decode()
+            if part != _NULL and is_short:
+                self.remember(record.path_of(name), self._index, part)
+        return record.make(**values), object_text(left) if left else None
+
+    def _count(self, name: str) -> None:
+        """Count an unknown field of the top level, as long as there are not too many."""
+        if name in self._met or len(self._met) < _MOST_COUNTED:
+            self._met[name] = self._met.get(name, 0) + 1
+
+    def remember(self, path: str, index: int, text: Text) -> None:
+        """Note a field without a column, met in the record with this number and not null there."""
+        if index < self.unknown.get(path, index + 1) and is_learnable(bytes(text)):
+            self.unknown[path] = index
+
+    def _member(self, member: Member, raw: Text, tolerant: bool) -> Fitted:
+        """One field of an object: its value, and the text that has no place in it."""
+        if member.decode is not None and not self._exact_only:
+            try:
+                return member.decode(raw), None
+            except PARSER_ERRORS:
+                pass  # the rules below decide
+        text = bytes(raw)
+        if text == _NULL:
+            if not member.nullable:
+                raise Misfit(MISSING_FIELD, member.shape.path, "missing or null")
+            return None, None
+        try:
+            return self._value(member.shape, text, tolerant)
+        except Misfit:
+            if not tolerant:
+                raise
+            return None, text.decode()
+
+    def _value(self, shape: Shape, text: bytes, tolerant: bool) -> Fitted:
+        """A value that is not null."""
+        if shape.record is not None:
+            expect(shape, text, "object")
+            return self._object(shape.record, text, tolerant)
+        if shape.item is None:
+            return scalar(shape, text), None
+        if shape.type.kind == "list":
+            expect(shape, text, "array")
+            return self._whole(shape, items_of(text), text, tolerant)
+        expect(shape, text, "object")
+        parts = members_of(text)
+        values, left = self._whole(shape, parts.values(), text, tolerant)
+        return dict(zip(parts, values, strict=True)), left
+
+    def _whole(self, shape: Shape, parts: Iterable[Text], text: bytes, tolerant: bool) -> Fitted:
+        """The items of a list or map, which fit all or not at all.
+
+        What is left of an item that is an object leaves the text of the whole list or map, since
+        a single item has no name that could be given.
+        """
+        values = []
+        left = None
+        for part in parts:
+            value, rest = self._item(shape, bytes(part), tolerant)
+            values.append(value)
+            if rest is not None:
+                left = text.decode()
+        return values, left
+
+    def _item(self, shape: Shape, text: bytes, tolerant: bool) -> Fitted:
+        """One item of a list or a map."""
+        item = cast(Shape, shape.item)
+        if text != _NULL:
+            return self._value(item, text, tolerant)
+        if not shape.type.item_nullable:
+            raise Misfit(WRONG_TYPE, item.path, f"wanted {item.type.kind}, found null")
+        return None, None

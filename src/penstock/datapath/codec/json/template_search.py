@@ -1,0 +1,115 @@
+"""Which records of a dataset are written alike: templates, found while reading.
+
+A handful of templates is enough for a program that leaves out what is null. For records that are
+all written differently no template helps; after a few tries nobody looks for one again.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.datapath.codec.json.payload import PARSER_ERRORS
+from penstock.datapath.codec.json.template import Template, template_of
+from penstock.datapath.codec.json.template_columns import read_like, screened
+from penstock.datapath.codec.shared.byte_gather import Numbers
+from penstock.datapath.codec.shared.shapes import Record
+from penstock.model.schema import FieldType
+
+Columns = list[pa.Array]
+
+# Below this many records the parser is as quick.
+WORTH = 1_000
+_MOST_TEMPLATES = 4
+_MOST_TRIES = 8
+_USEFUL = 1 / 16  # of the records that are left, a template should read this share at least
+_STRIDE = 7_919  # so that tries look at records far from each other
+
+
+class Likes:
+    """The templates of one dataset. One per task, since it remembers what was of use."""
+
+    def __init__(self, record: Record, tag: str, text: str) -> None:
+        self._record = record
+        self._tag = tag
+        self._text = text
+        self._templates: list[Template] = []
+        self._tries = 0
+
+    def reading(
+        self, rows: Numbers, payloads: pa.Array, parse: Callable[[bytes], Any]
+    ) -> "Reading":
+        """Read all records that are like a template, known or new.
+
+        `parse` tells whether a record may serve as a template: it must be one of this dataset.
+        """
+        reading = Reading(rows, payloads)
+        for template in self._templates:
+            reading.take(template, self._record)
+        while len(reading.rows) >= WORTH and self._may_try:
+            self._tries += 1
+            place = self._tries * _STRIDE % len(reading.rows)
+            found = self._template(reading.payloads[place].as_py(), parse)
+            if found is not None:
+                wanted = _USEFUL * len(reading.rows)
+                if reading.take(found, self._record) >= wanted:
+                    self._templates.append(found)
+        return reading
+
+    @property
+    def _may_try(self) -> bool:
+        return self._tries < _MOST_TRIES and len(self._templates) < _MOST_TEMPLATES
+
+    def _template(self, payload: bytes, parse: Callable[[bytes], Any]) -> Template | None:
+        try:
+            if type(parse(payload)) is not self._record.make:
+                return None
+        except PARSER_ERRORS:
+            return None
+        return template_of(payload, self._record, self._tag, self._text)
+
+
+class Reading:
+    """Records on their way: `read` holds those with columns, `rows` and `payloads` the others."""
+
+    def __init__(self, rows: Numbers, payloads: pa.Array) -> None:
+        self.rows = rows
+        self.payloads = payloads
+        self.read: list[tuple[Numbers, Columns]] = []
+
+    def take(self, template: Template, record: Record) -> int:
+        """Read the records that are like a template; how many they were."""
+        if len(self.rows) < WORTH:
+            return 0
+        columns, good = read_like(screened(self.payloads), template, record)
+        count = int(good.sum())
+        if count:
+            self.read.append((self.rows[good], columns))
+            self.payloads = self.payloads.filter(pa.array(~good))
+            self.rows = self.rows[~good]
+        return count
+
+
+def values_at(record: Record, columns: Columns, path: str, count: int) -> list[Any]:
+    """What a look at a path gives in records whose columns are known."""
+    name, _, below = path.partition(".")
+    for member, column in zip(record.members, columns, strict=True):
+        if member.name != name:
+            continue
+        if not below:
+            found: list[Any] = _as_parsed(column, member.shape.type).to_pylist()
+            return found
+        if member.shape.record is None:
+            break
+        return values_at(member.shape.record, column.flatten(), below, count)
+    return [None] * count
+
+
+def _as_parsed(column: pa.Array, kind: FieldType) -> pa.Array:
+    """Values as they are written in events: days and times are counts there."""
+    if kind.kind == "date":
+        return column.view(pa.int32())
+    if kind.kind in {"timestamp_us", "local_us"}:
+        return pc.divide(column.view(pa.int64()), kind.unit_us)
+    return column

@@ -1,0 +1,79 @@
+"""Fields that a schema has no column for, when they keep coming.
+
+A field that is always null, or whose type is in conflict, is part of every record and never
+becomes a column. Sending each such record to the reference would be exact and slow. So the parser
+is given those fields too, as mere text: a few names per schema, the first that were met often.
+"""
+
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.datapath.codec.json.payload import Screen
+from penstock.datapath.codec.json.reference import Fitter
+from penstock.datapath.codec.json.value_text import name_text
+from penstock.datapath.codec.shared.shapes import Plan, may_be_renamed, widened
+
+_OFTEN = 16
+_MOST_NAMES = 32
+
+
+def often_met(plan: Plan) -> tuple[str, ...]:
+    """The fields without a column that keep coming, as far as a parser can be told their names."""
+    met = plan.met.items()
+    often = [name for name, times in met if times >= _OFTEN and may_be_renamed(name)]
+    return tuple(sorted(often[:_MOST_NAMES]))
+
+
+class Outside:
+    """Reads such fields along for one batch.
+
+    The parser skips over them, so payloads whose skipped parts could be wrong are kept from it:
+    the batch is screened once, the first time that anything is read along.
+    """
+
+    def __init__(self, screen: Screen, fitter: Fitter) -> None:
+        self._screen = screen
+        self._fitter = fitter
+        self._suspects: set[int] | None = None
+
+    def widen(self, plan: Plan) -> Plan:
+        """The plan for the next chunk, with the fields that were met often."""
+        if plan.decode is None or not plan.met:
+            return plan
+        names = often_met(plan)
+        if names == tuple(name for _, name in plan.outside):
+            return plan
+        return widened(plan, names)
+
+    def without_suspects(self, plan: Plan, start: int, payloads: list[bytes]) -> list[bytes]:
+        """The payloads of a chunk for the parser; a suspect is blanked, so it will refuse it."""
+        if not plan.outside:
+            return payloads
+        if self._suspects is None:
+            self._suspects = self._screen.suspects()
+        if not self._suspects:
+            return payloads
+        return [
+            b"" if index in self._suspects else payload
+            for index, payload in enumerate(payloads, start)
+        ]
+
+    def gather(
+        self, plan: Plan, objects: list[Any], good: npt.NDArray[np.int64], left: dict[int, str]
+    ) -> None:
+        """Put the text of what was read along into `left`, by the number of its record."""
+        numbers = good.tolist()
+        found: dict[int, str] = {}
+        for attribute, name in plan.outside:
+            label = name_text(name)
+            for index, raw in zip(numbers, map(attrgetter(attribute), objects), strict=True):
+                text = "null" if raw is None else str(raw, "utf-8")
+                if text != "null":
+                    self._fitter.remember(plan.root.path_of(name), index, raw)
+                    before = found.get(index)
+                    found[index] = f"{label}{text}" if before is None else f"{before},{label}{text}"
+        for index, members in found.items():
+            left[index] = f"{{{members}}}"

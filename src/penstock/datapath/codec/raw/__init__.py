@@ -1,0 +1,4 @@
+"""Payloads as they are, in one column of bytes.
+
+It must not look into a payload.
+"""

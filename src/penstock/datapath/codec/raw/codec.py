@@ -1,0 +1,22 @@
+"""Values as they are: one column of bytes. The key and the headers are columns if asked for."""
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.datapath.codec.shared.record_reader import Read, Writer
+from penstock.model.registered_schema import RegisteredSchema
+from penstock.model.schema import BINARY, Field
+
+RAW = RegisteredSchema("raw", "")
+_FIELDS = (Field("value", "value", BINARY, nullable=False),)
+_SCHEMA = pa.schema([pa.field("value", pa.binary(), nullable=False)])
+
+
+def raw_writer() -> Writer:
+    """Nothing to decode."""
+    return Writer("", _FIELDS, _read)
+
+
+def _read(values: pa.Array, _skipped: int) -> Read:
+    batch = pa.RecordBatch.from_arrays([values.cast(pa.binary())], schema=_SCHEMA)
+    return Read(batch, np.arange(len(values)), [])

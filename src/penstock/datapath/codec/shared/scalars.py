@@ -1,0 +1,110 @@
+"""Single values against their types: what fits, what does not, and why."""
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import msgspec
+
+from penstock.datapath.codec.json.value_text import is_integer, is_number, kind_of
+from penstock.datapath.codec.shared.shapes import Shape, bounds_of
+
+WRONG_TYPE = "WRONG_TYPE"
+OUT_OF_RANGE = "OUT_OF_RANGE"
+MISSING_FIELD = "MISSING_FIELD"
+
+_STRING = msgspec.json.Decoder(str)
+_LONGEST_INT64 = 20
+_LONGEST_DOUBLE = 310  # the greatest double has 309 digits
+_LONGEST_DECIMAL = 200
+
+
+class Misfit(Exception):
+    """A value that its column cannot hold: a stable code, where it was found, and what was."""
+
+    def __init__(self, reason: str, path: str, detail: str) -> None:
+        super().__init__(f"$.{path}: {detail}")
+        self.reason = reason
+
+
+def expect(shape: Shape, text: bytes, wanted: str) -> None:
+    """Raise Misfit unless the value is of a kind."""
+    found = kind_of(text)
+    if found != wanted:
+        raise Misfit(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found {found}")
+
+
+def scalar(shape: Shape, text: bytes) -> Any:
+    """The value behind a text that is not null; raises Misfit."""
+    kind = shape.type.kind
+    if kind == "string":
+        expect(shape, text, "string")
+        return _STRING.decode(text)
+    if kind == "boolean":
+        expect(shape, text, "boolean")
+        return text == b"true"
+    if kind == "decimal":
+        return _decimal(shape, text)
+    expect(shape, text, "number")
+    return _double(shape, text) if kind == "double" else _integer(shape, text)
+
+
+def _integer(shape: Shape, text: bytes) -> int:
+    """An integer, written as one, within what the type can hold."""
+    if not is_integer(text):
+        raise Misfit(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found a fraction")
+    low, high = bounds_of(shape.type)
+    if len(text) > _LONGEST_INT64 or not low <= int(text) <= high:
+        raise Misfit(OUT_OF_RANGE, shape.path, f"out of range for {shape.type.kind}")
+    return int(text)
+
+
+def _double(shape: Shape, text: bytes) -> float:
+    """A floating point number, rounded as usual; an integer only if nothing of it is lost."""
+    if not is_integer(text):
+        number = float(text)
+    elif len(text) > _LONGEST_DOUBLE:
+        number = float("inf")
+    else:
+        number = _double_of(int(text))
+        if abs(number) != float("inf") and int(number) != int(text):
+            raise Misfit(OUT_OF_RANGE, shape.path, "an integer that no double equals")
+    if abs(number) == float("inf"):
+        raise Misfit(OUT_OF_RANGE, shape.path, "out of range for double")
+    return number
+
+
+def _double_of(whole: int) -> float:
+    """The double next to an integer."""
+    try:
+        return float(whole)
+    except OverflowError:
+        return float("inf")
+
+
+def _decimal(shape: Shape, text: bytes) -> Decimal:
+    """An exact number, written as a number or as a string of one; never rounded."""
+    number = text[1:-1] if kind_of(text) == "string" else text
+    if not is_number(number):
+        raise Misfit(WRONG_TYPE, shape.path, f"wanted decimal, found {kind_of(text)}")
+    precision, scale = shape.type.precision, shape.type.scale
+    try:
+        if len(number) > _LONGEST_DECIMAL:
+            raise InvalidOperation
+        return _scaled(number.decode(), precision, scale)
+    except InvalidOperation:
+        detail = f"does not fit decimal({precision}, {scale})"
+        raise Misfit(OUT_OF_RANGE, shape.path, detail) from None
+
+
+def _scaled(number: str, precision: int, scale: int) -> Decimal:
+    """The number with exactly `scale` digits behind the point; InvalidOperation if it has more."""
+    sign, digits, exponent = Decimal(number).as_tuple()
+    if not any(digits):
+        return Decimal((0, (0,), -scale))
+    if not isinstance(exponent, int) or len(digits) + exponent > precision - scale:
+        raise InvalidOperation
+    shift = exponent + scale
+    if shift < 0 and any(digits[shift:]):
+        raise InvalidOperation
+    moved = digits[:shift] if shift < 0 else digits + (0,) * shift
+    return Decimal((sign, moved, -scale))

@@ -1,0 +1,4 @@
+"""ORC files.
+
+It must not know other file formats.
+"""

@@ -1,0 +1,4 @@
+"""Parquet files.
+
+It must not know other file formats.
+"""

@@ -1,0 +1,178 @@
+"""The schemas of a feed's datasets: kept in the lake, numbered, learned when a new type comes."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from penstock.api.store import Store
+from penstock.datapath.codec.json.codec import JsonCodec, Limits
+from penstock.datapath.codec.msgpack.codec import TEXT_LIMITS
+from penstock.datapath.codec.shared.reader_cache import writer_of
+from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.datapath.schemas.errors import SchemaRefused
+from penstock.datapath.schemas.file_schemas import Outputs
+from penstock.datapath.schemas.growth import possible_growth
+from penstock.datapath.schemas.redeclared import redeclared
+from penstock.datapath.schemas.schema_objects import keep_schema, kept_schemas, newest
+from penstock.datapath.stage.shred_plan import Samples, Unlearned
+from penstock.model.encryption_keys import Keys
+from penstock.model.layout import Layout
+from penstock.model.names import encode_component
+from penstock.model.registered_schema import RegisteredSchema
+from penstock.model.schema import DatasetSchema, Field
+from penstock.model.schema_merging import Incompatible, first_version, merged
+from penstock.model.spec import DatasetSpec, FeedSpec
+
+
+class SchemaShelf:
+    """What is known of every dataset, newest version. Driver only.
+
+    A schema object is created once under its number and never changed; two owners that learn the
+    same type at once end up with the one that was first. `known` says how records are read. Where
+    they are converted that lies apart, and `outputs` knows what files have.
+    """
+
+    def __init__(
+        self, store: Store, layout: Layout, feed: FeedSpec, keys: Keys | None = None
+    ) -> None:
+        self._store = store
+        self._layout = layout
+        is_packed = feed.decode.format == "msgpack"
+        self._codec = JsonCodec(TEXT_LIMITS if is_packed else Limits())
+        in_files = newest(kept_schemas(store, layout.schemas))
+        read = newest(kept_schemas(store, layout.reading))
+        self.outputs = Outputs(store, layout, feed, keys or Keys(), in_files, frozenset(read))
+        self.known: dict[str, DatasetSchema] = in_files | read
+        self._begin_converting(frozenset(read))
+        self._declare(feed)
+
+    def learn(self, samples: list[Samples]) -> bool:
+        """Take up new datasets and new fields; True when their records have to be read again."""
+        found_new = False
+        is_first = not self.known
+        for dataset in sorted({each.dataset for each in samples}):
+            mine = [each for each in samples if each.dataset == dataset]
+            payloads = [payload for each in mine for payload in each.payloads]
+            known = self.known.get(dataset)
+            if known is None:
+                self._keep(self._begun(self._codec.infer(payloads, dataset), is_first=is_first))
+                found_new = True
+            elif not known.declared:
+                promoted = self._possible(known, self._codec.promote(known, payloads))
+                if promoted != known:
+                    found_new |= self.outputs.shows_hidden(known, promoted)
+                    self._keep(promoted)
+        return found_new
+
+    def learn_written(
+        self, unlearned: Iterable[Unlearned], written: Mapping[str, RegisteredSchema | None]
+    ) -> bool:
+        """Let datasets cover the schemas that their records were written with; True if one grew."""
+        grown = False
+        for each in unlearned:
+            schema = written.get(each.key)
+            writer = None if schema is None else writer_of(schema, each.message)
+            if isinstance(writer, Writer):
+                grown |= self._grow(each.dataset, writer.fields)
+        return grown
+
+    def _grow(self, dataset: str, fields: tuple[Field, ...]) -> bool:
+        """Merge fields into a dataset's schema. Tasks find out by themselves what cannot be."""
+        known = self.known.get(dataset)
+        if known is None:
+            self._keep(DatasetSchema(dataset, 1, declared=True, fields=first_version(fields)))
+            return True
+        try:
+            grown = merged(known.fields, fields)
+        except Incompatible:
+            return False
+        if grown == known.fields:
+            return False
+        self._keep(msgspec.structs.replace(known, version=known.version + 1, fields=grown))
+        return True
+
+    def _begun(self, inferred: DatasetSchema, *, is_first: bool) -> DatasetSchema:
+        """A new dataset's schema, as far as steps can be done for it.
+
+        The first records that a feed ever meets are those that its steps were written for: there
+        an impossible one is a mistake of the configuration, and is refused.
+        """
+        nothing = msgspec.structs.replace(inferred, fields=())
+        return inferred if is_first else self._possible(nothing, inferred)
+
+    def _possible(self, known: DatasetSchema, grown: DatasetSchema) -> DatasetSchema:
+        """A schema that has grown, without the fields that would make a step impossible.
+
+        Whoever writes records could stop the feed with one such field. It stays in `_rest`, and
+        asks for nothing: the next window that has it is not read again either.
+        """
+        if grown == known or known.dataset not in self.outputs:
+            return grown
+        fields = possible_growth(
+            known.fields,
+            grown.fields,
+            lambda each: self.outputs.are_possible(msgspec.structs.replace(known, fields=each)),
+        )
+        if fields == known.fields:
+            return known
+        return msgspec.structs.replace(grown, fields=fields)
+
+    def _begin_converting(self, read: frozenset[str]) -> None:
+        """Until a dataset is converted, its records are read as its files say."""
+        for dataset, schema in sorted(self.known.items()):
+            if dataset in read:
+                self.outputs.pin(schema)
+            elif dataset in self.outputs:
+                self._keep(schema)
+
+    def _declare(self, feed: FeedSpec) -> None:
+        """Declared schemas come from the configuration; a change of the file is a new version.
+
+        Raises `SchemaRefused` when columns that exist would be of another type.
+        """
+        for declared in feed.datasets:
+            if declared.schema_kind is None:
+                continue
+            dataset = encode_component(declared.route)
+            wanted = declared_schema(feed, declared)
+            known = self.known.get(dataset)
+            if known is None:
+                self._keep(wanted)
+                continue
+            try:
+                fields = redeclared(known.fields, wanted.fields)
+            except Incompatible as error:
+                raise SchemaRefused(
+                    feed.name, f"dataset {declared.route!r}", _changed(error)
+                ) from error
+            if (known.fields, known.declared) != (fields, True):
+                number = known.version + 1
+                self._keep(msgspec.structs.replace(wanted, version=number, fields=fields))
+
+    def _keep(self, schema: DatasetSchema) -> None:
+        is_apart = schema.dataset in self.outputs
+        if is_apart:
+            self.outputs.check(schema)  # before it is kept: what is kept cannot be taken back
+        prefix = self._layout.reading if is_apart else self._layout.schemas
+        self.known[schema.dataset] = keep_schema(self._store, prefix, schema)
+        if is_apart:
+            self.outputs.pin(self.known[schema.dataset])
+
+
+def _changed(error: Incompatible) -> str:
+    return (
+        f"{error}, while the dataset has files with a column of the type before, and columns keep "
+        "theirs for ever. Restore the file, or give the field of the other type another name; or "
+        "read the topics with a feed of another name, which begins with this schema"
+    )
+
+
+def declared_schema(feed: FeedSpec, declared: DatasetSpec) -> DatasetSchema:
+    """The schema of a dataset's file; raises `SchemaRefused` when it cannot be used."""
+    kind, dataset = declared.schema_kind or "avsc", encode_component(declared.route)
+    try:
+        return JsonCodec().schema_from(kind, declared.schema_text, dataset)
+    except SchemaUnsupported as error:
+        why = f"at {error.path}, {error.why}"
+        raise SchemaRefused(feed.name, f"dataset {declared.route!r}", why) from error

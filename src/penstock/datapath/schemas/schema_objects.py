@@ -1,0 +1,46 @@
+"""Schemas as numbered objects in the lake: created once, never changed."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from penstock.api.store import Store
+from penstock.errors import EntryDamaged
+from penstock.model.schema import DatasetSchema
+from penstock.ports.store.create_once import create_surely
+
+_decoder = msgspec.json.Decoder(DatasetSchema)
+
+
+def keep_schema(store: Store, prefix: str, schema: DatasetSchema) -> DatasetSchema:
+    """Keep a version of a schema; the one that is there, if somebody else was first."""
+    key = f"{prefix}/{schema.dataset}/{schema.version:06}.json"
+    other = create_surely(store, key, msgspec.json.encode(schema))
+    return schema if other is None else _decode(key, other)
+
+
+def kept_schemas(store: Store, prefix: str) -> list[DatasetSchema]:
+    """Every version of every schema below a directory of the lake."""
+    found = []
+    for key in store.list_after(prefix):
+        raw = store.read(key)
+        if raw is not None:
+            found.append(_decode(key, raw))
+    return found
+
+
+def newest(schemas: Iterable[DatasetSchema]) -> dict[str, DatasetSchema]:
+    """The newest version of each dataset's schema."""
+    found: dict[str, DatasetSchema] = {}
+    for schema in schemas:
+        known = found.get(schema.dataset)
+        if known is None or known.version < schema.version:
+            found[schema.dataset] = schema
+    return found
+
+
+def _decode(key: str, raw: bytes) -> DatasetSchema:
+    try:
+        return _decoder.decode(raw)
+    except (msgspec.MsgspecError, ValueError) as error:  # what is no UTF-8 is a ValueError
+        raise EntryDamaged(key, f"it is no schema: {error}") from error

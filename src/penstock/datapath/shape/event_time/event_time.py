@@ -1,0 +1,171 @@
+"""Event time: when each record happened, and whether that is believed.
+
+`event_time_of` says it for one record and is the specification. `event_times` says the same for a
+batch: columns of numbers and of ISO texts are read at once, and a row that cannot be proven good
+that way is asked for one by one, so both give the same times and the same words for bad ones.
+Nothing here looks at a clock or at the machine's zone: a window that is tried again places every
+record where it was placed before, as long as it is given the same `now_s`.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from penstock.datapath.shape.event_time.single_time import Unreadable, check_unit, micros_of
+from penstock.datapath.shape.event_time.time_columns import read_columns
+from penstock.datapath.shape.event_time.zones import EARLIEST, LATEST, SECOND, Micros, midnight
+from penstock.model.bad_records import BadRecord
+from penstock.model.spec import TimeSpec
+
+TIME_MISSING = "TIME_MISSING"
+TIME_UNREADABLE = "TIME_UNREADABLE"
+TIME_TOO_EARLY = "TIME_TOO_EARLY"
+TIME_TOO_LATE = "TIME_TOO_LATE"
+
+NO_KAFKA_TIME = -1
+_KAFKA = "Kafka timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The event time of each row in UTC microseconds, 0 where it is bad; bad rows in order."""
+
+    micros: Micros
+    bad: list[BadRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class BadTime:
+    """Why a record has no event time: a code, and a sentence without the payload."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A `TimeSpec` made ready for one window: both bounds are inclusive UTC microseconds."""
+
+    spec: TimeSpec
+    zone: ZoneInfo
+    earliest: int
+    latest: int
+    stand_in: int | None
+
+    def of_value(self, value: object, kafka_ms: int) -> int | BadTime:
+        """The time of a record by its field."""
+        if value is None:
+            return self._of_missing(kafka_ms)
+        found = micros_of(value, self.spec.unit, self.zone)
+        if isinstance(found, Unreadable):
+            return BadTime(TIME_UNREADABLE, f"{self.spec.field}: {found.why}")
+        return self._judged(found, self.spec.field)
+
+    def of_kafka(self, kafka_ms: int) -> int | BadTime:
+        """The time of a record by Kafka's timestamp."""
+        if kafka_ms != NO_KAFKA_TIME:
+            return self._judged(kafka_ms * 1_000, _KAFKA)
+        return BadTime(TIME_MISSING, f"{_KAFKA}: none") if self.stand_in is None else self.stand_in
+
+    def _of_missing(self, kafka_ms: int) -> int | BadTime:
+        """The time of a record without its field, as the policy has it."""
+        if self.spec.missing == "kafka":
+            return self.of_kafka(kafka_ms)
+        if self.stand_in is None:
+            return BadTime(TIME_MISSING, f"{self.spec.field}: absent or null")
+        return self.stand_in
+
+    def _judged(self, micros: int, origin: str) -> int | BadTime:
+        """The time itself when it is believed."""
+        if micros < self.earliest:
+            return BadTime(TIME_TOO_EARLY, f"{origin}: a time before {self.spec.not_before}")
+        if micros > self.latest:
+            limit = f"{self.spec.not_after_s:g} s after the window's time"
+            return BadTime(TIME_TOO_LATE, f"{origin}: a time more than {limit}")
+        return micros
+
+
+def event_time_of(value: object, kafka_ms: int, spec: TimeSpec, now_s: float) -> int | BadTime:
+    """The event time of one record in UTC microseconds, or why it has none.
+
+    `value` is the raw scalar of `spec.field`; None when it is absent or null. A stand-in day is
+    the user's own word and is not judged; Kafka's timestamp is judged like any other.
+    """
+    rule = _rule(spec, now_s)
+    return rule.of_value(value, kafka_ms) if spec.field else rule.of_kafka(kafka_ms)
+
+
+def event_times(
+    raw: Sequence[object | None] | pa.Array | None, kafka_ms: Micros, spec: TimeSpec, now_s: float
+) -> Times:
+    """The event times of a batch; `raw` None, or no field in the spec: Kafka's timestamps.
+
+    Whole numbers may come as a column. Runs on executors, once per batch; safe to repeat and to run
+    in many threads.
+    """
+    rule = _rule(spec, now_s)
+    if raw is None or not spec.field:
+        good, micros = _believed_kafka(kafka_ms, rule)
+        return _with_the_rest(micros, good, lambda row: rule.of_kafka(int(kafka_ms[row])))
+    if len(raw) != len(kafka_ms):
+        raise ValueError(f"{len(raw)} values and {len(kafka_ms)} Kafka timestamps")
+    columns = read_columns(raw, spec.unit, rule.zone)
+    micros = columns.micros
+    good = columns.is_read & (micros >= rule.earliest) & (micros <= rule.latest)
+    if spec.missing == "kafka" and columns.missing.size:
+        good[columns.missing], micros[columns.missing] = _believed_kafka(
+            kafka_ms[columns.missing], rule
+        )
+    elif rule.stand_in is not None:
+        good[columns.missing], micros[columns.missing] = True, rule.stand_in
+    return _with_the_rest(
+        micros, good, lambda row: rule.of_value(_at(raw, row), int(kafka_ms[row]))
+    )
+
+
+def _at(raw: Sequence[object | None] | pa.Array, row: int) -> object | None:
+    return raw[row].as_py() if isinstance(raw, pa.Array) else raw[row]
+
+
+def _believed_kafka(kafka_ms: Micros, rule: _Rule) -> tuple[NDArray[np.bool_], Micros]:
+    """Which of Kafka's timestamps are there and believed, and the times they stand for."""
+    first_ms, last_ms = -(-rule.earliest // 1_000), rule.latest // 1_000
+    good = (kafka_ms != NO_KAFKA_TIME) & (kafka_ms >= first_ms) & (kafka_ms <= last_ms)
+    return good, np.where(good, kafka_ms, 0) * 1_000
+
+
+def _with_the_rest(
+    micros: Micros, good: NDArray[np.bool_], time_of: Callable[[int], int | BadTime]
+) -> Times:
+    """Ask the specification about every row that is not proven good."""
+    bad: list[BadRecord] = []
+    for row in np.flatnonzero(~good).tolist():
+        answer = time_of(row)
+        if isinstance(answer, BadTime):
+            bad.append(BadRecord(row, answer.reason, answer.detail))
+            answer = 0
+        micros[row] = answer
+    return Times(micros, bad)
+
+
+@lru_cache(maxsize=64)
+def _rule(spec: TimeSpec, now_s: float) -> _Rule:
+    """Make a spec ready. A spec that makes no sense raises ValueError; `config/` lets none in."""
+    check_unit(spec.unit)
+    zone = ZoneInfo(spec.zone)
+    not_before = micros_of(spec.not_before, "iso8601", zone)
+    if not isinstance(not_before, int):
+        raise ValueError(f"not_before is {not_before.why}: {spec.not_before!r}")  # noqa: TRY004
+    stand_in = None
+    if spec.missing not in {"quarantine", "kafka"}:
+        stand_in = midnight(date.fromisoformat(spec.missing), zone)
+    not_after_s = min(now_s + spec.not_after_s, LATEST / SECOND)
+    latest = min(LATEST, math.floor(not_after_s * SECOND))
+    return _Rule(spec, zone, max(EARLIEST, not_before), latest, stand_in)

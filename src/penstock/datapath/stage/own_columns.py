@@ -1,0 +1,47 @@
+"""Our own columns beside those of the event: where a row comes from."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.model.ranges import OffsetRange
+from penstock.model.spec import FeedSpec
+
+TIMESTAMP = pa.timestamp("ms", tz="UTC")
+KEPT = ("key", "headers")
+
+
+def extra_columns(feed: FeedSpec, batch: Any, rows: Any) -> dict[str, Any]:
+    """The columns of a record that a feed wants to keep beside those of the event."""
+    chosen = pa.array(rows)
+    return {f"_{name}": batch[name].take(chosen) for name in KEPT if name in feed.include}
+
+
+def row_column(numbers: Any) -> Any:
+    """The column that tells the rows of one record apart."""
+    return pa.array(numbers).cast(pa.int32())
+
+
+def with_meta_columns(
+    plan: ShredPlan, covered: OffsetRange, columns: Any, offsets: Any, kafka_ms: Any, extras: Any
+) -> Any:
+    """The event's columns followed by `_topic`, `_partition`, `_offset`, `_timestamp` and more."""
+    count = len(offsets)
+    ours = {
+        "_topic": constant(covered.topic, count),
+        "_partition": pa.repeat(pa.scalar(covered.partition, pa.int32()), count),
+        "_offset": pa.array(offsets),
+        "_timestamp": pa.array(kafka_ms).view(TIMESTAMP),
+        **extras,
+    }
+    if "window" in plan.feed.include:
+        ours["_window"] = constant(plan.order.window, count)
+    names = [*columns.schema.names, *ours]
+    return pa.RecordBatch.from_arrays([*columns.columns, *ours.values()], names=names)
+
+
+def constant(text: str, count: int) -> Any:
+    """One text for all rows, stored once."""
+    zeros = pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(bytes(4 * count))])
+    return pa.DictionaryArray.from_arrays(zeros, pa.array([text], pa.string()))

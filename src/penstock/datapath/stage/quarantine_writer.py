@@ -1,0 +1,188 @@
+"""Broken records: raw bytes, reason and position, so that each has a way back."""
+
+import hashlib
+import re
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.datapath.stage.open_files import Output, Sink
+from penstock.datapath.stage.own_columns import TIMESTAMP, row_column
+from penstock.datapath.stage.record_rows import numbers_of, or_firsts
+from penstock.datapath.stage.shred_plan import ShredPlan, file_name
+from penstock.evidence.position_columns import Offsets, positions
+from penstock.model.bad_records import BadRecord
+from penstock.model.evidence import Evidence
+from penstock.model.fork import ROW_COLUMN
+from penstock.model.manifest import QUARANTINE, RecordSet
+from penstock.model.names import encode_component
+from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
+from penstock.model.spec import DatasetSpec
+
+NOBODY = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
+_GUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_NUMBER = r"(?<!\w)\d\w*"  # also 1e400 or 16MiB; not the digit of a name, as in $.line1
+_VALUES = re.compile(rf"{_GUID}|{_NUMBER}|'[^']*'|\"[^\"]*\"")
+
+SCHEMA = pa.schema(
+    [
+        ("_topic", pa.string()),
+        ("_partition", pa.int32()),
+        ("_offset", pa.int64()),
+        ("_timestamp", TIMESTAMP),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.string()),
+        ("reason", pa.string()),
+        ("detail", pa.string()),
+        ("fingerprint", pa.string()),
+        ("dataset", pa.string()),
+        ("owner", pa.string()),
+    ]
+)
+
+
+def fingerprint(reason: str, detail: str, format_name: str) -> str:
+    """The same for records that are broken in the same way, whatever their values."""
+    shape = _VALUES.sub("?", detail)
+    return hashlib.sha256(f"{reason}\0{shape}\0{format_name}".encode()).hexdigest()[:12]
+
+
+class QuarantineRows:
+    """The broken records of one range, by the dataset they were meant for: a file each.
+
+    Their bytes go to the sink at once, so that they count within its budget.
+    """
+
+    def __init__(
+        self, plan: ShredPlan, covered: OffsetRange, sink: Sink, declared: dict[str, DatasetSpec]
+    ) -> None:
+        self._order = plan.order
+        self._format = plan.feed.decode.format
+        self._covered = covered
+        self._sink = sink
+        self._declared = declared
+        self._has_rows = plan.feed.has_rows
+        self._met: dict[str, list[tuple[Offsets, Offsets]]] = {}  # offsets, and numbers of rows
+        self.reasons: Counter[str] = Counter()
+        self.misfits: Counter[str] = Counter()  # by dataset, those whose schema cannot be merged
+
+    def add(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> None:
+        """Take records of a batch; `bad` numbers them within `rows`."""
+        if not bad:
+            return
+        chosen = np.asarray(rows)[[record.index for record in bad]]
+        order = np.argsort(chosen, kind="stable")
+        taken = batch.take(pa.array(chosen[order]))
+        reasons = [bad[int(i)] for i in order]
+        self.reasons.update(record.reason for record in bad)
+        self.misfits[dataset] += sum(record.reason == SCHEMA_INCOMPATIBLE for record in bad)
+        self._meet(dataset, taken)
+        self._put(taken, reasons, dataset)
+
+    def keep(self, reason: str, batch: Any, rows: Any) -> None:
+        """Take records without writing them down."""
+        self.reasons[reason] += len(rows)
+        self._meet("", batch.take(pa.array(rows)))
+
+    def offsets(self) -> dict[int, OffsetSet]:
+        """All of them by their number in the record, whatever dataset they were meant for."""
+        met = [part for parts in self._met.values() for part in parts]
+        return by_number(met) if met else {}
+
+    def _meet(self, dataset: str, taken: Any) -> None:
+        offsets = taken["offset"].to_numpy()
+        numbers = or_firsts(numbers_of(taken, slice(None)), len(offsets))
+        self._met.setdefault(dataset, []).append((offsets, numbers))
+
+    def _put(self, taken: Any, bad: list[BadRecord], dataset: str) -> None:
+        """Write them down."""
+        offsets, numbers = self._met[dataset][-1]
+        rows = self._rows(taken, bad, dataset)
+        if self._has_rows:
+            rows = rows.append_column(ROW_COLUMN, row_column(numbers))
+        place = self._covered
+        seen = positions(place.topic, place.partition, offsets, numbers)
+        self._sink.add(self._output(dataset), rows, offsets, seen, int(rows.nbytes))
+
+    def evidence(self) -> Evidence:
+        """The positions of all of them."""
+        place = self._covered
+        return Evidence.total(
+            positions(place.topic, place.partition, *part)
+            for parts in self._met.values()
+            for part in parts
+        )
+
+    def record_sets(self) -> tuple[RecordSet, ...]:
+        """The records by name, as the journal holds them."""
+        place = (self._covered.topic, self._covered.topic_id, self._covered.partition)
+        return tuple(
+            RecordSet(*place, dataset, offsets, row)
+            for dataset, parts in sorted(self._met.items())
+            for row, offsets in sorted(by_number(parts).items())
+        )
+
+    def _output(self, dataset: str) -> Output:
+        """The file of the records that were meant for a dataset."""
+        covered, order = self._covered, self._order
+        name = file_name(order, covered, "zstd.parquet")
+        owner = self._owner(dataset)
+        owned = encode_component(owner) if owner else NOBODY
+        directory = f"_penstock/{order.feed}/quarantine/owner={owned}/dataset={dataset or NOBODY}"
+        return self._sink.output(QUARANTINE, 0, directory, covered, name)
+
+    def _owner(self, dataset: str) -> str:
+        declared = self._declared.get(dataset)
+        return declared.owner if declared is not None else ""
+
+    def _rows(self, taken: Any, bad: list[BadRecord], dataset: str) -> Any:
+        count = len(bad)
+        kinds = {(record.reason, record.detail) for record in bad}
+        prints = {kind: fingerprint(*kind, self._format) for kind in kinds}
+        columns = {
+            "_topic": _all(self._covered.topic, count),
+            "_partition": taken["partition"],
+            "_offset": taken["offset"],
+            "_timestamp": taken["timestamp"],
+            "key": taken["key"],
+            "value": taken["value"],
+            "headers": taken["headers"],
+            "reason": pa.array([record.reason for record in bad], pa.string()),
+            "detail": pa.array([record.detail for record in bad], pa.string()),
+            "fingerprint": pa.array([prints[b.reason, b.detail] for b in bad], pa.string()),
+            "dataset": _all(dataset or None, count),
+            "owner": _all(self._owner(dataset) or None, count),
+        }
+        arrays = [_cast(columns[field.name], field.type) for field in SCHEMA]
+        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _all(text: str | None, count: int) -> Any:
+    return pa.repeat(pa.scalar(text, pa.string()), count)
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    return column if column.type == kind else column.cast(kind)
+
+
+class StayingRows(QuarantineRows):
+    """Records that were in the quarantine already, and stay there as they are."""
+
+    def _put(self, taken: Any, bad: list[BadRecord], dataset: str) -> None:
+        """They have a row."""
+
+
+def by_number(parts: list[tuple[Offsets, Offsets]]) -> dict[int, OffsetSet]:
+    """Offsets by the number that a row has in its record."""
+    offsets, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(numbers, kind="stable")
+    found, firsts = np.unique(numbers[order], return_index=True)
+    each_offsets = np.split(offsets[order], firsts)[1:]  # nothing lies before the first
+    return {
+        int(number): OffsetSet.of(mine.tolist())
+        for number, mine in zip(found, each_offsets, strict=True)
+    }

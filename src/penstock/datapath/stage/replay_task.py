@@ -1,0 +1,215 @@
+"""Quarantined records on their second way: read from the quarantine's files, shredded once more."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.api.store import Store
+from penstock.datapath.formats.parquet.pieces import open_in_pieces, pieces
+from penstock.datapath.shape.route.route import Router
+from penstock.datapath.stage.open_files import Sink
+from penstock.datapath.stage.quarantine_writer import by_number
+from penstock.datapath.stage.record_rows import numbers_of, or_firsts, with_numbers
+from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
+from penstock.datapath.stage.shredder import RangeShredder
+from penstock.datapath.stage.task import shredder_kind, suit_worker
+from penstock.errors import StoreUnavailable
+from penstock.evidence.position_columns import Offsets
+from penstock.model.fork import FORK_ROWS, ROW_COLUMN
+from penstock.model.manifest import RecordSet
+from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.value import Value
+
+BATCH_ROWS = 65_536
+COLUMNS = [
+    "_partition", "_offset", "_timestamp", "key", "value", "headers", "fingerprint", "dataset",
+]  # fmt: skip
+
+
+Met = dict[str, list[tuple[Offsets, Offsets]]]  # by dataset: offsets, and numbers of rows
+
+
+class AgainPart(Value, frozen=True):
+    """The wanted records of one Kafka partition, and the files that hold them.
+
+    With a `fingerprint` only those that are broken in that way.
+    """
+
+    covered: OffsetRange
+    files: tuple[str, ...]
+    wanted: tuple[RecordSet, ...]
+    fingerprint: str = ""
+
+
+class AgainReport(Value, frozen=True):
+    """What became of them: `delivered` are now in the report's files, `tried` is how many."""
+
+    report: TaskReport
+    delivered: tuple[RecordSet, ...]
+    tried: int
+
+
+def shred_again(plan: ShredPlan, store: Store, attempt: str, part: AgainPart) -> AgainReport:
+    """Shred one part; on an executor, once per attempt. Files are staged, nothing is visible."""
+    suit_worker()
+    numbered = any(records.row for records in part.wanted)
+    plan = msgspec.structs.replace(plan, numbered=numbered)
+    before: Counter[str] = Counter()
+    looked: Met = {}
+    if plan.feed.has_rows:
+        before, looked, part = _without_broken(plan, store, f"{attempt}-0", part)
+    sink = Sink(store, plan, attempt)
+    try:
+        shredder, met = _shredded(plan, store, sink, part)
+        report = shredder.report()
+    except BaseException:
+        sink.abandon()
+        raise
+    delivered = tuple(_delivered(part, met, shredder.refused))
+    tried = _count(met | looked)  # a look is at all of no dataset, also those that are held back
+    reasons = before + Counter(report.reasons)
+    return AgainReport(msgspec.structs.replace(report, reasons=dict(reasons)), delivered, tried)
+
+
+def _shredded(
+    plan: ShredPlan, store: Store, sink: Sink, part: AgainPart
+) -> tuple[RangeShredder, Met]:
+    router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
+    shredder = shredder_kind(plan)(plan, part.covered, sink, router)
+    met: Met = {}
+    for dataset, batch in wanted_batches(store, part):
+        offsets = batch["offset"].to_numpy()
+        rows = or_firsts(numbers_of(batch, slice(None)), len(offsets))
+        met.setdefault(dataset, []).append((offsets, rows))
+        shredder.take_again(batch, dataset)
+    return shredder, met
+
+
+def _without_broken(
+    plan: ShredPlan, store: Store, attempt: str, part: AgainPart
+) -> tuple[Counter[str], Met, AgainPart]:
+    """A part without the records of no dataset that become several rows of which one is broken.
+
+    Such a record stays whole, or it would be delivered in part now and once more later. So they are
+    shredded for a look first, and nothing of that is kept but why they stay and what was looked at.
+    """
+    unknown = tuple(each for each in part.wanted if not each.dataset)
+    if not unknown:
+        return Counter(), {}, part
+    look = msgspec.structs.replace(part, wanted=unknown)
+    sink = Sink(store, plan, attempt)
+    try:
+        shredder, met = _shredded(plan, store, sink, look)
+    finally:
+        sink.abandon()
+    if shredder.is_learning:
+        return Counter(), met, part
+    live = {each.row: each.offsets for each in unknown}
+    broken: dict[int, OffsetSet] = {}
+    for number, offsets in shredder.refused.items():
+        element = number % FORK_ROWS
+        own = offsets & live.get(element, OffsetSet())
+        broken[element] = broken.get(element, OffsetSet()) | own
+        broken[0] = broken.get(0, OffsetSet()) | (offsets - own)
+    kept = tuple(
+        msgspec.structs.replace(each, offsets=each.offsets - broken.get(each.row, OffsetSet()))
+        if not each.dataset
+        else each
+        for each in part.wanted
+    )
+    return shredder.reasons, met, msgspec.structs.replace(part, wanted=kept)
+
+
+def _count(met: Met) -> int:
+    return sum(len(offsets) for parts in met.values() for offsets, _ in parts)
+
+
+def _delivered(part: AgainPart, met: Met, stays: dict[int, OffsetSet]) -> Iterator[RecordSet]:
+    place = part.covered
+    for dataset, parts in sorted(met.items()):
+        for row, offsets in sorted(by_number(parts).items()):
+            gone = offsets - stays.get(row, OffsetSet())
+            if gone.runs:
+                yield RecordSet(place.topic, place.topic_id, place.partition, dataset, gone, row)
+
+
+def wanted_batches(store: Store, part: AgainPart) -> Iterator[tuple[str, Any]]:
+    """The wanted rows as the reader would hand them over, with the dataset they were meant for."""
+    wanted = {(each.dataset, each.row): each.offsets for each in part.wanted}
+    for final in part.files:
+        source = store.open_read(final)
+        if source is None:
+            raise StoreUnavailable("read", final, "this file of the quarantine is gone")
+        with source:
+            file = open_in_pieces(source)
+            columns = [*COLUMNS, *({ROW_COLUMN} & set(file.schema_arrow.names))]
+            for batch in pieces(file, columns, BATCH_ROWS):
+                yield from _wanted_rows(batch, wanted, part.fingerprint)
+
+
+def _wanted_rows(
+    batch: Any, wanted: dict[tuple[str, int], OffsetSet], fingerprint: str
+) -> Iterator[tuple[str, Any]]:
+    """The wanted rows of each dataset together; rows of forks, which stay such, for themselves."""
+    offsets = batch["_offset"].to_numpy()
+    names = batch["dataset"].fill_null("").dictionary_encode()
+    datasets, codes = names.dictionary.to_pylist(), names.indices.to_numpy()
+    has_rows = ROW_COLUMN in batch.schema.names
+    numbers = or_firsts(batch[ROW_COLUMN].to_numpy() if has_rows else None, len(offsets))
+    chosen = np.zeros(len(offsets), dtype=bool)
+    for rows in _alike(codes, numbers):
+        live = wanted.get((datasets[codes[rows[0]]], int(numbers[rows[0]])), OffsetSet())
+        chosen[rows] = within(offsets[rows], live)
+    if fingerprint:
+        chosen &= _equal(batch["fingerprint"], fingerprint)
+    for dataset in sorted(datasets):
+        mine = chosen & (codes == datasets.index(dataset))
+        for some in (mine & (numbers < FORK_ROWS), mine & (numbers >= FORK_ROWS)):
+            rows = np.flatnonzero(some)
+            rows = rows[np.lexsort((numbers[rows], offsets[rows]))]
+            if len(rows):
+                yield dataset, _numbered(_as_read(batch.take(pa.array(rows))), numbers[rows])
+
+
+def _alike(codes: Any, numbers: Any) -> list[Any]:
+    """The rows of each dataset that have one number. There may be as many as an array is long."""
+    order = np.lexsort((numbers, codes))
+    is_new = (np.diff(codes[order]) != 0) | (np.diff(numbers[order]) != 0)
+    return np.split(order, np.flatnonzero(is_new) + 1) if len(order) else []
+
+
+def _numbered(read: Any, numbers: Any) -> Any:
+    return with_numbers(read, numbers.astype(np.int64)) if numbers.any() else read
+
+
+def _equal(texts: Any, text: str) -> Any:
+    return pc.equal(texts, text).to_numpy(zero_copy_only=False)
+
+
+def within(offsets: Offsets, chosen: OffsetSet) -> Any:
+    """A mask of the offsets that are in a set."""
+    if not chosen.runs:
+        return np.zeros(len(offsets), dtype=bool)
+    starts, ends = (np.array(each, np.int64) for each in zip(*chosen.runs, strict=True))
+    run = np.searchsorted(starts, offsets, side="right") - 1
+    return (run >= 0) & (offsets < ends[np.maximum(run, 0)])
+
+
+def _as_read(rows: Any) -> Any:
+    """Rows of the quarantine in the columns of the reader. Their hashes were compared long ago."""
+    return pa.RecordBatch.from_pydict(
+        {
+            "partition": rows["_partition"],
+            "offset": rows["_offset"],
+            "timestamp": rows["_timestamp"].cast(pa.timestamp("ms")).cast(pa.int64()),
+            "key": rows["key"],
+            "value": rows["value"],
+            "headers": rows["headers"],
+            "hash": pa.array(np.zeros(rows.num_rows, np.int64)),
+        }
+    )

@@ -1,0 +1,88 @@
+"""What a task tells the driver so that it can learn: payloads, and names of schemas."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.datapath.codec.json.codec import Decoded
+from penstock.datapath.stage.shred_plan import Samples, Unlearned
+
+SAMPLE_ROWS = 1_000
+SAMPLE_BYTES = 1_000_000
+# For all datasets of a task together. Beyond it a dataset gets one payload: enough to begin with.
+TASK_BYTES = 32_000_000
+
+
+class Sampling:
+    """Gathers payloads per dataset, the first ones that come, within bounds."""
+
+    def __init__(self) -> None:
+        self._payloads: dict[tuple[str, bool], list[bytes]] = {}
+        self._sizes: dict[tuple[str, bool], int] = {}
+        self._shown: set[tuple[str, str]] = set()
+        self._task_bytes = 0
+        self._named: set[str] = set()
+        self._unlearned: set[Unlearned] = set()
+        self.has_new = False
+
+    def add_named(self, key: str, is_known: bool) -> None:
+        """Note a schema that records name."""
+        self._named.add(key)
+        self.has_new |= not is_known
+
+    def add_unlearned(self, unlearned: Unlearned) -> None:
+        """Note a dataset that needs a new version of its schema, or a first one."""
+        self._unlearned.add(unlearned)
+        self.has_new = True
+
+    def named(self) -> tuple[str, ...]:
+        """The schemas that records name."""
+        return tuple(sorted(self._named))
+
+    def unlearned(self) -> tuple[Unlearned, ...]:
+        """The datasets to be learned, in an order that a retry repeats."""
+        return tuple(sorted(self._unlearned, key=lambda each: (each.dataset, each.key)))
+
+    def add_new(self, dataset: str, values: Any) -> None:
+        """Take payloads of a dataset that the plan does not know; there may be none."""
+        self.has_new = True
+        self._fill((dataset, True), values)
+
+    def add_unknown(self, dataset: str, values: Any, decoded: Decoded) -> None:
+        """Take payloads with fields that have no column.
+
+        The record that shows a field first comes before all others, and has room of its own, so
+        that a field that comes late and seldom is learned too.
+        """
+        first: set[int] = set()
+        for path, at in zip(decoded.unknown, decoded.unknown_at, strict=True):
+            if (dataset, path) not in self._shown and len(self._shown) < SAMPLE_ROWS:
+                self._shown.add((dataset, path))
+                first.add(at)
+        kept = self._payloads.setdefault((dataset, False), [])
+        for payload in values.take(pa.array(sorted(first), pa.int64())).to_pylist():
+            if self._task_bytes + len(payload) <= TASK_BYTES:
+                kept.append(payload)
+                self._task_bytes += len(payload)
+        self._fill((dataset, False), values)
+
+    def all(self) -> tuple[Samples, ...]:
+        """Everything, in an order that a retry repeats."""
+        return tuple(
+            Samples(dataset, is_new, tuple(payloads))
+            for (dataset, is_new), payloads in sorted(self._payloads.items())
+        )
+
+    def _fill(self, key: tuple[str, bool], values: Any) -> None:
+        """Take from the beginning as long as there is room."""
+        kept = self._payloads.setdefault(key, [])
+        size = self._sizes.get(key, 0)
+        for value in values[: max(SAMPLE_ROWS - len(kept), 0)]:
+            payload = value.as_py()
+            room = min(SAMPLE_BYTES - size, TASK_BYTES - self._task_bytes)
+            if kept and len(payload) > room:
+                break
+            kept.append(payload)
+            size += len(payload)
+            self._task_bytes += len(payload)
+        self._sizes[key] = size

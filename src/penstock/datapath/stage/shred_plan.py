@@ -1,0 +1,112 @@
+"""What travels to a task, and what it brings back."""
+
+import msgspec
+
+from penstock.model.encryption_keys import Keys
+from penstock.model.entries import LastRecord
+from penstock.model.evidence import RangeEvidence
+from penstock.model.manifest import ManifestFile, RecordSet
+from penstock.model.names import FileName, encode_component
+from penstock.model.ranges import OffsetRange
+from penstock.model.registered_schema import RegisteredSchema
+from penstock.model.schema import DatasetSchema
+from penstock.model.spec import FeedSpec
+from penstock.model.value import Value
+from penstock.model.window import StageOrder
+
+BUFFER_BYTES = 192 * 1024 * 1024
+MAX_NEW = 1_000
+
+
+class ShredPlan(Value, frozen=True, kw_only=True):
+    """Everything a task needs to know. Small, because it travels in the closure.
+
+    `now_s` is the time of the window and not of the task, so that a retry judges alike. `max_new`
+    is how many datasets that nobody knows yet each task may name; the records of all further ones
+    go to the quarantine. `written` are the schemas that records name, by what they call them;
+    None where there is none of that name. `again`: records come from the quarantine, and those that
+    fail once more, or are filtered now, stay there and get no second row. `outputs` are the schemas
+    that files have, of datasets whose records are converted; `keys` the secrets that takes.
+    `numbered`: some records are rows with a number, although the feed makes no such rows any more.
+    """
+
+    order: StageOrder
+    feed: FeedSpec
+    schemas: dict[str, DatasetSchema]
+    now_s: float
+    buffer_bytes: int = BUFFER_BYTES
+    max_new: int = MAX_NEW
+    written: dict[str, RegisteredSchema | None] = msgspec.field(default_factory=dict)
+    again: bool = False
+    outputs: dict[str, DatasetSchema] = msgspec.field(default_factory=dict)
+    keys: Keys = msgspec.field(default_factory=Keys)
+    numbered: bool = False
+
+    @property
+    def is_numbered(self) -> bool:
+        """True if every row has its number in its record, so that all files are alike in that."""
+        return self.numbered or self.feed.has_rows
+
+    @property
+    def waiting_bytes(self) -> int:
+        """The part of a task's budget for rows that wait to be split; the files have the rest."""
+        return self.buffer_bytes // 2
+
+
+def data_suffix(feed: FeedSpec) -> str:
+    """How the names of data files end: compression and format."""
+    return feed.format if feed.compression == "none" else f"{feed.compression}.{feed.format}"
+
+
+def file_name(order: StageOrder, covered: OffsetRange, suffix: str) -> str:
+    """The last part of a final name: what the file covers, and in which window."""
+    return str(
+        FileName(
+            order.generation,
+            encode_component(covered.topic),
+            covered.partition,
+            covered.start,
+            covered.end,
+            order.window,
+            suffix,
+        )
+    )
+
+
+class Samples(Value, frozen=True):
+    """Payloads from which the driver learns a schema: a new dataset's, or new fields'."""
+
+    dataset: str
+    is_new: bool
+    payloads: tuple[bytes, ...]
+
+
+class Unlearned(Value, frozen=True):
+    """A dataset that has records of a schema which its own does not cover yet."""
+
+    dataset: str
+    key: str
+    message: tuple[int, ...]
+
+
+class TaskReport(Value, frozen=True):
+    """What one task found in one range. Only reports of successful attempts count.
+
+    With `samples` of a new dataset nothing was written: the driver learns and asks again.
+    `reasons` counts the records in the quarantine by reason, and `misfits` by dataset those whose
+    schema cannot be merged with the dataset's; `largest_bytes` is a bound
+    for the size of any record, at most thrice the largest. `named` are the schemas that records
+    name, known or not; `unlearned` the datasets that need a new version because of them.
+    """
+
+    evidence: RangeEvidence
+    files: tuple[ManifestFile, ...] = ()
+    quarantined: tuple[RecordSet, ...] = ()
+    last_record: LastRecord | None = None
+    samples: tuple[Samples, ...] = ()
+    read_bytes: int = 0
+    largest_bytes: int = 0
+    reasons: dict[str, int] = msgspec.field(default_factory=dict)
+    misfits: dict[str, int] = msgspec.field(default_factory=dict)
+    named: tuple[str, ...] = ()
+    unlearned: tuple[Unlearned, ...] = ()

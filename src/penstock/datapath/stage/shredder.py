@@ -1,0 +1,444 @@
+"""The shredder: one pass over the batches of a range, from bytes to staged files.
+
+Per batch: count and hash what was read; peek at the few fields that decide where a record goes;
+group rows by dataset; decode each group as columns; gather, and split by directory. What
+fails on the way goes to the quarantine with its raw bytes, alone. A dataset that the plan does
+not know is sampled and not written: the driver learns it and asks again.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.datapath.codec.json.codec import JsonCodec, Limits, Part, arrow_schema
+from penstock.datapath.formats.orc.orc_times import not_for_orc
+from penstock.datapath.shape.event_time.event_time import Times, event_times
+from penstock.datapath.shape.route.route import Router, header_values, members_by_name
+from penstock.datapath.stage.convert_rows import Converters
+from penstock.datapath.stage.evidence_tally import Tally
+from penstock.datapath.stage.open_files import Sink
+from penstock.datapath.stage.own_columns import extra_columns
+from penstock.datapath.stage.quarantine_writer import QuarantineRows, StayingRows
+from penstock.datapath.stage.record_rows import (
+    ROW,
+    as_fork,
+    fork_members,
+    numbers_of,
+    spread_arrays,
+)
+from penstock.datapath.stage.samples import Sampling
+from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport, data_suffix, file_name
+from penstock.datapath.stage.split_rows import Piece, Splitter
+from penstock.evidence.position_columns import runs_of, sum_mod64
+from penstock.model.bad_records import BadRecord
+from penstock.model.entries import LastRecord
+from penstock.model.evidence import RangeEvidence, lowest_rows
+from penstock.model.fork import FORK_ROWS, ForkSpec
+from penstock.model.names import encode_component
+from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.schema import DatasetSchema
+from penstock.model.spec import FeedSpec
+
+TOMBSTONE = "TOMBSTONE"
+_WITHOUT_VALUE = frozenset({"topic", "header"})  # routes that a record without a value has
+
+
+class RangeShredder:
+    """One range of one Kafka partition, batch by batch. Used by one thread of one attempt."""
+
+    limits: ClassVar[Limits] = Limits()  # of the JSON that is decoded
+
+    def __init__(self, plan: ShredPlan, covered: OffsetRange, sink: Sink, router: Router) -> None:
+        self._plan = plan
+        self._feed = plan.feed
+        self._covered = covered
+        self._sink = sink
+        self._router = router
+        self._codec = JsonCodec(self.limits)
+        self._paths = peek_paths(plan.feed)
+        self._one_pass = self._codec.one_pass(*self._usual(), self._paths)
+        self._declared = {encode_component(d.route): d for d in plan.feed.datasets}
+        name = file_name(plan.order, covered, data_suffix(plan.feed))
+        self._splitter = Splitter(plan, covered, sink, name, self._declared)
+        self._kept_paths = partition_paths(plan.feed)
+        self._converters = Converters(plan, covered)
+        kind = StayingRows if plan.again else QuarantineRows
+        self._quarantine = kind(plan, covered, sink, self._declared)
+        self._forks = plan.feed.forks
+        self._only_to = ""
+        self._extra = Tally(covered.topic, covered.partition)
+        self._numbers: set[int] = set()
+        self._read = Tally(covered.topic, covered.partition)
+        self._filtered = Tally(covered.topic, covered.partition)
+        self._offsets: list[Any] = []
+        self._content_sum = 0
+        self._read_bytes = 0
+        self._largest = 0
+        self._last: LastRecord | None = None
+        self._samples = Sampling()
+
+    def take(self, batch: Any) -> None:
+        """Take the next batch of records of this range, in offset order."""
+        offsets = batch["offset"].to_numpy()
+        hashes = batch["hash"].to_numpy()
+        self._offsets.append(offsets)
+        self._read.add(offsets)
+        self._content_sum = (self._content_sum + sum_mod64(hashes)) % 2**64
+        last_hash = int(np.uint64(hashes[-1].astype(np.uint64)))
+        place = self._covered
+        self._last = LastRecord(
+            place.topic_id,
+            place.partition,
+            int(offsets[-1]),
+            last_hash,
+            batch["timestamp"][-1].as_py(),
+        )
+        self._read_bytes += int(batch["key"].nbytes) + int(batch["value"].nbytes)
+        self._largest = max(self._largest, largest_of(batch))
+        for part in self._spread(batch) if self._feed.decode.spread else [batch]:
+            self._shred_values(part, self._with_value(part))
+
+    def take_again(self, batch: Any, dataset: str) -> None:
+        """Take quarantined records that were meant for a dataset, or for none that is known.
+
+        What has a dataset was asked by all forks when it came first. A row of a fork stays one.
+        """
+        self._forks = () if dataset else self._feed.forks
+        numbers = numbers_of(batch, slice(None))
+        is_fork = numbers is not None and bool((numbers >= FORK_ROWS).any())
+        self._only_to = dataset if is_fork else ""
+        self.take(batch)
+
+    def settle(self) -> None:
+        """Hand everything to the files: there may be other ranges to come."""
+        self._splitter.split()
+
+    def report(self) -> TaskReport:
+        """Close the files of the range and tell what happened."""
+        offsets = np.concatenate(self._offsets) if self._offsets else np.empty(0, np.int64)
+        if self._plan.again:
+            offsets.sort()  # files of the quarantine overlap
+        evidence = RangeEvidence(
+            range=self._covered,
+            offsets=runs_of(offsets),
+            read=self._read.total(),
+            content_sum=self._content_sum,
+            filtered=self._filtered.total(),
+            quarantined=self._quarantine.evidence(),
+            extra=self._extra.total(),
+            rows=lowest_rows(self._numbers),
+        )
+        if self.is_learning:
+            self._sink.abandon()
+            return TaskReport(
+                evidence,
+                samples=self._samples.all(),
+                named=self._samples.named(),
+                unlearned=self._samples.unlearned(),
+            )
+        self._splitter.split_last()
+        return TaskReport(
+            evidence,
+            files=tuple(self._sink.finish_range(self._covered)),
+            quarantined=self._quarantine.record_sets(),
+            last_record=self._last,
+            samples=self._samples.all(),
+            reasons=dict(self._quarantine.reasons),
+            misfits=dict(self._quarantine.misfits),
+            named=self._samples.named(),
+            read_bytes=self._read_bytes,
+            largest_bytes=self._largest,
+        )
+
+    @property
+    def is_learning(self) -> bool:
+        """True when a dataset was met that the plan does not know."""
+        return self._samples.has_new
+
+    def _with_value(self, batch: Any) -> Any:
+        """The rows that have a value; tombstones meet their fate here."""
+        nulls = batch["value"].is_null().to_numpy(zero_copy_only=False)
+        rows = np.arange(batch.num_rows)
+        if nulls.any():
+            gone = rows[nulls]
+            if self._feed.tombstones == "filter":
+                self._filter(batch, gone)
+            elif self._feed.tombstones == "keep" and self._feed.route.kind in _WITHOUT_VALUE:
+                self._keep_tombstones(batch, gone)
+            else:
+                self._refuse(batch, gone, _tombstones(len(gone), "no value"), "")
+            rows = rows[~nulls]
+        return rows
+
+    def _keep_tombstones(self, batch: Any, rows: Any) -> None:
+        """Records without a value as rows without event columns, at Kafka's time."""
+        for dataset, mine in self._routed(batch, rows, {}, np.ones(len(rows), dtype=bool)):
+            if not dataset:
+                continue
+            gone = rows[mine]
+            schema = self._plan.schemas.get(dataset)
+            schema = self._plan.outputs.get(dataset, schema)
+            if schema is None:
+                self._samples.add_new(dataset, batch["value"].slice(0, 0))
+            elif any(not field.nullable for field in schema.fields):
+                why = "no value, and the schema has fields that may not be null"
+                self._refuse(batch, gone, _tombstones(len(gone), why), dataset)
+            else:
+                self._put_tombstones(batch, gone, schema)
+
+    def _put_tombstones(self, batch: Any, rows: Any, schema: DatasetSchema) -> None:
+        kafka_ms = batch["timestamp"].to_numpy()[rows]
+        times = event_times(None, kafka_ms, self._feed.time, self._plan.now_s)
+        good = self._refuse(batch, rows, times.bad, schema.dataset)
+        columns = arrow_schema(schema)
+        nulls = [pa.nulls(len(rows), column.type) for column in columns]
+        fields: dict[str, list[Any]] = {path: [None] * len(rows) for path in self._paths}
+        empty = pa.RecordBatch.from_arrays(nulls, schema=columns)
+        piece = self._piece(batch, rows, schema, empty, times.micros, fields)
+        self._wait(batch, rows, piece, good)
+
+    def _usual(self) -> tuple[dict[str, DatasetSchema], str]:
+        """The datasets that can be told apart while parsing, by text, and the field of the text."""
+        schemas, route = self._plan.schemas, self._feed.route
+        texts = self._router.known_texts()
+        if route.kind == "field" and "." not in route.name:
+            return {text: schemas[name] for text, name in texts.items()}, route.name
+        topic = self._covered.topic
+        if route.kind == "topic" and topic in texts:
+            return {topic: schemas[texts[topic]]}, ""
+        return {}, ""
+
+    def _shred_values(self, batch: Any, rows: Any) -> None:
+        """Bring the values of a batch to their files, or to the quarantine."""
+        self._shred_singly(batch, self._shred_together(batch, rows))
+
+    def _texts(self, batch: Any, rows: Any) -> Any:
+        """The JSON of some records."""
+        return take(batch["value"], rows)
+
+    def _shred_together(self, batch: Any, rows: Any) -> Any:
+        """Shred what the parser can read in one pass; returns the rows that are left."""
+        if len(rows) == 0 or self._only_to:
+            return rows
+
+        def put(part: Part) -> None:
+            mine = rows[part.members]
+            times = self._times(batch, mine, part.fields)
+            good = self._refuse(batch, mine, times.bad, part.schema.dataset)
+            piece = self._piece(batch, mine, part.schema, part.batch, times.micros, part.fields)
+            self._put(batch, mine, piece, good)
+            self._fork(batch, mine, part.schema.dataset, part.fields)
+
+        return rows[self._one_pass.read(self._texts(batch, rows), put)]
+
+    def _shred_singly(self, batch: Any, rows: Any) -> None:
+        """Look where each record belongs, then decode group by group."""
+        if len(rows) == 0:
+            return
+        peeked = self._codec.peek(self._texts(batch, rows), self._paths)
+        good = self._refuse(batch, rows, peeked.bad, "")
+        fields = dict(zip(self._paths, peeked.fields, strict=True))
+        for dataset, members in self._routed(batch, rows, fields, good):
+            mine = {path: [column[m] for m in members] for path, column in fields.items()}
+            if dataset:
+                self._shred_dataset(batch, rows[members], dataset, mine)
+            self._fork(batch, rows[members], dataset, mine)
+
+    def _fork(self, batch: Any, rows: Any, dataset: str, fields: dict[str, Any]) -> None:
+        """Shred records for further datasets, too, if they fulfil what a fork asks."""
+        for fork, members, again in self._forked(batch, rows, dataset, fields):
+            mine = {path: _chosen(values, members) for path, values in fields.items()}
+            self._shred_dataset(again, np.arange(len(members)), fork.dataset, mine)
+
+    def _forked(
+        self, batch: Any, rows: Any, dataset: str, fields: dict[str, Any]
+    ) -> Iterator[tuple[ForkSpec, Any, Any]]:
+        """Each fork that records of a dataset take: which of them, and a batch of their rows."""
+        for place, fork in enumerate(self._forks, start=1):
+            members = fork_members(fork, dataset, fields, len(rows))
+            if len(members):
+                again = as_fork(batch, rows[members], place)
+                self._count_extra(again, slice(None))
+                yield fork, members, again
+
+    def _spread(self, batch: Any) -> Iterator[Any]:
+        """A batch in which the elements of arrays are rows; empty arrays meet their fate."""
+        for spread in spread_arrays(batch):
+            part = spread.batch
+            if len(spread.fresh):
+                self._count_extra(part, spread.fresh)
+            if len(spread.empty):
+                self._filter(part, spread.empty)
+                part = part.take(pa.array(np.delete(np.arange(part.num_rows), spread.empty)))
+            yield part
+
+    def _count_extra(self, batch: Any, rows: Any) -> None:
+        numbers = batch[ROW].to_numpy()[rows]
+        self._extra.add(batch["offset"].to_numpy()[rows], numbers)
+        self._numbers = {*lowest_rows((*self._numbers, *np.unique(numbers).tolist()))}
+
+    def _routed(
+        self, batch: Any, rows: Any, fields: dict[str, list[Any]], good: Any
+    ) -> Iterator[tuple[str, Any]]:
+        """The members of each dataset among the good rows; those of no dataset meet their fate.
+
+        Those that are filtered come under no name: there may be forks for them.
+        """
+        if self._only_to:
+            return iter([(self._only_to, np.flatnonzero(good))])
+        routed = self._router.assign(self._route_values(batch, rows, fields))
+        self._refuse(batch, rows, [b for b in routed.bad if good[b.index]], "")
+        dropped = np.asarray(routed.filtered, dtype=np.int64)
+        dropped = dropped[good[dropped]]
+        self._filter(batch, rows[dropped])
+        members = members_by_name(np.where(good, routed.codes, -1), routed.datasets)
+        return chain(members, [("", dropped)] if len(dropped) else [])
+
+    def _filter(self, batch: Any, rows: Any) -> None:
+        """Let records go; those of the quarantine are not forgotten so easily."""
+        if self._plan.again:
+            self._quarantine.keep("FILTERED", batch, rows)
+        else:
+            self._filtered.add(batch["offset"].to_numpy()[rows], numbers_of(batch, rows))
+
+    @property
+    def refused(self) -> dict[int, OffsetSet]:
+        """The offsets of the rows that were refused so far, by their number in the record."""
+        return self._quarantine.offsets()
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """How many were refused so far, by reason."""
+        return Counter(self._quarantine.reasons)
+
+    def _refuse(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> Any:
+        """Quarantine the bad ones; a mask of those that are left."""
+        good = np.ones(len(rows), dtype=bool)
+        if bad:
+            self._quarantine.add(batch, rows, bad, dataset)
+            good[[record.index for record in bad]] = False
+        return good
+
+    def _route_values(self, batch: Any, rows: Any, fields: dict[str, list[Any]]) -> list[Any]:
+        route = self._feed.route
+        if route.kind == "field":
+            return fields[route.name]
+        if route.kind == "header":
+            return list(header_values(take(batch["headers"], rows), route.name))
+        return [self._covered.topic] * len(rows)
+
+    def _shred_dataset(
+        self, batch: Any, rows: Any, dataset: str, fields: dict[str, list[Any]]
+    ) -> None:
+        schema = self._plan.schemas.get(dataset)
+        values = self._texts(batch, rows)
+        if schema is None:
+            self._samples.add_new(dataset, values)
+            return
+        for span in self._codec.spans(values, schema):
+            part = slice(span.start, span.stop)
+            mine = {path: column[part] for path, column in fields.items()}
+            self._decode(batch, rows[part], values[part], schema, mine)
+
+    def _decode(
+        self, batch: Any, rows: Any, values: Any, schema: DatasetSchema, fields: dict[str, Any]
+    ) -> None:
+        """Decode records of one dataset, as many as may be columns at a time."""
+        times = self._times(batch, rows, fields)
+        decoded = self._codec.decode(values, schema)
+        late = {bad.index for bad in decoded.bad}
+        untimely = [bad for bad in times.bad if bad.index not in late]
+        fits = self._refuse(batch, rows, [*decoded.bad, *untimely], schema.dataset)
+        if decoded.unknown:
+            self._samples.add_unknown(schema.dataset, values, decoded)
+        good = decoded.good
+        if not fits[good].any():
+            return  # what is looked at singly is often broken, all of it
+        mine = {path: [column[g] for g in good] for path, column in fields.items()}
+        piece = self._piece(batch, rows[good], schema, decoded.batch, times.micros[good], mine)
+        self._put(batch, rows[good], piece, fits[good])
+
+    def _times(self, batch: Any, rows: Any, fields: dict[str, list[Any]]) -> Times:
+        spec = self._feed.time
+        raw = fields[spec.field] if spec.field else None
+        return event_times(raw, batch["timestamp"].to_numpy()[rows], spec, self._plan.now_s)
+
+    def _piece(
+        self, batch: Any, rows: Any, schema: DatasetSchema, columns: Any, micros: Any, fields: Any
+    ) -> Piece:
+        """Rows of a batch with what was made of them."""
+        return Piece(
+            schema,
+            batch["offset"].to_numpy()[rows],
+            batch["timestamp"].to_numpy()[rows],
+            columns,
+            micros,
+            {path: fields[path] for path in self._kept_paths},
+            extra_columns(self._feed, batch, rows),
+            numbers_of(batch, rows),
+        )
+
+    def _put(self, batch: Any, rows: Any, piece: Piece, good: Any) -> None:
+        """Convert the good rows, and let what becomes of them wait for their files."""
+        dataset = piece.schema.dataset
+        if dataset in self._converters and not self.is_learning:
+            piece, rows = piece.only(good), rows[good]
+            converted = self._converters.convert(piece)
+            left = self._refuse(batch, rows, converted.bad, dataset)
+            if len(converted.filtered):
+                self._filter(batch, rows[converted.filtered])
+                left[converted.filtered] = False
+            piece, rows = converted.piece, rows[left]
+            good = np.ones(len(rows), dtype=bool)
+        self._wait(batch, rows, piece, good)
+
+    def _wait(self, batch: Any, rows: Any, piece: Piece, good: Any) -> None:
+        """Let the good rows wait for their files; while learning nothing is written."""
+        if self.is_learning:
+            return self._splitter.forget()
+        piece = piece.only(good)
+        if self._feed.format == "orc":
+            odd = not_for_orc(piece.columns, piece.kafka_ms)
+            piece = piece.only(self._refuse(batch, rows[good], odd, piece.schema.dataset))
+        return self._splitter.add(piece)
+
+
+def largest_of(batch: Any) -> int:
+    """A bound for the bytes of any record: the longest key, value and headers together."""
+    columns = (batch[name] for name in ("key", "value", "headers"))
+    return sum(pc.max(pc.binary_length(each)).as_py() or 0 for each in columns)
+
+
+def _tombstones(count: int, why: str) -> list[BadRecord]:
+    return [BadRecord(index, TOMBSTONE, why) for index in range(count)]
+
+
+def take(column: Any, rows: Any) -> Any:
+    """Some rows of a column or a batch, in their order; all of them are not copied."""
+    return column if len(rows) == len(column) else column.take(pa.array(rows))
+
+
+def _chosen(values: Any, members: Any) -> Any:
+    """Some of the values of a field."""
+    if isinstance(values, pa.Array):
+        return values.take(pa.array(members))
+    return [values[member] for member in members]
+
+
+def peek_paths(feed: FeedSpec) -> tuple[str, ...]:
+    """The fields that decide where a record goes, each once."""
+    paths = [feed.route.name] if feed.route.kind == "field" else []
+    paths += [feed.time.field] if feed.time.field else []
+    paths += [condition.path for fork in feed.forks for condition in fork.when]
+    return tuple(dict.fromkeys([*paths, *partition_paths(feed)]))
+
+
+def partition_paths(feed: FeedSpec) -> tuple[str, ...]:
+    """The fields that name directories, of any dataset."""
+    every = (*feed.partition, *(key for each in feed.datasets for key in each.partition or ()))
+    return tuple(dict.fromkeys(key.path for key in every if key.kind == "field"))

@@ -1,1 +1,0 @@
-"""The window loop: recover, plan, stage, prove, decide, publish, done."""

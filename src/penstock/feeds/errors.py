@@ -1,0 +1,106 @@
+"""Errors of running feeds."""
+
+from collections.abc import Mapping
+
+from penstock.errors import FeedHalted, PenstockError
+from penstock.model.entries import Counts
+
+
+class QuarantineTooFull(FeedHalted):
+    """Too many records of a window are broken: more likely our reading than the records."""
+
+    code = "QUARANTINE_RATIO"
+
+    def __init__(
+        self, feed: str, of: str, counts: Counts, max_ratio: float, reasons: Mapping[str, int]
+    ) -> None:
+        most = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))[:3]
+        why = ", ".join(f"{reason} {count}" for reason, count in most)
+        whats = "rows" if counts.extra else "records"
+        super().__init__(
+            f"{counts.quarantined} of {counts.rows} {whats} of {of} are broken"
+            f"{f' ({why})' if why else ''}, more than max_ratio {max_ratio:g} allows.",
+            "Nothing of the window is visible and the watermark stands. Look at what changed in "
+            "the topic; fix the configuration and run again, or let this one window through with "
+            f"`penstock errors accept {feed} --reason TEXT`.",
+        )
+        self.quarantined = counts.quarantined
+        self.read = counts.read
+        self.rows = counts.rows
+
+
+class SchemasIncompatible(FeedHalted):
+    """Records came whose schema cannot be merged with their dataset's, and it shall stop there."""
+
+    code = "SCHEMAS_INCOMPATIBLE"
+
+    def __init__(self, feed: str, stopped: Mapping[str, str]) -> None:
+        which = "; ".join(f"{dataset}: {why}" for dataset, why in sorted(stopped.items()))
+        super().__init__(
+            f"Feed {feed!r} has stopped datasets. {which}.",
+            "Nothing more of them becomes visible; what came since is decided and safe, and all "
+            "other datasets are delivered. Let whoever writes such records go back, or give them "
+            f"another dataset. Then `penstock errors accept {feed} --dataset NAME --reason TEXT` "
+            "and run again.",
+        )
+        self.stopped = dict(stopped)
+
+
+class LogRewritten(FeedHalted):
+    """Kafka holds another record at an offset that was delivered: its log was cut and refilled."""
+
+    code = "LOG_REWRITTEN"
+
+    def __init__(self, topic: str, partition: int, offset: int) -> None:
+        super().__init__(
+            f"{topic}/{partition} holds another record at offset {offset} than the one that was "
+            "delivered: the log was cut and filled again, as after an unclean election.",
+            "Nothing was read and the watermark stands. Find out from the brokers which offsets "
+            "were lost; records that came in their place below the watermark were never read.",
+        )
+        self.topic, self.partition, self.offset = topic, partition, offset
+
+
+class LeaseHeld(PenstockError):
+    """Another live instance owns the feed, and we were told not to wait."""
+
+    code = "LEASE_HELD"
+    exit_code = 75
+
+    def __init__(self, feed: str, owner: str, at: str) -> None:
+        super().__init__(
+            f"Feed {feed!r} is owned by {owner}, which gave a sign of life at {at}.",
+            "Nothing was changed. Run without --no-wait to wait for it, or with --take-over to "
+            "take the feed from it; it will stop, and nothing is lost or doubled.",
+        )
+        self.owner = owner
+
+
+class DatasetsParked(FeedHalted):
+    """Everything is decided, and some of it could not be made visible."""
+
+    code = "DATASET_PARKED"
+
+    def __init__(self, feed: str, parked: Mapping[str, str]) -> None:
+        which = "; ".join(f"{dataset}: {why}" for dataset, why in sorted(parked.items()))
+        super().__init__(
+            f"Feed {feed!r} has parked datasets. {which}",
+            "Their records are decided and safe, and not visible yet; all other datasets are "
+            "delivered. Mend the cause and run again: parked datasets are tried first.",
+        )
+        self.parked = dict(parked)
+
+
+class PartitionsUnread(PenstockError):
+    """All that could be read is delivered, but for partitions without a leader or a schema."""
+
+    code = "PARTITIONS_UNREAD"
+
+    def __init__(self, feed: str, unread: Mapping[tuple[str, int], str]) -> None:
+        places = ", ".join(f"{topic}/{partition}" for topic, partition in sorted(unread))
+        super().__init__(
+            f"Feed {feed!r} could not read {places}: {next(iter(unread.values()))}.",
+            "Their watermarks stand, and everything else is delivered. Run again when the cause "
+            "is gone.",
+        )
+        self.unread = dict(unread)

@@ -1,0 +1,304 @@
+"""Running the feeds of a lake in one Spark application, one window after the other."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from penstock.errors import FeedHalted, OutcomeUnknown, PenstockError, StoreUnavailable
+from penstock.feeds.errors import (
+    DatasetsParked,
+    LeaseHeld,
+    PartitionsUnread,
+    SchemasIncompatible,
+)
+from penstock.feeds.heartbeat import Beating, Heart
+from penstock.feeds.run_events import Event, Fact, Tell
+from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.model.spec import FeedSpec
+from penstock.ports.registry.errors import RegistryTrouble
+from penstock.ports.source.errors import KafkaUnavailable, ReadFailed
+from penstock.protocol.journal.lease import Beat
+from penstock.protocol.journal.state import JournalState
+
+PASSING = (KafkaUnavailable, RegistryTrouble, ReadFailed, StoreUnavailable, OutcomeUnknown)
+AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable)
+TRIES_ONCE = 3  # how often `--once` tries a window that fails for a cause that may pass
+LONGEST_PAUSE_S = 60.0
+REST_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """How to run: `once` ends when all is delivered; whether to wait for another owner or not."""
+
+    once: bool = False
+    wait: bool = True
+    take_over: bool = False
+
+
+@dataclass
+class Runner:
+    """Turns the wheel: every feed gets a window in turn; one that stops does not stop others."""
+
+    feeds: tuple[FeedSpec, ...]
+    tools: FeedTools
+    tell: Tell
+    is_stopping: Callable[[], bool]
+    spec: RunSpec = field(default_factory=RunSpec)
+    failures: dict[str, PenstockError] = field(default_factory=dict)
+    has_begun: bool = False
+    _waiting: list[RunningFeed] = field(default_factory=list)
+    _running: list[RunningFeed] = field(default_factory=list)
+    _troubles: dict[str, "Trouble"] = field(default_factory=dict)
+    _told_to_wait: set[str] = field(default_factory=set)
+    _told_parked: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def run(self) -> int:
+        """Run until told to stop, or until all is delivered; the worst exit code."""
+        self._waiting = [feed for spec in self.feeds if (feed := self._open(spec)) is not None]
+        self.tools.session()  # Spark was starting while the journals were folded
+        self.has_begun = True
+        with Heart(self.feeds_at_work, self._beat_failed):
+            try:
+                while (self._waiting or self._running) and not self.is_stopping():
+                    self._start_those_that_are_free()
+                    self._turn_all()
+            finally:
+                for feed in [*self._running, *self._waiting]:
+                    self._close(feed)
+        return worst(error.exit_code for error in self.failures.values())
+
+    def feeds_at_work(self) -> list[RunningFeed]:
+        """The feeds that are owned now. Any thread."""
+        return list(self._running)
+
+    def _open(self, spec: FeedSpec) -> RunningFeed | None:
+        try:
+            feed = RunningFeed(spec, self.tools, once=self.spec.once)
+            feed.open()
+        except PenstockError as error:
+            self._failed(spec.name, error)
+            return None
+        return feed
+
+    def _start_those_that_are_free(self) -> None:
+        """Claim every feed that nobody else holds; the others stay in line."""
+        for feed in list(self._waiting):
+            if self.is_stopping():
+                return
+            if self._is_resting(feed):
+                continue
+            try:
+                holder = feed.try_start(force=self.spec.take_over)
+                if holder is not None and not self.spec.wait:
+                    raise LeaseHeld(feed.name, holder.owner, holder.at)
+            except PASSING as error:
+                self._wait_out(feed, error)
+                continue
+            except PenstockError as error:
+                self._give_up(feed, error)
+                continue
+            if holder is not None:
+                self._say_waiting(feed, holder)
+                continue
+            self._waiting.remove(feed)
+            self._running.append(feed)
+            sentence = f"claimed epoch {feed.owner.epoch}, {feed.state.windows} windows so far"
+            self._say(feed.name, "claimed", sentence, {"epoch": feed.owner.epoch})
+
+    def _turn_all(self) -> None:
+        """One window of every feed, until we are to stop; a rest when no feed had one."""
+        has_moved = False
+        for feed in list(self._running):
+            if self.is_stopping():
+                return
+            if self._turn(feed):
+                has_moved = True
+            elif self.spec.once and self._is_through(feed):
+                self._end(feed)
+        if not has_moved and not self.is_stopping():
+            self.tools.around.sleep(self._rest_s())
+
+    def _is_through(self, feed: RunningFeed) -> bool:
+        """True when a feed had no window for no other reason than that nothing is left."""
+        is_troubled = feed not in self._running or feed.name in self._troubles
+        return not is_troubled and not self.is_stopping()  # what is abandoned leaves no trouble
+
+    def _turn(self, feed: RunningFeed) -> bool:
+        """One window, if it is due. A cause that may pass is waited out, others end the feed."""
+        around = self.tools.around
+        if self._is_resting(feed):
+            return False
+        trouble = self._troubles.get(feed.name)
+        before = around.tick()
+        try:
+            if trouble is not None and trouble.start_over:
+                feed.start_over()
+            moved = feed.run_window()
+        except PASSING as error:
+            self._wait_out(feed, error)
+            return False
+        except PenstockError as error:
+            self._give_up(feed, error)
+            return False
+        self._troubles.pop(feed.name, None)
+        self._say_parked(feed)
+        if moved:
+            self._say_delivered(feed, around.tick() - before)
+            self._export(feed)
+        return moved
+
+    def _wait_out(self, feed: RunningFeed, error: PenstockError) -> None:
+        """Try again later, a little later each time. `--once` gives up after a few."""
+        if self.is_stopping():
+            return  # the window was abandoned because we were asked to stop
+        before = self._troubles.get(feed.name)
+        tries = 1 if before is None else before.tries + 1
+        if self.spec.once and (tries >= TRIES_ONCE or not isinstance(error, AGAIN_ONCE)):
+            self._give_up(feed, error)
+            return
+        pause_s = min(2.0 ** (tries - 1), LONGEST_PAUSE_S)
+        next_try = self.tools.around.tick() + pause_s
+        # After an unknown outcome only a fresh fold can tell what landed.
+        start_over = isinstance(error, OutcomeUnknown) or (before is not None and before.start_over)
+        self._troubles[feed.name] = Trouble(tries, next_try, start_over)
+        sentence = f"trying again in {pause_s:.0f} s: {error}"
+        facts: dict[str, Fact] = {"code": error.code, "tries": tries, "pause_s": pause_s}
+        self._say(feed.name, "trouble", sentence, facts, level="warning")
+
+    def _is_resting(self, feed: RunningFeed) -> bool:
+        """True while a feed in trouble is not to be tried again yet."""
+        trouble = self._troubles.get(feed.name)
+        return trouble is not None and self.tools.around.tick() < trouble.next_try
+
+    def _end(self, feed: RunningFeed) -> None:
+        """All of it is delivered, but for what is parked or could not be read."""
+        unread = feed.unread_partitions()
+        if unread:
+            self._failed(feed.name, PartitionsUnread(feed.name, unread))
+        parked, stopped = failing_and_stopped(feed.state)
+        if parked:
+            self._failed(feed.name, DatasetsParked(feed.name, parked))
+        if stopped:
+            self._failed(feed.name, SchemasIncompatible(feed.name, stopped))
+        if feed.name not in self.failures:
+            counts, windows = feed.state.counts, feed.state.windows
+            sentence = (
+                f"done: all that was there is delivered; in {windows:,} windows so far "
+                f"{counts.written:,} written, {counts.quarantined:,} quarantined, "
+                f"{counts.filtered:,} filtered"
+            )
+            self._say(feed.name, "done", sentence, {"windows": windows, "read": counts.read})
+        self._running.remove(feed)
+        self._close(feed)
+
+    def _give_up(self, feed: RunningFeed, error: PenstockError) -> None:
+        self._failed(feed.name, error)
+        for line in (self._running, self._waiting):
+            if feed in line:
+                line.remove(feed)
+        self._close(feed)
+
+    def _close(self, feed: RunningFeed) -> None:
+        """Let go of a feed; a lease that cannot be released runs out by itself."""
+        try:
+            feed.close()
+        except PenstockError as error:
+            self._beat_failed(feed, error)
+
+    def _export(self, feed: RunningFeed) -> None:
+        """Lag tools are served if they can be; delivery does not depend on it."""
+        if feed.feed.export_offsets == "none":
+            return
+        try:
+            feed.export_offsets()
+        except KafkaUnavailable as error:
+            sentence = f"the offsets could not be exported for lag tools: {error}"
+            self._say(feed.name, "export_failed", sentence, {"code": error.code}, level="warning")
+
+    def _rest_s(self) -> float:
+        """How long nothing will be looked at."""
+        return min([REST_S, *(spec.window.every_s for spec in self.feeds)])
+
+    def _failed(self, name: str, error: PenstockError) -> None:
+        kind = "halted" if isinstance(error, FeedHalted) else "stopped"
+        self.failures[name] = error
+        facts: dict[str, Fact] = {"code": error.code, "exit_code": error.exit_code}
+        self._say(name, kind, f"{kind}: {error}", facts, level="error")
+
+    def _beat_failed(self, feed: Beating, error: PenstockError) -> None:
+        sentence = f"no sign of life could be left: {error}"
+        self._say(feed.name, "beat_failed", sentence, level="warning")
+
+    def _say_waiting(self, feed: RunningFeed, holder: Beat) -> None:
+        if feed.name not in self._told_to_wait:
+            self._told_to_wait.add(feed.name)
+            sentence = f"waiting: owned by {holder.owner}, alive at {holder.at}"
+            self._say(feed.name, "waiting", sentence, {"owner": holder.owner})
+
+    def _say_parked(self, feed: RunningFeed) -> None:
+        """Once per dataset and cause: what is decided and cannot be seen is worth an alarm.
+
+        What was let go is told again when it is parked again, also if that took one turn.
+        """
+        told = self._told_parked.get(feed.name, {})
+        for dataset, why in sorted(feed.state.parked.items()):
+            if told.get(dataset) != why:
+                is_stopped = dataset in feed.state.stopped
+                name = "dataset_stopped" if is_stopped else "parked"  # a feed's end is `stopped`
+                how = "stopped" if is_stopped else "parked"
+                sentence = f"{dataset} is {how}, decided and not visible: {why}"
+                self._say(feed.name, name, sentence, {"dataset": dataset}, level="error")
+        self._told_parked[feed.name] = dict(feed.state.parked)
+
+    def _say_delivered(self, feed: RunningFeed, took_s: float) -> None:
+        state = feed.state
+        counts, lag = state.last_counts, feed.lag_records()
+        rate = counts.read / took_s if took_s > 0 else 0.0
+        left_s = lag / rate if rate else 0.0
+        sentence = (
+            f"window {state.last_window}: {counts.read:,} records in {took_s:.1f} s "
+            f"({rate:,.0f}/s), {lag:,} to go" + (f", {left_s:.0f} s left" if lag else "")
+        )
+        facts: dict[str, Fact] = {
+            "window": state.last_window,
+            "records": counts.read,
+            "bytes": counts.read_bytes,
+            "written": counts.written,
+            "quarantined": counts.quarantined,
+            "filtered": counts.filtered,
+            "seconds": round(took_s, 3),
+            "lag_records": lag,
+            "left_s": round(left_s, 1),
+        }
+        self._say(feed.name, "window", sentence, facts)
+
+    def _say(
+        self,
+        feed: str,
+        name: str,
+        sentence: str,
+        facts: dict[str, Fact] | None = None,
+        level: str = "info",
+    ) -> None:
+        self.tell(Event(feed, name, sentence, facts or {}, level))
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a feed rests: how often in a row it failed, and when to try it again."""
+
+    tries: int
+    next_try: float
+    start_over: bool
+
+
+def failing_and_stopped(state: JournalState) -> tuple[dict[str, str], dict[str, str]]:
+    """The parked datasets, with why: those that could not be published, and those to wait."""
+    stopped = {name: why for name, why in state.parked.items() if name in state.stopped}
+    return {name: why for name, why in state.parked.items() if name not in stopped}, stopped
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code that says most: a feed that needs a person before one that just failed."""
+    found = set(codes)
+    return next((code for code in (5, 3, 4, 2, 75, 1) if code in found), 0)

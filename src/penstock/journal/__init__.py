@@ -1,1 +1,0 @@
-"""The journal: numbered entries, their fold, and the append that decides."""

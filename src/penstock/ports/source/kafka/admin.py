@@ -1,0 +1,302 @@
+"""What a Kafka cluster says about itself, through Kafka's own admin client in a JVM of ours.
+
+One dialect: the options are those of Kafka's Java client, the same that the reading tasks get.
+Driver only. Every call asks the cluster anew. Answers about many partitions come over as one text:
+a call from Python to Java per partition takes seconds where there are thousands.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+
+from penstock.model.spec import FeedSpec
+from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.ports.source.errors import KafkaUnavailable
+from penstock.spark.errors import Interrupted
+
+Place = tuple[str, int]
+
+EARLIEST = -2
+LATEST = -1
+
+API_TIMEOUT = "default.api.timeout.ms"
+REQUEST_TIMEOUT = "request.timeout.ms"
+_CLOSE_TIMEOUT_MS = 1_000
+
+# Kafka's words for "not now": the topic is being deleted, or nobody leads the partition.
+NOT_NOW = frozenset({
+    "DisconnectException", "KafkaStorageException", "LeaderNotAvailableException",
+    "NotLeaderOrFollowerException", "OffsetNotAvailableException", "ReplicaNotAvailableException",
+    "TimeoutException", "UnknownTopicIdException", "UnknownTopicOrPartitionException",
+})  # fmt: skip
+NOT_THERE = frozenset({"UnknownTopicOrPartitionException", "UnknownTopicIdException"})
+
+# Topics are made of letters, digits, '.', '_' and '-', so these texts can be taken apart.
+_OFFSET = re.compile(r"([\w.-]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+),", re.ASCII)
+_PARTITION = re.compile(r"\(partition=(\d+), leader=(none|null|:-1)?")
+_SECRET = re.compile(r"password|secret|token$|jaas|\.key$", re.IGNORECASE)
+
+
+class KafkaAdmin:
+    """An open admin client. Close it when the feed ends.
+
+    `skipped` tells what the last look could not see, and why: partitions that nobody leads now.
+    Nothing is lost by that; they are read once somebody does.
+    """
+
+    def __init__(self, jvm: Any, options: Mapping[str, str]) -> None:
+        self._jvm = jvm
+        self._servers = options.get("bootstrap.servers", "")
+        self._secrets = secrets_in(options)
+        self.skipped: dict[Place, str] = {}
+        # Looked up once: every dot of such a path is a call.
+        self._kafka = jvm.org.apache.kafka
+        self._place_class = self._kafka.common.TopicPartition
+        self._places: dict[Place, Any] = {}
+        self._specs: dict[int, tuple[frozenset[Place], Any]] = {}
+        properties = jvm.java.util.Properties()
+        for name, value in options.items():
+            properties.setProperty(name, value)
+        self._client = self._ask(lambda: self._kafka.clients.admin.AdminClient.create(properties))
+
+    def close(self) -> None:
+        """Let go of the connections; does not wait for calls that nobody waits for."""
+        with suppress(Py4JError, OSError):
+            self._client.close(self._jvm.java.time.Duration.ofMillis(_CLOSE_TIMEOUT_MS))
+
+    def cluster_id(self) -> str:
+        """The id that the cluster was formatted with."""
+        return str(self._ask(lambda: self._client.describeCluster().clusterId().get()))
+
+    def available(self, feed: FeedSpec) -> Available:
+        """Identity and offsets of everything the feed asks for, read-committed.
+
+        A topic that vanishes meanwhile is absent. A partition without a leader is left out, see
+        `skipped`: its watermark stands, and the others are read.
+        """
+        cluster_id = self.cluster_id()
+        self.skipped = {}
+        described = self._describe(self._wanted(feed))
+        places = frozenset((name, p) for name, (_, led) in described.items() for p in led)
+        earliest = self._list_offsets(dict.fromkeys(places, EARLIEST))
+        # Who did not answer at first is not waited for a second time.
+        latest = self._list_offsets(dict.fromkeys(earliest, LATEST))
+        topics = tuple(
+            TopicOffsets(
+                name,
+                topic_id,
+                {
+                    p: PartitionOffsets(earliest[name, p], latest[name, p])
+                    for p in led
+                    if (name, p) in latest
+                },
+            )
+            for name, (topic_id, led) in sorted(described.items())
+        )
+        return Available(cluster_id, topics)
+
+    def offsets(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
+        """Offsets by Kafka's own words: -2 earliest, -1 latest, else the first at or after a time.
+
+        A time after the last record answers with the log's end. All of them or an error.
+        """
+        found = self._list_offsets(wanted)
+        beyond = [place for place, offset in found.items() if offset < 0]
+        if beyond:
+            found |= self._list_offsets(dict.fromkeys(beyond, LATEST))
+        for topic, partition in wanted:
+            if (topic, partition) not in found:
+                why = self.skipped.get((topic, partition), "no answer")
+                raise KafkaUnavailable(self._servers, f"{topic}/{partition}: {why}")
+        return found
+
+    def commit_group(self, group: str, offsets: Mapping[Place, int]) -> None:
+        """Write the next offsets to read into a consumer group, for tools that show lag.
+
+        An export: nobody reads it back, and doing it again does no harm.
+        """
+        if not offsets:
+            return
+        metadata = self._kafka.clients.consumer.OffsetAndMetadata
+        wanted = self._jvm.java.util.HashMap()
+        for place, offset in offsets.items():
+            wanted.put(self._java_place(place), metadata(offset))
+        self._ask(lambda: self._client.alterConsumerGroupOffsets(group, wanted).all().get())
+
+    def _list_offsets(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
+        """What there is; partitions that cannot answer now are noted and left out."""
+        if not wanted:
+            return {}
+        committed = self._kafka.clients.admin.ListOffsetsOptions(
+            self._kafka.common.IsolationLevel.READ_COMMITTED
+        )
+        asked = self._ask(lambda: self._client.listOffsets(self._specs_of(wanted), committed))
+        try:
+            answer = asked.all().get()
+        except Py4JJavaError as error:
+            return self._one_by_one(asked, wanted, error)
+        except (Py4JError, OSError, Interrupted) as error:
+            raise self._unavailable(error) from error
+        found = {
+            (topic, int(partition)): int(offset)
+            for topic, partition, offset in _OFFSET.findall(answer.toString())
+        }
+        if found.keys() != wanted.keys():  # a client that words its answers in another way
+            return self._one_by_one(asked, wanted, None)
+        return found
+
+    def _one_by_one(
+        self, asked: Any, wanted: Iterable[Place], error: Py4JJavaError | None
+    ) -> dict[Place, int]:
+        """Some partition did not answer: keep what the others said."""
+        found: dict[Place, int] = {}
+        for place in wanted:
+            try:
+                found[place] = int(asked.partitionResult(self._java_place(place)).get().offset())
+            except Py4JJavaError as refusal:
+                name, sentence = cause_of(refusal)
+                if name not in NOT_NOW:
+                    raise self._unavailable(refusal) from refusal
+                self.skipped[place] = sentence
+            except (Py4JError, OSError, Interrupted) as end:
+                raise self._unavailable(end) from end
+        if not found and error is not None and cause_of(error)[0] not in NOT_THERE:
+            raise self._unavailable(error) from error
+        return found
+
+    def _specs_of(self, wanted: Mapping[Place, int]) -> Any:
+        """Java's form of the question; the usual two are kept, since every look asks them again."""
+        places = frozenset(wanted)
+        whens = set(wanted.values())
+        when = whens.pop() if len(whens) == 1 else 0
+        kept = self._specs.get(when)
+        if kept is not None and kept[0] == places:
+            return kept[1]
+        words = self._kafka.clients.admin.OffsetSpec
+        spec_of = {each: _offset_spec(words, each) for each in set(wanted.values())}
+        specs = self._jvm.java.util.HashMap()
+        for place, each in wanted.items():
+            specs.put(self._java_place(place), spec_of[each])
+        if when in {EARLIEST, LATEST}:
+            self._specs[when] = places, specs
+        return specs
+
+    def _java_place(self, place: Place) -> Any:
+        known = self._places.get(place)
+        if known is None:
+            known = self._places[place] = self._place_class(*place)
+        return known
+
+    def _wanted(self, feed: FeedSpec) -> list[str]:
+        """The feed's topics that exist now."""
+        names = self._ask(lambda: self._client.listTopics().names().get().toString())
+        return sorted(name for name in names.strip("[]").split(", ") if name and wants(feed, name))
+
+    def _describe(self, names: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
+        """Id and led partitions of each topic that is still there."""
+        wanted = self._jvm.java.util.ArrayList()
+        for name in names:
+            wanted.add(name)
+        asked = self._ask(lambda: self._client.describeTopics(wanted).topicNameValues())
+        found = {}
+        for name in names:
+            try:
+                topic = asked.get(name).get()
+            except Py4JJavaError as error:
+                if cause_of(error)[0] in NOT_THERE:
+                    continue  # deleted since it was listed
+                raise self._unavailable(error) from error
+            except (Py4JError, OSError, Interrupted) as error:
+                raise self._unavailable(error) from error
+            found[name] = str(topic.topicId().toString()), self._led(name, topic.partitions())
+        return found
+
+    def _led(self, name: str, partitions: Any) -> list[int]:
+        """The partitions that somebody leads; the others are noted."""
+        told = [(int(p), not none) for p, none in _PARTITION.findall(partitions.toString())]
+        count = partitions.size()
+        if [p for p, _ in told] != list(range(count)):  # a client with another wording
+            told = [
+                (partitions.get(i).partition(), _is_led(partitions.get(i))) for i in range(count)
+            ]
+        self.skipped |= {(name, p): "it has no leader" for p, is_led in told if not is_led}
+        return [p for p, is_led in told if is_led]
+
+    def _ask(self, call: Any) -> Any:
+        try:
+            return call()
+        except (Py4JError, OSError, Interrupted) as error:
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: BaseException) -> KafkaUnavailable:
+        """The cause in one sentence; Java's traces are of no use to a reader."""
+        if isinstance(error, Py4JJavaError):
+            why = cause_of(error)[1]
+            for secret in self._secrets:
+                why = why.replace(secret, "[hidden]")
+            return KafkaUnavailable(self._servers, why)
+        if isinstance(error, Interrupted):
+            return KafkaUnavailable(self._servers, "we were interrupted while waiting")
+        return KafkaUnavailable(self._servers, "the JVM with Kafka's client has ended")
+
+
+def wants(feed: FeedSpec, topic: str) -> bool:
+    """True when the feed asks for this topic."""
+    if topic in feed.exclude:
+        return False
+    if topic in feed.topics:
+        return True
+    return bool(feed.pattern) and re.fullmatch(feed.pattern, topic) is not None
+
+
+def bound_topics(feed: FeedSpec, topics: Mapping[str, str]) -> dict[str, str]:
+    """Of the topics read so far, by id, those that the feed still asks for; others may be gone."""
+    return {name: topic_id for name, topic_id in topics.items() if wants(feed, name)}
+
+
+def within(options: Mapping[str, str], limit_ms: int) -> dict[str, str]:
+    """The client's options with a limit on every call, unless the user has set one."""
+    limited = dict(options)
+    if API_TIMEOUT in limited:
+        return limited
+    request_ms = limited.get(REQUEST_TIMEOUT, "")
+    if request_ms.isdigit() and int(request_ms) > limit_ms:
+        return {**limited, API_TIMEOUT: request_ms}  # Kafka wants it at least as long
+    return {REQUEST_TIMEOUT: str(limit_ms), **limited, API_TIMEOUT: str(limit_ms)}
+
+
+def secrets_in(options: Mapping[str, str]) -> list[str]:
+    """What must not be repeated from an answer: values of secret options, and parts of logins."""
+    found = [value for name, value in options.items() if _SECRET.search(name)]
+    found += [part for value in found for part in re.findall(r'"([^"]+)"', value)]
+    return sorted((value for value in found if len(value) > 3), key=len, reverse=True)
+
+
+def cause_of(error: Py4JJavaError) -> tuple[str, str]:
+    """The innermost cause of a Java exception: its plain name, and a sentence of one line."""
+    cause = error.java_exception
+    for _ in range(10):
+        inner = cause.getCause()
+        if inner is None:
+            break
+        cause = inner
+    name = str(cause.getClass().getSimpleName())
+    lines = str(cause.getMessage() or "").splitlines()
+    message = lines[0].strip().rstrip(".") if lines else ""
+    return name, f"{name}: {message}" if message else name
+
+
+def _is_led(partition: Any) -> bool:
+    leader = partition.leader()
+    return leader is not None and not leader.isEmpty()
+
+
+def _offset_spec(specs: Any, when: int) -> Any:
+    if when == EARLIEST:
+        return specs.earliest()
+    if when == LATEST:
+        return specs.latest()
+    return specs.forTimestamp(when)

@@ -1,0 +1,4 @@
+"""The store on a local disk, durable through a power cut.
+
+It must not know other stores.
+"""

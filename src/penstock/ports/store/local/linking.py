@@ -1,0 +1,73 @@
+"""Giving a file its visible name, and taking a name away, with what is known afterwards."""
+
+import errno
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+
+from penstock.errors import OutcomeUnknown, StoreUnavailable, StoreUnfit
+from penstock.ports.store.local.disk import Disk
+from penstock.ports.store.local.tree import Parts, Tree
+from penstock.ports.store.os_errors import (
+    after_it_began,
+    before_it_begins,
+    is_refusal,
+    reason,
+    while_it_happens,
+)
+
+
+class Linked(Enum):
+    """What a try to give a file its visible name came to."""
+
+    OURS = "the name is this very file"
+    TAKEN = "something else has the name"
+    VANISHED = "the file, or the directory it should go to, is not there any more"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Makes and removes names below a tree. `act` and `key` are for the sentence of an error."""
+
+    disk: Disk
+    tree: Tree
+
+    def give(self, act: str, key: str, source: str, target: str) -> Linked:
+        """Link without overwriting. Raises when it is refused, or when nobody knows."""
+        try:
+            self.disk.link(source, target)
+        except FileExistsError:
+            # A network file system may repeat a request whose reply it lost, and meet itself.
+            return Linked.OURS if self._is_same(source, target) else Linked.TAKEN
+        except FileNotFoundError:
+            return Linked.VANISHED
+        except OSError as error:
+            if error.errno == errno.EXDEV:
+                promise = "have what is written and what is visible on one file system"
+                raise StoreUnfit(
+                    self.tree.root, promise, f"{source!r} cannot become {target!r}"
+                ) from error
+            if is_refusal(error):
+                raise StoreUnavailable(act, key, reason(error)) from error
+            if not self._is_same(source, target):
+                raise OutcomeUnknown(act, key, reason(error)) from error
+        return Linked.OURS
+
+    def take(self, act: str, key: str, parts: Parts) -> None:
+        """Unlink durably. What is gone already is made durably gone, for whoever died before."""
+        gone = (FileNotFoundError, NotADirectoryError)
+        with before_it_begins(act, key), suppress(*gone):
+            self.tree.walk(parts[:-1])
+        with while_it_happens(act, key), suppress(*gone):
+            self.disk.unlink(self.tree.path(parts))
+        with after_it_began(act, key):
+            self.tree.settle_removal(parts[:-1])
+
+    def _is_same(self, source: str, target: str) -> bool:
+        try:
+            one, other = self.disk.status(source), self.disk.status(target)
+        except OSError:
+            return False
+        if one is None or other is None:
+            return False
+        return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)

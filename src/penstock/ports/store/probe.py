@@ -1,0 +1,79 @@
+"""Trying a store's promises on the real thing, whatever kind it is."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from penstock.api.store import Store
+from penstock.errors import StoreUnfit
+from penstock.model.outcome import FinalState
+from penstock.model.staged import StagingSpot
+
+RACERS = 8
+
+
+def probe_promises(store: Store, name: str, scratch: str) -> None:
+    """Try what every store must give below `scratch`, which nobody else uses; clean up after.
+
+    `name` is for the error: where the store is.
+    """
+    try:
+        _try_creating(store, name, f"{scratch}/created")
+        _try_racing(store, name, f"{scratch}/raced")
+        _try_listing(store, name, scratch)
+        _try_publishing(store, name, scratch)
+    finally:
+        for ref in store.list_staged(f"{scratch}/staging"):
+            store.discard(ref)
+        for key in store.list_after(scratch):
+            store.delete(key)
+
+
+def _try_creating(store: Store, name: str, key: str) -> None:
+    promise = "create an object only when nothing is there"
+    if not store.create(key, b"first"):
+        raise StoreUnfit(name, promise, "the name of a new object was taken")
+    if store.create(key, b"second"):
+        raise StoreUnfit(name, promise, "a second one was created under the same name")
+    if store.read(key) != b"first" or store.head(key) != len(b"first"):
+        raise StoreUnfit(name, "return what was written", "the content of an object was another")
+
+
+def _try_racing(store: Store, name: str, key: str) -> None:
+    barrier = Barrier(RACERS)
+
+    def run(content: bytes) -> bool:
+        barrier.wait()
+        return store.create(key, content)
+
+    contents = [f"racer {number}".encode() for number in range(RACERS)]
+    with ThreadPoolExecutor(RACERS) as pool:
+        outcomes = list(pool.map(run, contents))
+    winners = [content for content, won in zip(contents, outcomes, strict=True) if won]
+    if len(winners) != 1 or store.read(key) != winners[0]:
+        seen = f"{len(winners)} of {RACERS} at once were told that they had"
+        raise StoreUnfit(name, "let exactly one of many create an object", seen)
+
+
+def _try_listing(store: Store, name: str, scratch: str) -> None:
+    wanted = [f"{scratch}/created", f"{scratch}/raced"]
+    if store.list_after(scratch) != wanted or store.list_after(scratch, wanted[0]) != wanted[1:]:
+        raise StoreUnfit(name, "list what was just created, in order", "the listing was another")
+
+
+def _try_publishing(store: Store, name: str, scratch: str) -> None:
+    promise = "publish a staged file exactly once"
+    final = f"{scratch}/data/published"
+    writer = store.open_staged(final, StagingSpot(f"{scratch}/staging", "0-0", "probe"))
+    writer.write(b"staged")
+    handle = writer.finish()
+    if store.head(final) is not None:
+        raise StoreUnfit(name, promise, "it was visible before")
+    store.publish(handle)
+    store.publish(handle)
+    sighting = store.look(handle)
+    if not sighting.is_done or store.read(final) != b"staged":
+        seen = f"then it was {sighting.final.value}, staged: {sighting.staged}"
+        raise StoreUnfit(name, promise, seen)
+    store.delete(final)
+    if store.look(handle).final is not FinalState.ABSENT:
+        raise StoreUnfit(name, "delete an object at once", "it was still there")

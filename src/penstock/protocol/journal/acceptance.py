@@ -1,0 +1,65 @@
+"""A person's word that one window may be as broken as it is.
+
+It lies beside the journal under the number of windows decided so far: it is about the window that
+comes next. Once that window is decided the number has grown, so the word is used up by itself.
+"""
+
+import msgspec
+
+from penstock.model.value import Value
+from penstock.ports.store.create_once import create_surely
+from penstock.protocol.journal.errors import AcceptanceDamaged
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.state import JournalState
+
+
+class Accepted(Value, frozen=True):
+    """Who accepted the window after the first `windows` ones, why, and when."""
+
+    feed: str
+    lake: str
+    windows: int
+    author: str
+    reason: str
+    at: str
+
+
+_decoder = msgspec.json.Decoder(Accepted)
+
+
+def accept_next(journal: Journal, state: JournalState, author: str, reason: str, at: str) -> bool:
+    """Let the next window through. False: somebody has said so before. Safe to repeat."""
+    mine = Accepted(journal.layout.feed, journal.lake, state.windows, author, reason, at)
+    key = _key(journal, state)
+    other = create_surely(journal.store, key, msgspec.json.encode(mine))
+    if other is None:
+        return True
+    _check(journal, state, key, other)
+    return False
+
+
+def is_accepted(journal: Journal, state: JournalState) -> bool:
+    """True when the window that would be decided next may be as broken as it is."""
+    key = _key(journal, state)
+    found = journal.store.read(key)
+    if found is None:
+        return False
+    _check(journal, state, key, found)
+    return True
+
+
+def _key(journal: Journal, state: JournalState) -> str:
+    return f"{journal.layout.accepted}/{state.windows:020}.json"
+
+
+def _check(journal: Journal, state: JournalState, key: str, raw: bytes) -> None:
+    """It must say of itself that it is about this window: a copied file is nobody's word."""
+    try:
+        found = _decoder.decode(raw)
+    except msgspec.MsgspecError as error:
+        raise AcceptanceDamaged(key, f"it is no acceptance: {error}") from error
+    wanted = (journal.layout.feed, journal.lake, state.windows)
+    if (found.feed, found.lake, found.windows) != wanted:
+        raise AcceptanceDamaged(
+            key, f"it is about window {found.windows + 1} of feed {found.feed!r}, or another lake"
+        )

@@ -1,0 +1,104 @@
+"""The fold: entries in, state out. Pure; a look-up of large contents is handed in."""
+
+from penstock.model.entries import (
+    Bind,
+    Claim,
+    Deciding,
+    Gap,
+    Park,
+    PartitionStart,
+    Rebind,
+    Replace,
+    Replay,
+    SealedEntry,
+    Seek,
+    Start,
+    Unpark,
+    Window,
+)
+from penstock.protocol.journal.state import JournalState, PartitionState, Undone
+
+
+def apply(state: JournalState, sealed: SealedEntry) -> None:
+    """Take one entry, already judged by the rules, into the state."""
+    entry = sealed.entry
+    match entry.body:
+        case Bind() as bind:
+            state.cluster_id, state.files = bind.cluster_id, bind.files
+        case Claim() as claim:
+            state.epoch, state.owner = entry.epoch, claim.owner
+        case Start() as start:
+            _start(state, start.partitions)
+        case Window() as window:
+            _cover(state, window, entry.at)
+        case Replay() as replay:
+            _show_versions(state, replay.schemas)
+        case Gap() as gap:
+            _partition(state, gap.range.topic_id, gap.range.partition).watermark = gap.range.end
+        case Seek() as seek:
+            _partition(state, seek.topic_id, seek.partition).watermark = seek.to_offset
+        case Rebind() as rebind:
+            state.topics[rebind.topic] = rebind.new_id
+            state.partitions.setdefault(rebind.new_id, {})
+            _start(state, rebind.partitions)
+        case Park() as park:
+            state.parked[park.dataset] = park.reason
+        case Unpark() as unpark:
+            del state.parked[unpark.dataset]
+            state.stopped = [name for name in state.stopped if name != unpark.dataset]
+        case _:
+            pass  # kinds that move no watermark; what they deliver is taken up below
+    _take_up_groups(state, sealed)
+    state.number, state.sha256 = entry.number, sealed.sha256
+
+
+def _partition(state: JournalState, topic_id: str, partition: int) -> PartitionState:
+    return state.partitions[topic_id][partition]
+
+
+def _start(state: JournalState, starts: tuple[PartitionStart, ...]) -> None:
+    for start in starts:
+        state.topics[start.topic] = start.topic_id
+        known = state.partitions.setdefault(start.topic_id, {})
+        known[start.partition] = PartitionState(start.topic, start.offset)
+
+
+def _cover(state: JournalState, window: Window, at: str) -> None:
+    for covered in window.ranges:
+        known = _partition(state, covered.topic_id, covered.partition)
+        known.watermark = known.floor = covered.end
+    for last in window.last_records:
+        known = _partition(state, last.topic_id, last.partition)
+        known.last_offset, known.last_hash = last.offset, last.content_hash
+        known.last_timestamp_ms = last.timestamp_ms
+    _show_versions(state, window.schemas)
+    # What is stopped already keeps its cause: the window with the first such records.
+    new = {name: why for name, why in window.stops.items() if name not in state.stopped}
+    state.parked.update(new)
+    state.stopped = sorted({*state.stopped, *new})
+    state.windows += 1
+    state.last_window, state.last_window_at, state.last_counts = window.window, at, window.counts
+    state.counts += window.counts
+    # Halving forgets: the size of records follows the topic, and one odd window weighs little.
+    state.recent_read = state.recent_read // 2 + window.counts.read
+    state.recent_bytes = state.recent_bytes // 2 + window.counts.read_bytes
+    # Slower: a topic that had a large record will have another one, perhaps not in every window.
+    state.recent_largest = max(state.recent_largest * 15 // 16, window.counts.largest_bytes)
+
+
+def _show_versions(state: JournalState, versions: dict[str, int]) -> None:
+    """The newest version of each dataset; a replay may deliver with one that is older by now."""
+    for dataset, version in versions.items():
+        state.schemas[dataset] = max(version, state.schemas.get(dataset, 0))
+
+
+def _take_up_groups(state: JournalState, sealed: SealedEntry) -> None:
+    """A deciding entry has work to do until markers prove otherwise."""
+    body = sealed.body
+    if not isinstance(body, Deciding):
+        return
+    if isinstance(body, Replace):
+        state.undone[body.number].replaced_by.append(sealed.number)
+    elif body.groups:
+        names = [group.dataset for group in body.groups]
+        state.undone[sealed.number] = Undone(sealed.number, sealed.sha256, body.window, names)

@@ -1,0 +1,44 @@
+"""The lake's own identity, so that a journal copied to another lake is noticed."""
+
+import msgspec
+
+from penstock.api.store import Store
+from penstock.errors import EntryDamaged, EntryNewer
+from penstock.model.entries import FORMAT
+from penstock.model.value import Value
+from penstock.ports.store.create_once import create_surely
+from penstock.runtime.surroundings import Surroundings
+
+LAKE_KEY = "_penstock/lake.json"
+
+
+class LakeIdentity(Value, frozen=True):
+    """A word made once, when the lake was first used."""
+
+    format: int
+    id: str
+
+
+def lake_identity(store: Store, around: Surroundings) -> str:
+    """The lake's id; the first to ask makes it. Safe to race."""
+    known = known_identity(store)
+    if known is not None:
+        return known
+    mine = msgspec.json.encode(LakeIdentity(FORMAT, around.nonce()))
+    return _decode(create_surely(store, LAKE_KEY, mine) or mine)
+
+
+def known_identity(store: Store) -> str | None:
+    """The lake's id, or None when nobody has used the lake yet. Makes nothing."""
+    found = store.read(LAKE_KEY)
+    return None if found is None else _decode(found)
+
+
+def _decode(found: bytes) -> str:
+    try:
+        identity = msgspec.json.decode(found, type=LakeIdentity)
+    except msgspec.MsgspecError as error:
+        raise EntryDamaged(LAKE_KEY, f"it is no lake identity: {error}") from error
+    if identity.format > FORMAT:
+        raise EntryNewer(LAKE_KEY, identity.format, FORMAT)
+    return identity.id

@@ -1,0 +1,113 @@
+"""Done markers, tail marks and checkpoints: small objects beside the entries, created once."""
+
+import msgspec
+
+from penstock.api.store import Store
+from penstock.errors import JournalError, MarkerWrong
+from penstock.model.layout import Layout, number_in
+from penstock.model.value import Value
+from penstock.ports.store.create_once import create_surely
+from penstock.protocol.journal.state import JournalState, Undone
+from penstock.protocol.journal.wire import seal, unseal
+
+KEPT = 3  # how many checkpoints and tail marks stay; the newest would do, the others are for people
+
+
+class Marker(Value, frozen=True):
+    """Names an entry by number and hash, and the groups whose steps are all proven."""
+
+    number: int
+    sha256: str
+    groups: tuple[str, ...] = ()
+
+
+class Checkpoint(Value, frozen=True):
+    """The fold up to an entry. It saves time and decides nothing."""
+
+    state: JournalState
+
+
+_marker_decoder = msgspec.json.Decoder(Marker)
+_checkpoint_decoder = msgspec.json.Decoder(Checkpoint)
+
+
+def read_marker(store: Store, key: str, number: int, sha256: str) -> Marker | None:
+    """The marker at a key, if any; it must be about this very entry."""
+    raw = store.read(key)
+    if raw is None:
+        return None
+    return check_marker(key, raw, number, sha256)
+
+
+def check_marker(key: str, raw: bytes, number: int, sha256: str) -> Marker:
+    """A marker that names another entry than the one in the journal stops the feed."""
+    try:
+        marker = _marker_decoder.decode(raw)
+    except msgspec.MsgspecError as error:
+        raise MarkerWrong(key, f"it is no marker: {error}") from error
+    if (marker.number, marker.sha256) != (number, sha256):
+        raise MarkerWrong(
+            key,
+            f"it is for entry {marker.number} with hash {marker.sha256[:16]}..., "
+            f"and entry {number} has {sha256[:16]}...",
+        )
+    return marker
+
+
+def create_marker(store: Store, key: str, marker: Marker) -> Marker:
+    """Create a marker, or return the one that was there first."""
+    mine = msgspec.json.encode(marker)
+    other = create_surely(store, key, mine)
+    if other is None:
+        return marker
+    return check_marker(key, other, marker.number, marker.sha256)
+
+
+def mark_done(store: Store, layout: Layout, undone: Undone, proven: tuple[str, ...]) -> None:
+    """Record that these groups are done. Whoever was first may have recorded fewer or more."""
+    mine = Marker(undone.number, undone.sha256, tuple(sorted(proven)))
+    recorded = create_marker(store, layout.marker(undone.number), mine).groups
+    for dataset in mine.groups:
+        if dataset not in recorded:
+            late = Marker(undone.number, undone.sha256, (dataset,))
+            create_marker(store, layout.group_marker(undone.number, dataset), late)
+
+
+def still_undone(store: Store, layout: Layout, undone: Undone) -> list[str]:
+    """The groups of an entry that no marker proves done."""
+    first = read_marker(store, layout.marker(undone.number), undone.number, undone.sha256)
+    if first is None:
+        return undone.groups
+    return [
+        dataset
+        for dataset in undone.groups
+        if dataset not in first.groups
+        and read_marker(
+            store, layout.group_marker(undone.number, dataset), undone.number, undone.sha256
+        )
+        is None
+    ]
+
+
+def read_checkpoint(key: str, raw: bytes) -> JournalState | None:
+    """The state in a checkpoint; None when it is damaged, because it only saves time."""
+    try:
+        plain, _ = unseal(key, raw)
+        return _checkpoint_decoder.decode(plain).state
+    except (JournalError, msgspec.MsgspecError):
+        return None
+
+
+def write_checkpoint(store: Store, layout: Layout, state: JournalState) -> None:
+    """Leave the fold for the next start, and remove all but the newest few."""
+    data, _ = seal(Checkpoint(state))
+    create_surely(store, layout.checkpoint(state.number), data)
+    prune(store, store.list_after(layout.checkpoints), KEPT)
+    prune(store, store.list_after(layout.tails), KEPT)
+
+
+def prune(store: Store, keys: list[str], kept: int) -> None:
+    """Delete all but the newest of a list of numbered accelerators; strangers stay."""
+    numbered = [key for key in keys if number_in(key.rpartition("/")[2]) is not None]
+    for key in numbered[:-kept]:
+        store.delete(key)

@@ -1,0 +1,196 @@
+"""When an entry may follow the entries before it.
+
+The same rules judge an entry before it is appended and when it is folded: a decision that they
+refuse is never written, and one that is found in the journal proves a bug or a foreign hand.
+Each rule answers with a sentence, or None.
+"""
+
+from typing import assert_never
+
+from penstock.model.entries import (
+    Bind,
+    Claim,
+    Compact,
+    Drop,
+    Entry,
+    Gap,
+    Generation,
+    Park,
+    PartitionStart,
+    Rebind,
+    Replace,
+    Replay,
+    Retire,
+    Seek,
+    Start,
+    Unpark,
+    Window,
+)
+from penstock.model.names import epoch_of, is_window_id
+from penstock.model.ranges import TopicPartition
+from penstock.protocol.journal.state import JournalState
+
+
+def objection(state: JournalState, entry: Entry) -> str | None:
+    """Why this entry cannot be the next one, or None when it can."""
+    return (
+        place_objection(state, entry)
+        or epoch_objection(state, entry)
+        or body_objection(state, entry)
+    )
+
+
+def place_objection(state: JournalState, entry: Entry) -> str | None:
+    """Numbers have no holes, and entry 0 is the binding."""
+    if entry.number != state.number + 1:
+        return f"its number is {entry.number} and the next one is {state.number + 1}"
+    if isinstance(entry.body, Bind) != (entry.number == 0):
+        return "the first entry, and no other, must bind the feed"
+    return None
+
+
+def epoch_objection(state: JournalState, entry: Entry) -> str | None:
+    """A claim takes the next epoch; everything else is decided in the epoch of the last claim."""
+    wanted = state.epoch + 1 if isinstance(entry.body, Claim) else state.epoch
+    if entry.epoch != wanted:
+        return f"it is of epoch {entry.epoch} and the journal is at {wanted}"
+    return None
+
+
+def body_objection(state: JournalState, entry: Entry) -> str | None:
+    """What the kind of entry asks of the state before it."""
+    match entry.body:
+        case Bind() | Claim():
+            return None
+        case Start() as start:
+            return starts_objection(state, start.partitions)
+        case Window() as window:
+            return window_objection(state, entry.epoch, window)
+        case Gap() as gap:
+            return gap_objection(state, gap)
+        case Seek() as seek:
+            return seek_objection(state, seek)
+        case Rebind() as rebind:
+            return rebind_objection(state, rebind)
+        case Park() as park:
+            return (
+                f"dataset {park.dataset} is parked already"
+                if park.dataset in state.parked
+                else None
+            )
+        case Unpark() as unpark:
+            return (
+                None
+                if unpark.dataset in state.parked
+                else f"dataset {unpark.dataset} is not parked"
+            )
+        case Replace() as replace:
+            return replace_objection(state, replace)
+        case Replay() | Compact() | Retire() | Generation():
+            return stale_objection(entry.epoch, entry.body.window)
+        case Drop():
+            return None
+        case _ as never:
+            assert_never(never)
+
+
+def stale_objection(epoch: int, window: str) -> str | None:
+    """Files staged in an older epoch may have been cleaned away: they must not be decided."""
+    if not is_window_id(window):
+        return f"{window!r} is no window id"
+    if epoch_of(window) != epoch:
+        return f"it was staged as {window}, and the epoch is {epoch} now"
+    return None
+
+
+def window_objection(state: JournalState, epoch: int, window: Window) -> str | None:
+    """Each range starts where the partition's last one ended; nothing twice, nothing skipped."""
+    stale = stale_objection(epoch, window.window)
+    if stale:
+        return stale
+    seen = set()
+    for covered in window.ranges:
+        known = state.partition(covered.place)
+        if known is None or state.topics.get(covered.topic) != covered.topic_id:
+            return f"{covered} has no start, or is of a topic that was replaced"
+        if covered.place in seen:
+            return f"{covered.topic}/{covered.partition} is named twice"
+        if covered.start != known.watermark:
+            return f"{covered} does not start at the watermark {known.watermark}"
+        if covered.is_empty:
+            return f"{covered} is empty"
+        seen.add(covered.place)
+    return last_records_objection(window)
+
+
+def last_records_objection(window: Window) -> str | None:
+    """The last record of a range lies in it."""
+    covered = {each.place: each for each in window.ranges}
+    for last in window.last_records:
+        place = TopicPartition(last.topic_id, last.partition)
+        if place not in covered or last.offset not in covered[place]:
+            return f"offset {last.offset} of partition {last.partition} is not in its ranges"
+    return None
+
+
+def starts_objection(state: JournalState, starts: tuple[PartitionStart, ...]) -> str | None:
+    """A partition starts once per life of its topic, and a topic has one life at a time."""
+    topics = dict(state.topics)
+    seen = set()
+    for start in starts:
+        if state.partition(start.place) is not None or start.place in seen:
+            return f"{start.topic}/{start.partition} has started already"
+        if topics.setdefault(start.topic, start.topic_id) != start.topic_id:
+            return f"topic {start.topic} is bound to another id; it needs a rebind"
+        seen.add(start.place)
+    return None
+
+
+def gap_objection(state: JournalState, gap: Gap) -> str | None:
+    """Only what comes next can be given up."""
+    known = state.partition(gap.range.place)
+    if known is None:
+        return f"{gap.range} has no start"
+    if gap.range.start != known.watermark or gap.range.is_empty:
+        return f"{gap.range} does not start at the watermark {known.watermark}"
+    return None
+
+
+def seek_objection(state: JournalState, seek: Seek) -> str | None:
+    """A seek goes over offsets that were never delivered, forward or back."""
+    known = state.partition(seek.place)
+    if known is None:
+        return f"{seek.topic}/{seek.partition} has no start"
+    if seek.from_offset != known.watermark:
+        name = f"{seek.topic}/{seek.partition}"
+        return f"the watermark of {name} is {known.watermark}, not {seek.from_offset}"
+    if seek.to_offset < known.floor:
+        return (
+            f"{seek.topic}/{seek.partition} was delivered up to {known.floor}; going back over "
+            "delivered offsets needs a new generation"
+        )
+    return None
+
+
+def rebind_objection(state: JournalState, rebind: Rebind) -> str | None:
+    """A rebind names the life that ends and one that was never read."""
+    if state.topics.get(rebind.topic) != rebind.old_id:
+        return f"topic {rebind.topic} is not bound to {rebind.old_id}"
+    if rebind.new_id in state.partitions:
+        return f"topic id {rebind.new_id} was read before"
+    lives = {(start.topic, start.topic_id) for start in rebind.partitions}
+    if lives - {(rebind.topic, rebind.new_id)}:
+        return "a partition of another topic id, or of another topic, is named"
+    if len({start.partition for start in rebind.partitions}) != len(rebind.partitions):
+        return "a partition is named twice"
+    return None
+
+
+def replace_objection(state: JournalState, replace: Replace) -> str | None:
+    """Only what is not done yet can be derived again."""
+    undone = state.undone.get(replace.number)
+    if undone is None:
+        return f"entry {replace.number} is done"
+    if undone.window != replace.window:
+        return f"entry {replace.number} is window {undone.window}, not {replace.window}"
+    return None

@@ -1,0 +1,120 @@
+"""Witnesses: objects that could prove that the journal was longer than it is now.
+
+Done markers, checkpoints and tail marks are all made after the entry they name. One that lies
+beyond the last entry means that entries were removed, or that an old copy was put back.
+"""
+
+from typing import TYPE_CHECKING
+
+from penstock.api.store import Store
+from penstock.errors import ChainBroken, JournalCut, JournalMissing
+from penstock.model.layout import SHARD, Layout, number_in
+from penstock.model.value import Value
+from penstock.protocol.journal.markers import read_checkpoint, read_marker
+from penstock.protocol.journal.state import JournalState
+
+if TYPE_CHECKING:
+    from penstock.protocol.journal.journal import Journal
+
+
+class Witness(Value, frozen=True, order=True):
+    """An object that names an entry by number."""
+
+    number: int
+    key: str
+
+
+class Witnesses(Value, frozen=True):
+    """The newest witness of each kind, looked up before the tail is read."""
+
+    newest: tuple[Witness, ...]
+    newest_tail: Witness | None
+    data: tuple[str, ...] = ()
+
+    @classmethod
+    def look(cls, store: Store, layout: Layout, known: int, checkpoints: list[str]) -> "Witnesses":
+        """Find the witnesses beyond the entries that are already known."""
+        tail = _newest(store.list_after(layout.tails))
+        found = (
+            _newest_marker(store, layout, max(known, 0)),
+            _newest(checkpoints),
+            tail,
+        )
+        data = tuple(store.list_after(layout.data, limit=1)) if known < 0 else ()
+        return cls(tuple(sorted(each for each in found if each is not None)), tail, data)
+
+
+def _newest(keys: list[str]) -> Witness | None:
+    found = [
+        Witness(number, key)
+        for key in keys
+        if (number := number_in(key.rpartition("/")[2])) is not None
+    ]
+    return max(found, default=None)
+
+
+def _newest_marker(store: Store, layout: Layout, known: int) -> Witness | None:
+    """The newest done marker, walking the shards upward while they hold anything."""
+    newest: Witness | None = None
+    number = known
+    while keys := store.list_after(layout.shard(layout.done, number)):
+        for key in keys:
+            marked = number_in(key.removeprefix(f"{layout.done}/").split("/")[1])
+            if marked is not None and (newest is None or marked > newest.number):
+                newest = Witness(marked, key)
+        number += SHARD
+    return newest
+
+
+def check_witnesses(journal: "Journal", state: JournalState, seen: Witnesses) -> None:
+    """Stop when something lies beyond the tail, or the newest tail mark names another entry."""
+    if state.is_new:
+        check_first_start(journal, seen)
+        return
+    for witness in seen.newest:
+        check_not_beyond(witness, state.number)
+    if seen.newest_tail is not None:
+        check_tail_mark(journal, seen.newest_tail, state.number)
+
+
+def check_tail_mark(journal: "Journal", mark: Witness, tail: int) -> None:
+    """The newest tail mark must name an entry that is in the journal, with the same hash."""
+    sealed = journal.read(mark.number)
+    if sealed is None:
+        raise JournalCut(mark.key, tail)
+    read_marker(journal.store, mark.key, mark.number, sealed.sha256)
+
+
+def check_not_beyond(witness: Witness, tail: int) -> None:
+    """No witness may name an entry after the last one."""
+    if witness.number > tail:
+        raise JournalCut(witness.key, tail)
+
+
+def check_first_start(journal: "Journal", seen: Witnesses) -> None:
+    """No journal is a first start only if there is nothing else either."""
+    traces = (*(witness.key for witness in seen.newest), *seen.data)
+    if traces:
+        raise JournalMissing(journal.layout.journal, traces[0])
+
+
+def from_checkpoint(journal: "Journal", checkpoints: list[str]) -> JournalState:
+    """The newest checkpoint that is whole and belongs to this journal, or the empty state."""
+    store, layout = journal.store, journal.layout
+    for key in reversed(checkpoints):
+        if number_in(key.rpartition("/")[2]) is None:
+            continue
+        raw = store.read(key)
+        if raw is None:
+            continue  # somebody left a newer one meanwhile, and removed this one
+        state = read_checkpoint(key, raw)
+        if state is None:
+            journal.notices.append(f"the checkpoint {key!r} is damaged and was passed over")
+            continue
+        sealed = journal.read(state.number)
+        if sealed is None:
+            continue  # it lies beyond the tail; as a witness it will stop the feed by that
+        if sealed.sha256 != state.sha256:
+            raise ChainBroken(layout.entry(state.number), state.sha256, sealed.sha256)
+        return state
+    return JournalState()

@@ -1,0 +1,333 @@
+"""The owner of a feed: the window loop, one named call per state of a window's life.
+
+    1 recover   fold the journal, finish what is decided and not done
+    2 plan      from the watermarks and what the source has; durable `start` entries first
+    3 stage     the tasks write invisibly
+    4 prove     read = written + quarantined + filtered, by evidence
+    5 decide    append the entry: the commit point
+    6 publish   run the steps
+    7 done      leave the marker
+
+Dying anywhere is safe: the next owner begins at 1. No Spark in here; staging is handed in.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
+from penstock.model.entries import AnyBody, SealedEntry, Start, Unpark, Window
+from penstock.model.manifest import Content, groups_of
+from penstock.model.names import window_id
+from penstock.model.window import Available, StagedWindow, StageOrder
+from penstock.ports.store.discard_windows import discard_windows
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.journal.markers import write_checkpoint
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.loop.errors import FormatChanged
+from penstock.protocol.loop.prove import Findings, counts_of, findings_of, prove
+from penstock.protocol.loop.window_plan import (
+    FirstOffset,
+    WindowPolicy,
+    check_identity,
+    check_source,
+    from_earliest,
+    new_starts,
+    plan_ranges,
+    waiting_ranges,
+)
+from penstock.protocol.publish.finisher import Finisher
+from penstock.protocol.publish.groups import leave_tail_mark, load_content
+from penstock.runtime.surroundings import Surroundings
+
+
+class Source(Protocol):
+    """Where records come from. Called on the driver; may be called again at any time."""
+
+    def look(self) -> Available:
+        """What there is to read now, read-committed."""
+        ...
+
+    def stage(self, order: StageOrder) -> StagedWindow:
+        """Read exactly the ranges, once, and write them invisibly."""
+        ...
+
+
+def every_topic(_name: str) -> bool:
+    """The feed still wants every topic it ever read."""
+    return True
+
+
+def accept_all(_findings: Findings) -> None:
+    """However many records were broken."""
+
+
+def never(_dataset: str) -> bool:
+    """Records that do not fit go to the quarantine, and their dataset goes on."""
+    return False
+
+
+def at_once(_waiting: int, _cap: int) -> bool:
+    """Cut a window as soon as there is anything to read."""
+    return True
+
+
+def say_nothing(_phase: str, _order: StageOrder | None) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerSpec:
+    """How a feed's windows are run."""
+
+    owner: str
+    policy: WindowPolicy = field(default_factory=WindowPolicy)
+    first_offset: FirstOffset = from_earliest
+    generation: int = 0
+    files: str = "parquet"
+    judge: Callable[[Findings], None] = accept_all
+    stops: Callable[[str], bool] = never
+    park_after: int = 5
+    wants: Callable[[str], bool] = every_topic
+    checkpoint_every: int = 100
+    is_due: Callable[[int, int], bool] = at_once
+    watch: Callable[[str, StageOrder | None], None] = say_nothing
+
+
+def check_format(feed: str, files: str, state: JournalState) -> None:
+    """Raise `FormatChanged` when a feed would write other files than it has."""
+    if not state.is_new and files != state.files:
+        raise FormatChanged(feed, state.files, files)
+
+
+class Owner:
+    """One owner of one feed, for as long as nobody claims a newer epoch."""
+
+    def __init__(
+        self, journal: Journal, source: Source, around: Surroundings, spec: OwnerSpec
+    ) -> None:
+        self._journal = journal
+        self._source = source
+        self._around = around
+        self._spec = spec
+        self._sequence = 0
+        self._windows: set[str] = set()
+        self._is_open = False
+        self.epoch = 0
+        self.fold = Fold.empty()
+
+    def open(self) -> None:
+        """Fold the journal. Decides nothing, and asks the source for nothing."""
+        self.fold = self._journal.open()
+        self._is_open = True
+
+    def take_over(self) -> None:
+        """Bind the journal if this is the first start, and claim the next epoch."""
+        if not self._is_open:
+            self.open()
+        if self.fold.state.is_new:
+            self._journal.bind(self.fold, self._source.look().cluster_id, self._spec.files)
+        check_format(self._journal.layout.feed, self._spec.files, self.fold.state)
+        self._check_undone_readable()
+        self.epoch = self._journal.claim(self.fold, self._spec.owner)
+        self._journal.see_done(self.fold.state)  # others may have finished since we folded
+        leave_tail_mark(self._journal, self.fold.state.number, self.fold.state.sha256)
+        self._try_parked_again()
+
+    def run_window(self) -> bool:
+        """One turn of the loop. False when there was nothing to read."""
+        self.recover()
+        order = self.plan()
+        if order is None:
+            self._show_what_was_let_go()
+            return False
+        staged = self.stage(order)
+        content = self.prove(order, staged)
+        if self.fold.state.stopped:  # this window may stop again what a person has just let go
+            self._show_what_was_let_go()
+        sealed = self.decide(order, staged, content)
+        if sealed is not None:
+            self.publish(sealed, content)
+        self._keep_tidy()
+        return True
+
+    def recover(self) -> None:
+        """Finish every entry that is decided and not done; parked datasets wait."""
+        self._finisher().finish_all()
+
+    def plan(self) -> StageOrder | None:
+        """The next window, or None when the source has nothing new, or not enough for now."""
+        available = self._source.look()
+        self._check_source(available)
+        state = self.fold.state
+        self._hold_starts(available)
+        cap = self._spec.policy.cap(state.record_bytes)
+        waiting = sum(map(len, waiting_ranges(state.watermarks(), available)))
+        if not self._spec.is_due(waiting, cap) or not waiting:
+            return None
+        ranges = plan_ranges(state.watermarks(), available, cap, turn=state.windows)
+        self._sequence += 1
+        window = window_id(self.epoch, self._sequence)
+        self._windows.add(window)
+        return StageOrder(
+            self._journal.layout.feed,
+            window,
+            self._journal.layout.staging,
+            ranges,
+            self._spec.generation,
+            self._around.now(),
+            state.recent_largest,
+        )
+
+    def stage(self, order: StageOrder) -> StagedWindow:
+        """Let the tasks write; a failure leaves orphans that nobody will ever see."""
+        self._spec.watch("stage", order)
+        return self._source.stage(order)
+
+    def prove(self, order: StageOrder, staged: StagedWindow) -> Content:
+        """Check the evidence, and that the source is still the one that was planned from."""
+        self._spec.watch("prove", order)
+        try:
+            content = prove(order, staged)
+            cluster_id = self.fold.state.cluster_id
+            check_identity(cluster_id, self._wanted_topics(), self._source.look())
+            self._spec.judge(findings_of(content, staged))
+        except (StagedSetWrong, FeedHalted):
+            self._abandon(order)
+            raise
+        return content
+
+    def decide(
+        self, order: StageOrder, staged: StagedWindow, content: Content
+    ) -> SealedEntry | None:
+        """Append the window's entry. None: the plan was overtaken (a seek, a gap); plan again."""
+        self._spec.watch("decide", order)
+        body = self._journal.with_content(
+            Window(
+                window=order.window,
+                groups=groups_of(content, ("publish_files",)),
+                content=content,
+                ranges=order.ranges,
+                counts=counts_of(content, staged.read_bytes, staged.largest_bytes),
+                last_records=staged.last_records,
+                schemas=staged.schemas,
+                generation=order.generation,
+                planned_s=order.planned_s,
+                stops=self._stops_of(order, staged),
+            ),
+            content,
+        )
+        try:
+            return self._journal.append(self.fold, body, self.epoch)
+        except EntryRefused:
+            self._abandon(order)  # known not to have landed, and it never will
+            self._journal.forget(body)
+            return None
+
+    def publish(self, sealed: SealedEntry, content: Content) -> None:
+        """Make the window visible, and leave the done marker."""
+        self._spec.watch("publish", None)
+        self._finisher().finish_fresh(sealed, content)
+
+    def _stops_of(self, order: StageOrder, staged: StagedWindow) -> dict[str, str]:
+        """The datasets that shall go no further because of records in this window, and why.
+
+        It stands in the window's own entry: no death and no word of a person comes in between.
+        """
+        return {
+            dataset: f"{count} records came in window {order.window} whose schema cannot be merged "
+            "with that of the dataset; they are in the quarantine, and `incompatible` is `stop`"
+            for dataset, count in sorted(staged.misfits.items())
+            if count and self._spec.stops(dataset)
+        }
+
+    def _check_undone_readable(self) -> None:
+        """What has to be finished must be readable before we claim: else nothing is changed."""
+        for number in self.fold.state.undone:
+            load_content(self._journal, self.fold, self._journal.require(number))
+
+    def _try_parked_again(self) -> None:
+        """A new owner gives parked datasets another chance: somebody may have mended the store.
+
+        Not those that were stopped, which wait for a person, unless they would not be stopped now.
+        """
+        state = self.fold.state
+        waiting = {dataset for dataset in state.stopped if self._spec.stops(dataset)}
+        for dataset in sorted(state.parked.keys() - waiting):
+            try:
+                self._append_marked(Unpark(dataset, self._spec.owner))
+            except EntryRefused:
+                if dataset in state.parked:  # else a person was faster
+                    raise
+
+    def _show_what_was_let_go(self) -> None:
+        """Take up a word that came since the window began, and publish what had waited for it."""
+        self.notice_others()
+        self.recover()
+
+    def notice_others(self) -> None:
+        """While idle: take up what commands have decided, and stop if somebody else owns this."""
+        self._journal.fold_on(self.fold)
+        newest = self.fold.state
+        if newest.epoch > self.epoch:
+            raise Fenced(self._journal.layout.feed, self.epoch, newest.epoch, newest.owner)
+
+    def _check_source(self, available: Available) -> None:
+        """Before stopping for a person's word, look whether it was given meanwhile."""
+        try:
+            self._judge_source(available)
+        except FeedHalted:
+            self.notice_others()
+            self._judge_source(available)
+
+    def _judge_source(self, available: Available) -> None:
+        state = self.fold.state
+        check_source(state.cluster_id, self._wanted_topics(), state.watermarks(), available)
+
+    def _wanted_topics(self) -> dict[str, str]:
+        """The topics read so far that the feed still asks for; others may be gone."""
+        topics = self.fold.state.topics
+        return {name: topic_id for name, topic_id in topics.items() if self._spec.wants(name)}
+
+    def _finisher(self) -> Finisher:
+        park_after = self._spec.park_after
+        return Finisher(
+            self._journal, self.fold, self._around, self.epoch, self._source.stage, park_after
+        )
+
+    def _hold_starts(self, available: Available) -> None:
+        """A partition gets its first offset written down before anything is read from it."""
+        state = self.fold.state
+        starts = new_starts(state.topics, state.watermarks(), available, self._spec.first_offset)
+        if starts:
+            self._append_marked(Start(starts))
+
+    def _append_marked(self, body: AnyBody) -> None:
+        """Decide what publishes nothing, and leave the mark that publishing would have left.
+
+        Without one, nobody could tell that the entry was the last and was cut off. A death in
+        between leaves the entry without a mark until the next one is left.
+        """
+        sealed = self._journal.append(self.fold, body, self.epoch)
+        leave_tail_mark(self._journal, sealed.number, sealed.sha256)
+
+    def _abandon(self, order: StageOrder) -> None:
+        """Remove what this window staged; it is ours alone and was not decided."""
+        self._discard_staged_of({order.window})
+
+    def _discard_staged_of(self, windows: set[str]) -> None:
+        discard_windows(self._journal.store, self._journal.layout.staging, windows)
+
+    def _keep_tidy(self) -> None:
+        """Now and then: a checkpoint, and away with what failed attempts left behind.
+
+        Everything staged by our windows that are done, abandoned or failed is garbage by now.
+        """
+        state = self.fold.state
+        if state.number - self.fold.checkpoint < self._spec.checkpoint_every:
+            return
+        self._windows -= {undone.window for undone in state.undone.values()}
+        self._discard_staged_of(self._windows)
+        self._windows.clear()
+        write_checkpoint(self._journal.store, self._journal.layout, state)
+        self.fold.checkpoint = state.number

@@ -1,1 +1,0 @@
-"""Where records come from, and which of them the next window reads."""

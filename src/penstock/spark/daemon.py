@@ -1,0 +1,41 @@
+"""The process from which Spark forks its Python workers, on a local master.
+
+Spark's own has little more than pyspark, from a zip without compiled code, and every worker imports
+all the rest once more. This one has it all before the first fork, from where it is installed: so
+workers start sooner, and share the memory of what they have in common.
+"""
+
+import gc
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from penstock.runtime.worker import forget_archives
+
+
+def without_archives(path: Sequence[str]) -> list[str]:
+    """A search path without the archives of an installed pyspark; all others stay in it."""
+    archives = {entry for entry in path if entry.endswith((".zip", ".jar"))}
+    found = PathFinder.find_spec("pyspark", [entry for entry in path if entry not in archives])
+    if found is None or found.origin is None:
+        return list(path)
+    home = Path(found.origin).parent.resolve()
+    spark = {entry for entry in archives if Path(entry).resolve().is_relative_to(home)}
+    return [entry for entry in path if entry not in spark]
+
+
+def main() -> None:
+    """Import what tasks need, then serve Spark as its own daemon does."""
+    sys.path[:] = without_archives(sys.path)  # before anything is imported from there
+    forget_archives()
+    import_module("penstock.datapath.stage.task")
+    import_module("pyarrow").array([""])  # the first array imports pandas, if that is there
+    daemon = import_module("pyspark.daemon")
+    gc.freeze()  # nothing of this is garbage, so no worker need look at it again
+    daemon.manager()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Errors of Spark and its JVM: something is missing on this machine, or a job failed."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.errors import PenstockError
+
+_RAISED = re.compile(r"[\w.]+(?:Error|Exception): ")  # the last line of a Python worker's trace
+_INSTALL = (
+    "Install Java 17, on Debian and Ubuntu the package openjdk-17-jre-headless, "
+    "or let JAVA_HOME point to one"
+)
+
+
+class SetupIncomplete(PenstockError):
+    """Something that has to be on this machine before a feed can start. Nothing was started."""
+
+    exit_code = 2
+
+
+class JavaMissing(SetupIncomplete):
+    """No java was found, or what was found could not be run."""
+
+    code = "JAVA_MISSING"
+
+    def __init__(self, looked: str, why: str) -> None:
+        super().__init__(
+            f"Spark needs Java 17 or 21, and {looked} {why}.",
+            f"{_INSTALL}; then run again.",
+        )
+        self.looked = looked
+
+
+class JavaWrong(SetupIncomplete):
+    """A java that runs, of a version that Spark is not made for."""
+
+    code = "JAVA_WRONG"
+
+    def __init__(self, java: Path, version: int) -> None:
+        super().__init__(
+            f"Spark needs Java 17 or 21, and {java} is Java {version}.",
+            f"{_INSTALL}; then run again.",
+        )
+        self.java = java
+        self.version = version
+
+
+class JarsMissing(SetupIncomplete):
+    """Pinned jars are not in the cache, and nobody asked for them to be fetched."""
+
+    code = "JARS_MISSING"
+
+    def __init__(self, names: Sequence[str], cache: Path) -> None:
+        super().__init__(
+            f"{len(names)} pinned jars are not in {str(cache)!r}: {_some(names)}.",
+            "Fetch them once with `penstock jars fetch`; "
+            "without a network, copy that directory from a machine that has them.",
+        )
+        self.names = tuple(names)
+        self.cache = cache
+
+
+class JarsUnreachable(SetupIncomplete):
+    """Ivy did not bring all the jars, so none was put into the cache."""
+
+    code = "JARS_UNREACHABLE"
+
+    def __init__(self, names: Sequence[str], why: str) -> None:
+        super().__init__(
+            f"{len(names)} pinned jars could not be fetched ({_some(names)}): {why}.",
+            "Nothing was put into the cache. "
+            "Check the network, or name your mirror in an Ivy settings file: "
+            "`penstock jars fetch --settings FILE`.",
+        )
+        self.names = tuple(names)
+
+
+class JarChanged(SetupIncomplete):
+    """A jar whose bytes are not those that were pinned. It is never used."""
+
+    code = "JAR_CHANGED"
+
+    def __init__(self, name: str, wanted: str, found: str, place: str) -> None:
+        super().__init__(
+            f"The jar {name} {place} has the SHA-256 {found}, and {wanted} is pinned.",
+            "It was not used. If it lies in the cache, fetching again replaces it; if it came from "
+            "a mirror, that mirror serves another file under this name: do not trust it.",
+        )
+        self.name = name
+        self.wanted = wanted
+        self.sha256 = found
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    """Name the first few, and say how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+class GatewayFailed(PenstockError):
+    """The JVM for Kafka's client did not start, or has no such client."""
+
+    code = "JVM_FAILED"
+    exit_code = 2
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"The JVM that runs Kafka's client is of no use: {why}.",
+            "Kafka was not asked and nothing was changed. Check `spark.driver.extraJavaOptions`, "
+            "`spark.driver.extraClassPath` and `spark.jars`, and the memory of this machine.",
+        )
+        self.why = why
+
+
+class JobFailed(PenstockError):
+    """A Spark job that only reads has failed, after its tasks were tried again."""
+
+    code = "JOB_FAILED"
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(
+            f"The Spark job that looks at {what} failed: {why}.",
+            "Nothing was changed. Look at what Spark logged, and run again.",
+        )
+        self.what = what
+
+
+class Interrupted(BaseException):
+    """Ctrl-C while we wait for the JVM, under a name that py4j lets pass.
+
+    py4j catches `KeyboardInterrupt` itself, prints a trace and fails over it.
+    """
+
+
+def first_line(error: Exception) -> str:
+    """The cause of a failed job in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by") or _RAISED.match(line)]
+    return (causes or lines or ["no cause given"])[-1 if causes else 0][:400]

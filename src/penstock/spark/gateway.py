@@ -1,0 +1,192 @@
+"""A JVM for Kafka's own client, without a Spark session. It is there in half a second.
+
+Commands that only ask Kafka need no Spark. So this starts py4j's plain gateway with the pinned
+connector on its class path. When the user's settings leave it to Spark to find the connector
+(`spark.jars.packages`, jars on another machine), Spark's own launcher starts the gateway, which
+takes some seconds more. Driver only.
+"""
+
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+import pyspark
+from py4j.java_gateway import (  # type: ignore[import-untyped]
+    GatewayParameters,
+    JavaClass,
+    JavaGateway,
+    launch_gateway,
+)
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkConf
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway as launch_by_spark
+
+from penstock.spark.errors import GatewayFailed, Interrupted
+
+ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
+DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
+
+# A short life: compile little, collect with one thread, take little memory.
+_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
+# What Kafka's client needs of the jars that come with pyspark; the last three read OAuth tokens.
+_FROM_SPARK = ("slf4j-api-*.jar", "jackson-core-2*.jar", "jackson-databind-*.jar",
+               "jackson-annotations-*.jar")  # fmt: skip
+# Spark's launcher gets its settings as arguments, which everybody on the machine can read; so it
+# gets those that find classes, and none that could hold a secret.
+_FOR_LAUNCHER = ("spark.jars", "spark.driver.extra")
+_STOP_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class JvmSpec:
+    """What the JVM is started with: our pinned jars, and the user's settings of Spark."""
+
+    java: Path
+    jars: Sequence[Path]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    options: Sequence[str] = ()
+
+
+@contextmanager
+def kafka_jvm(spec: JvmSpec) -> Iterator[Any]:
+    """Give the `jvm` of a new gateway, and stop it on every way out, Ctrl-C included.
+
+    The JVM also ends by itself when this process is killed. What it logs is thrown away.
+    """
+    with _own_interrupts(), tempfile.TemporaryFile() as log:
+        gateway, process = _started(spec, log)
+        try:
+            _check_client(gateway.jvm)
+            yield gateway.jvm
+        finally:
+            _stop(gateway, process)
+
+
+def kafka_java_options(kafka: Mapping[str, str]) -> tuple[str, ...]:
+    """The JVM options that Kafka's settings ask for: token endpoints must be allowed by name."""
+    urls = sorted({v for key, v in kafka.items() if key.lower().endswith("endpoint.url")})
+    return (f"-D{ALLOWED_URLS}={','.join(urls)}",) if urls else ()
+
+
+def with_java_options(given: str, options: Sequence[str]) -> str:
+    """The options of a JVM as Spark takes them; what the user has set himself stays."""
+    missing = [option for option in options if option.partition("=")[0] not in given]
+    return " ".join(filter(None, [given, *map(shlex.quote, missing)]))
+
+
+def class_path(spec: JvmSpec) -> list[str] | None:
+    """Where the client's classes are, the user's first; None when only Spark can find them."""
+    named = [name.strip() for name in spec.settings.get("spark.jars", "").split(",")]
+    own = [_local(name) for name in named if name]
+    if None in own or (not spec.jars and "spark.jars.packages" in spec.settings):
+        return None
+    folder = Path(pyspark.__file__).parent / "jars"
+    beside = [jar for pattern in _FROM_SPARK for jar in sorted(folder.glob(pattern))]
+    if not beside:
+        return None
+    extra = spec.settings.get(DRIVER_CLASS_PATH, "").split(os.pathsep)
+    return [str(entry) for entry in (*extra, *own, *spec.jars, *beside) if entry]
+
+
+def _local(name: str) -> str | None:
+    """The path of a jar on this machine; None for one elsewhere, or for a pattern."""
+    parts = urlsplit(name)
+    if parts.scheme in {"", "file", "local"} and not set("*?[{") & set(parts.path):
+        return parts.path or None
+    return None
+
+
+def _started(spec: JvmSpec, log: IO[bytes]) -> tuple[JavaGateway, "subprocess.Popen[bytes]"]:
+    entries = class_path(spec)
+    try:
+        if entries is None:
+            return _started_by_spark(spec, log)
+        given = shlex.split(spec.settings.get(DRIVER_OPTIONS, ""))
+        port, token, process = launch_gateway(
+            classpath=os.pathsep.join(entries),
+            javaopts=[*_JVM, *given, *spec.options],
+            die_on_exit=True,
+            redirect_stderr=log,
+            java_path=str(spec.java),
+            create_new_process_group=True,  # Ctrl-C is ours to handle
+            enable_auth=True,
+            return_proc=True,
+        )
+    except (OSError, ValueError, Py4JError, PySparkRuntimeError) as error:
+        raise GatewayFailed(_said(log) or str(error)) from error
+    # Without conversions: looking for them loads pandas, and we hand over plain words only.
+    parameters = GatewayParameters(port=port, auth_token=token, auto_convert=False)
+    return JavaGateway(gateway_parameters=parameters), process
+
+
+def _started_by_spark(
+    spec: JvmSpec, log: IO[bytes]
+) -> tuple[JavaGateway, "subprocess.Popen[bytes]"]:
+    conf = SparkConf(loadDefaults=False)
+    for key, value in spec.settings.items():
+        if key.startswith(_FOR_LAUNCHER):
+            conf.set(key, value)
+    options = with_java_options(spec.settings.get(DRIVER_OPTIONS, ""), spec.options)
+    if options:
+        conf.set(DRIVER_OPTIONS, options)
+    if spec.jars:
+        conf.set("spark.jars", ",".join(map(str, spec.jars)))
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": log}
+    gateway = launch_by_spark(conf, quiet)  # type: ignore[no-untyped-call]
+    return gateway, gateway.proc
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Let Ctrl-C through py4j; outside it is what it was. Only the main thread hears signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _check_client(jvm: Any) -> None:
+    """py4j takes an unknown class for a package, and fails only when it is called."""
+    if not isinstance(jvm.org.apache.kafka.clients.admin.AdminClient, JavaClass):
+        raise GatewayFailed("there is no Kafka client on its class path")
+
+
+def _stop(gateway: JavaGateway, process: "subprocess.Popen[bytes]") -> None:
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
+    with suppress(OSError):
+        if process.stdin is not None:
+            process.stdin.close()
+    try:
+        process.wait(_STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _said(log: IO[bytes]) -> str:
+    """The first line that the JVM left, for the error."""
+    log.seek(0)
+    lines = log.read(4000).decode(errors="replace").splitlines()
+    return next((line.strip() for line in lines if line.strip()), "")

@@ -1,0 +1,158 @@
+"""The Spark session that everything runs in."""
+
+import atexit
+import re
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence, Set
+from importlib.resources import files
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from penstock.runtime.worker import DAEMON
+from penstock.spark.batch_size import BYTES_KEY, ROWS, ROWS_KEY, UNBOUNDED
+from penstock.spark.gateway import with_java_options
+from penstock.spark.package import package_zip
+
+TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
+
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
+
+
+LOGGING = Path(str(files("penstock"))) / "spark" / "log4j2.properties"
+JVM_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+# Every record goes to Python as Arrow. Spark makes room before it writes there, so that checking
+# each write once more only takes time: a fifth of the JVM's share.
+ARROW = (
+    "-Darrow.enable_unsafe_memory_access=true",
+    "-Darrow.enable_null_check_for_get=false",
+)
+
+# No job may read what an earlier one had fetched (see `consumer_groups.py`). Spark would keep the
+# consumers of finished jobs all the same, 64 of them for five minutes, each with what it fetched
+# ahead: most of a heap of a gigabyte.
+KEEPING = {
+    "spark.kafka.consumer.cache.capacity": "1",
+    "spark.kafka.consumer.cache.timeout": "1s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "1s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
+}
+
+
+def open_session(
+    name: str,
+    settings: Mapping[str, str],
+    jars: list[Path],
+    java_options: Sequence[str] = (),
+    private: Set[str] = frozenset(),
+) -> SparkSession:
+    """Start Spark, or join the session that is there. The user's settings win over ours.
+
+    `java_options` are added to those of the user, for the driver and for the tasks. The settings
+    named in `private` never stand on the JVM's command line, where every user could read them.
+    """
+    builder = SparkSession.builder.appName(f"penstock {name}")
+    ours = {
+        "spark.master": "local[*]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        ROWS_KEY: str(ROWS),
+        BYTES_KEY: UNBOUNDED,
+        **KEEPING,
+    }
+    is_local = settings.get("spark.master", "local").startswith("local")
+    if is_local:
+        # Tasks hand every record to a worker of this machine, and this is the cheaper way.
+        ours["spark.python.unix.domain.socket.enabled"] = "true"
+        if "spark.pyspark.python" not in settings:  # another Python may not have us
+            ours["spark.python.daemon.module"] = DAEMON
+        ours["spark.driver.bindAddress"] = "127.0.0.1"
+        ours["spark.driver.host"] = "127.0.0.1"
+    if jars:
+        ours["spark.jars"] = ",".join(str(jar) for jar in jars)
+    quiet = f"-Dlog4j2.configurationFile=file:{LOGGING}"
+    added = {
+        key: with_java_options(settings.get(key, ""), options)
+        for key, options in zip(
+            JVM_OPTIONS, ([*java_options, *ARROW, quiet], [*java_options, *ARROW]), strict=True
+        )
+    }
+    chosen = {**ours, **settings, **added}
+    chosen["spark.master"] = with_tries(chosen["spark.master"])
+    launch_jvm({key: value for key, value in chosen.items() if key not in private})
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    if "spark.pyspark.python" in settings:
+        # Only spark-submit reads it; whoever starts Spark from Python has to hand it on.
+        session.sparkContext.pythonExec = settings["spark.pyspark.python"]
+    elif is_local:
+        # A local worker must be this very Python, or it will not find what is installed here.
+        session.sparkContext.pythonExec = sys.executable
+    if not is_local:
+        # Executors fetch it from here whenever they come, so it stays until this process ends.
+        # What we depend on must be installed where they run.
+        scratch = tempfile.mkdtemp(prefix="penstock-")
+        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+        session.sparkContext.addPyFile(str(package_zip(Path(scratch))))
+    return session
+
+
+def launch_jvm(settings: Mapping[str, str]) -> None:
+    """Start the JVM that the session will run in, with these settings on its command line."""
+    if SparkContext._gateway is None:
+        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        SparkContext._ensure_initialized(gateway=launch_gateway(conf))  # type: ignore[no-untyped-call]
+
+
+def with_tries(master: str) -> str:
+    """A local master whose tasks are tried again, so that a lost worker costs a task, not a job."""
+    found = _LOCAL.fullmatch(master)
+    return f"local[{found[1] or 1},{TASK_TRIES}]" if found else master
+
+
+class StartingSession:
+    """A session that starts on a thread of its own, while the journals are folded.
+
+    The thread also keeps Spark from putting its own Ctrl-C handler over ours.
+    """
+
+    def __init__(self, start: Callable[[], SparkSession]) -> None:
+        self._start = start
+        self._session: SparkSession | None = None
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="penstock-spark", daemon=True)
+        self._thread.start()
+
+    def get(self) -> SparkSession:
+        """The session; waits until it is up, and raises what kept it from starting."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        if self._session is None:
+            raise RuntimeError("the thread that starts Spark ended without a session")
+        return self._session
+
+    def cancel_jobs(self) -> None:
+        """End the jobs that run now; they fail as if their tasks had died. Any thread."""
+        if not self._thread.is_alive() and self._session is not None:
+            self._session.sparkContext.cancelAllJobs()
+
+    def stop(self) -> None:
+        """Stop Spark, if it ever came up."""
+        self._thread.join()
+        if self._session is not None:
+            self._session.stop()
+
+    def _run(self) -> None:
+        try:
+            self._session = self._start()
+        except Exception as error:  # noqa: BLE001  handed to whoever asks for the session
+            self._error = error

@@ -1,0 +1,212 @@
+# ruff: noqa: S101  -- these are tests; they assert
+"""The part of the contract about staged files: invisible, then visible once, and never over."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import msgspec
+import pytest
+
+from penstock.api.store import Store
+from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone
+from penstock.model.outcome import FinalState, Sighting
+from penstock.model.staged import StagedHandle, StagingSpot
+from penstock.testing.fault_store import Fault, FaultStore, What
+
+STAGING = "staging/feed"
+FINAL = "lake/clicks/day=2024-02-29/0-1.parquet"
+PUBLISHERS = 8
+
+
+def stage(store: Store, final: str, data: bytes, attempt: str = "t0") -> StagedHandle:
+    """Stage some bytes in two writes, for window `0-1`."""
+    writer = store.open_staged(final, StagingSpot(STAGING, "0-1", attempt))
+    half = len(data) // 2
+    assert writer.write(data[:half]) == half
+    assert writer.write(data[half:]) == len(data) - half
+    return writer.finish()
+
+
+def discard_all(store: Store) -> None:
+    """Discard everything that is staged."""
+    for ref in list(store.list_staged(STAGING)):
+        store.discard(ref)
+
+
+class StagedContract:
+    """Tests of open_staged, look, publish, list_staged and discard."""
+
+    def test_a_staged_file_is_invisible_until_it_is_published(self, store: Store) -> None:
+        handle = stage(store, FINAL, b"rows")
+        assert store.read(FINAL) is None
+        assert store.list_after("lake") == []
+        store.publish(handle)
+        assert store.read(FINAL) == b"rows"
+        assert store.list_after("lake") == [FINAL]
+
+    def test_a_handle_says_what_was_written(self, store: Store) -> None:
+        handle = stage(store, FINAL, b"rows")
+        assert handle.store == store.kind
+        assert handle.final == FINAL
+        assert handle.size_bytes == 4
+        assert handle.checksum
+
+    def test_what_was_published_is_done(self, store: Store, second_store: Store) -> None:
+        handle = stage(store, FINAL, b"rows")
+        store.publish(handle)
+        assert second_store.look(handle).is_done
+        assert list(second_store.list_staged(STAGING)) == []
+
+    def test_publishing_again_changes_nothing(self, store: Store, second_store: Store) -> None:
+        handle = stage(store, FINAL, b"rows")
+        store.publish(handle)
+        store.publish(handle)
+        second_store.publish(handle)
+        assert store.list_after("lake") == [FINAL]
+        assert store.look(handle).is_done
+
+    def test_many_publishers_at_once_make_one_file_and_all_return(
+        self, store: Store, second_store: Store
+    ) -> None:
+        handles = [stage(store, f"lake/{n}", b"rows" * n, f"t{n}") for n in range(1, 6)]
+        barrier = Barrier(PUBLISHERS)
+
+        def race(number: int) -> None:
+            barrier.wait()
+            for handle in handles:
+                (store if number % 2 else second_store).publish(handle)
+
+        with ThreadPoolExecutor(PUBLISHERS) as pool:
+            list(pool.map(race, range(PUBLISHERS)))
+        assert store.list_after("lake") == [handle.final for handle in handles]
+        assert all(store.look(handle).is_done for handle in handles)
+
+    def test_a_lost_reply_to_a_publish_is_found_by_looking(self, store: Store) -> None:
+        handle = stage(store, FINAL, b"rows")
+        faulty = FaultStore(store, [Fault("publish", What.FAIL_AFTER)])
+        with pytest.raises(OutcomeUnknown):
+            faulty.publish(handle)
+        assert faulty.look(handle).is_done
+        faulty.publish(handle)
+
+    def test_a_late_publish_cannot_bring_back_what_was_done_and_deleted(
+        self, store: Store, second_store: Store
+    ) -> None:
+        handle = stage(store, FINAL, b"rows")
+        sleeper = FaultStore(store, [Fault("publish", What.DELAY)])
+        with pytest.raises(OutcomeUnknown):
+            sleeper.publish(handle)
+        second_store.publish(handle)
+        second_store.delete(FINAL)
+        assert sleeper.deliver() == 1
+        assert store.read(FINAL) is None
+
+    @pytest.mark.parametrize("foreign", [b"another", b"ROWS", b""])
+    def test_a_foreign_file_is_refused_and_both_are_kept(
+        self, store: Store, foreign: bytes
+    ) -> None:
+        """One of them has the size of ours."""
+        handle = stage(store, FINAL, b"rows")
+        store.create(FINAL, foreign)
+        with pytest.raises(ForeignFile):
+            store.publish(handle)
+        assert store.read(FINAL) == foreign
+        assert store.look(handle) == Sighting(final=FinalState.FOREIGN, staged=True)
+        store.delete(FINAL)
+        store.publish(handle)
+        assert store.read(FINAL) == b"rows"
+
+    def test_many_are_published_at_once_and_what_failed_is_named(
+        self, store: Store, second_store: Store
+    ) -> None:
+        days = [f"lake/{kind}/day={day}/0-1.parquet" for kind in "ab" for day in (1, 2)]
+        handles = [stage(store, final, final.encode(), f"t{n}") for n, final in enumerate(days)]
+        others = [f"{final}.other" for final in days]
+        handles += [stage(store, final, b"rows", f"u{n}") for n, final in enumerate(others)]
+        store.create(days[0], b"foreign")
+        store.publish(handles[1])
+        gone = stage(store, "lake/gone", b"rows", "gone")
+        store.discard(next(ref for ref in store.list_staged(STAGING) if ref.place == gone.staged))
+        assert store.publish_all([*handles, gone]) == {days[0], "lake/gone"}
+        assert all(second_store.look(handle).is_done for handle in handles[1:])
+        assert store.read(days[0]) == b"foreign"
+        assert second_store.look(handles[0]).staged, "what failed is kept"
+        assert store.publish_all(handles[1:]) == set(), "again, and nothing happens"
+        assert store.publish_all([]) == set()
+
+    def test_nothing_staged_and_nothing_visible_is_reported_as_gone(self, store: Store) -> None:
+        handle = stage(store, FINAL, b"rows")
+        discard_all(store)
+        with pytest.raises(StagedGone):
+            store.publish(handle)
+        assert store.look(handle).is_lost
+        assert store.read(FINAL) is None
+
+    def test_a_foreign_file_is_foreign_also_when_nothing_is_staged(self, store: Store) -> None:
+        handle = stage(store, FINAL, b"rows")
+        discard_all(store)
+        store.create(FINAL, b"another")
+        with pytest.raises(ForeignFile):
+            store.publish(handle)
+        assert store.look(handle) == Sighting(final=FinalState.FOREIGN, staged=False)
+
+    def test_a_look_before_the_publish_shows_only_the_staged_file(self, store: Store) -> None:
+        handle = stage(store, FINAL, b"rows")
+        assert store.look(handle) == Sighting(final=FinalState.ABSENT, staged=True)
+
+    def test_a_handle_goes_through_json_to_another_client(
+        self, store: Store, second_store: Store
+    ) -> None:
+        text = msgspec.json.encode(stage(store, FINAL, b"rows"))
+        handle = msgspec.json.decode(text, type=StagedHandle)
+        second_store.publish(handle)
+        assert store.look(handle).is_done
+        assert store.read(FINAL) == b"rows"
+
+    def test_discarding_again_or_after_the_publish_is_fine(self, store: Store) -> None:
+        handle = stage(store, FINAL, b"rows")
+        stage(store, FINAL, b"rows of another attempt", "t1")
+        refs = list(store.list_staged(STAGING))
+        store.publish(handle)
+        for ref in [*refs, *refs]:
+            store.discard(ref)
+        assert list(store.list_staged(STAGING)) == []
+        assert store.read(FINAL) == b"rows"
+
+    def test_attempts_that_nobody_finished_are_listed_with_their_window(
+        self, store: Store, second_store: Store
+    ) -> None:
+        for window, attempt in (("0-1", "t0"), ("0-1", "t1"), ("1-0", "t0")):
+            writer = store.open_staged(FINAL, StagingSpot(STAGING, window, attempt))
+            writer.write(b"half a fi")
+        refs = list(second_store.list_staged(STAGING))
+        assert sorted(ref.window for ref in refs) == ["0-1", "0-1", "1-0"]
+        assert len({ref.place for ref in refs}) == 3
+        assert list(second_store.list_staged("staging/nowhere")) == []
+        discard_all(second_store)
+        assert list(store.list_staged(STAGING)) == []
+
+    def test_an_abandoned_attempt_leaves_nothing(self, store: Store) -> None:
+        writer = store.open_staged(FINAL, StagingSpot(STAGING, "0-1", "t0"))
+        writer.write(b"half a fi")
+        writer.abandon()
+        writer.abandon()
+        assert list(store.list_staged(STAGING)) == []
+
+    def test_giving_up_after_the_finish_does_not_destroy_the_file(self, store: Store) -> None:
+        """A clean-up in a `finally` must not undo what a decision may already refer to."""
+        writer = store.open_staged(FINAL, StagingSpot(STAGING, "0-1", "t0"))
+        writer.write(b"rows")
+        handle = writer.finish()
+        writer.abandon()
+        store.publish(handle)
+        assert store.read(FINAL) == b"rows"
+
+    @pytest.mark.parametrize("size_bytes", [0, 1, 20 * 1024 * 1024])
+    def test_a_staged_file_of_any_size_arrives_whole(self, store: Store, size_bytes: int) -> None:
+        data = (b"0123456789abcdef" * (size_bytes // 16 + 1))[:size_bytes]
+        handle = stage(store, FINAL, data)
+        store.publish(handle)
+        assert handle.size_bytes == size_bytes
+        assert store.look(handle).is_done
+        assert store.read(FINAL) == data
