@@ -20,29 +20,32 @@ from collections.abc import Callable
 
 from hypothesis import seed
 
-from tests.property import (
-    test_codec_avro,
-    test_codec_framing,
-    test_codec_inference,
-    test_codec_json,
-    test_codec_json_ids,
-    test_codec_likes,
-    test_codec_one_pass,
-    test_codec_proto,
+from tests.property.datapath.codec.avro import test_codec as test_avro
+from tests.property.datapath.codec.json import (
+    test_codec as test_json,
 )
-from tests.unit import test_codec_msgpack, test_codec_text
+from tests.property.datapath.codec.json import (
+    test_inference,
+    test_one_pass,
+    test_schema_reader,
+    test_template_search,
+)
+from tests.property.datapath.codec.protobuf import test_codec as test_protobuf
+from tests.property.datapath.codec.shared import test_framing
+from tests.unit.datapath.codec.msgpack import test_codec as test_msgpack
+from tests.unit.datapath.codec.text import test_codec as test_text
 
 MOST_BYTES = 6 * 1024**3
 LONGEST_S = 60
 MODULES = {
-    "avro": (test_codec_avro,),
-    "framing": (test_codec_framing,),
-    "json": (test_codec_json, test_codec_likes, test_codec_one_pass, test_codec_inference),
-    "json_ids": (test_codec_json_ids,),
-    "msgpack": (test_codec_msgpack,),
-    "protobuf": (test_codec_proto,),
-    "raw": (test_codec_text,),
-    "text": (test_codec_text,),
+    "avro": (test_avro,),
+    "framing": (test_framing,),
+    "json": (test_json, test_template_search, test_one_pass, test_inference),
+    "json_ids": (test_schema_reader,),
+    "msgpack": (test_msgpack,),
+    "protobuf": (test_protobuf,),
+    "raw": (test_text,),
+    "text": (test_text,),
 }
 # Where one file tests two decoders, the words by which their tests are told apart.
 WORDS = {"raw": "_raw_", "text": "_texts_"}

@@ -1,7 +1,7 @@
 """The deep audit on real parts: Spark reads the files, and a broker is asked again.
 
-Every way to doctor a lake is tried in `tests/unit/test_audit_deep.py` and `test_audit_journal.py`,
-without a JVM. Here are the states of Kafka that only a real broker has, and the command itself.
+Every way to doctor a lake is tried in `tests/unit/audit/`, without a JVM. Here are the
+states of Kafka that only a real broker has, and the command itself.
 """
 
 import json
@@ -23,6 +23,7 @@ from penstock.model.manifest import Content
 from penstock.model.spec import WindowSpec
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
+from tests.helpers.doctored_lakes import offsets_in, remark, reseal, rewrite, without
 from tests.integration.lakes import (
     an_event,
     audit_deep,
@@ -33,7 +34,6 @@ from tests.integration.lakes import (
     run_once,
     watermarks,
 )
-from tests.unit.doctored import offsets_in, remark, reseal, rewrite, without
 
 pytestmark = pytest.mark.xdist_group("kafka")
 

@@ -25,6 +25,7 @@ from penstock.ports.store.local.local_store import LocalStore
 from penstock.spark.parallel_map import SparkSpread
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
+from tests.helpers.plugin_packages import zipped
 from tests.integration.lakes import (
     AROUND,
     HASTY,
@@ -38,7 +39,6 @@ from tests.integration.lakes import (
     positions_in,
     run_feeds,
 )
-from tests.unit.installing import zipped
 
 pytestmark = pytest.mark.xdist_group("kafka")
 

@@ -1,4 +1,4 @@
-"""Garmadon's timelines on a real broker and real Spark; `tests/unit/test_garmadon.py` has all."""
+"""Garmadon's timelines on a real broker and real Spark; the unit test of this name has all."""
 
 from collections.abc import Callable
 from functools import partial

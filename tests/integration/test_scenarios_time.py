@@ -1,7 +1,7 @@
 """S27 and S28: every way to write a time lands in the right directory, or where the policy says.
 
 The expected directory is computed by Python's own `datetime`, record by record. Sixteen threads
-on the pure function are in `tests/unit/test_shape_time.py`.
+on the pure function are in `tests/unit/datapath/shape/event_time/test_event_time.py`.
 """
 
 import json

@@ -30,7 +30,7 @@ from penstock.model.registered_schema import RegisteredSchema
 
 _TIMEOUT_S = 60
 _LONGEST_COMPLAINT = 500
-_HERE = Path(__file__).parents[2]  # the other process reads the same code as this one
+_HERE = Path(__file__).parents[4]  # the other process reads the same code as this one
 _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -1,0 +1,116 @@
+"""Many words of a person at once, a recreated topic, and what the journal remembers of each."""
+
+import msgspec
+import pytest
+
+from penstock.care.partition_history import first_offsets, last_windows
+from penstock.care.seek import Word, accept_gaps, rebind, seek_all
+from penstock.errors import EntryRefused
+from penstock.model.entries import Gap, PartitionStart, Rebind, Seek
+from penstock.model.ranges import TopicPartition
+from tests.helpers.journals import WatchedStore, a_room, an_owner, covered, delivered, kinds, rows
+from tests.simulator.kafka import TOPIC, TOPIC_ID, SimKafka
+from tests.simulator.programs import Room
+from tests.simulator.schedules import at_decision
+
+FIRST, SECOND = TopicPartition(TOPIC_ID, 0), TopicPartition(TOPIC_ID, 1)
+WORD = Word("me", "test")
+
+
+def a_lake() -> tuple[Room, WatchedStore]:
+    """Two partitions: two records delivered of each, four more in Kafka."""
+    store = WatchedStore()
+    room = a_room(SimKafka({0: ["a"] * 2, 1: ["a"] * 2}), store)
+    delivered(room)
+    for partition in (0, 1):
+        room.kafka.partitions[partition] += ["a"] * 4
+        room.kafka.latest[partition] = 6
+    return room, store
+
+
+def test_many_watermarks_move_with_an_entry_and_one_tail_mark() -> None:
+    room, store = a_lake()
+    marks = len(store.created("_tail"))
+    sealed = seek_all(room.journal(), {FIRST: 4, SECOND: 6}, WORD)
+    assert [entry.body for entry in sealed] == [
+        Seek(TOPIC, TOPIC_ID, 0, 2, 4, "me", "test"),
+        Seek(TOPIC, TOPIC_ID, 1, 2, 6, "me", "test"),
+    ]
+    assert len(store.created("_tail")) == marks + 1
+    delivered(room)
+    assert rows(store, "a") == [(0, 0), (0, 1), (0, 4), (0, 5), (1, 0), (1, 1)]
+
+
+def test_a_window_that_an_owner_decides_meanwhile_is_kept_and_the_seek_starts_after_it() -> None:
+    room, store = a_lake()
+    owner = an_owner(room, max_records=2)
+    store.once(at_decision, owner.run_window)
+    sealed = seek_all(room.journal(), {FIRST: 5}, WORD)
+    assert sealed[0].body == Seek(TOPIC, TOPIC_ID, 0, 3, 5, "me", "test")
+    delivered(room)
+    assert rows(store, "a") == sorted(
+        [(0, 0), (0, 1), (0, 2), (0, 5), *((1, offset) for offset in range(6))]
+    )
+
+
+def test_a_claim_meanwhile_does_not_lose_the_word() -> None:
+    room, store = a_lake()
+    store.once(at_decision, lambda: an_owner(room))
+    seek_all(room.journal(), {FIRST: 6}, WORD)
+    assert kinds(room)[-2:] == ["Claim", "Seek"]
+
+
+def test_what_would_deliver_twice_is_refused_and_what_landed_before_stays() -> None:
+    room, _ = a_lake()
+    with pytest.raises(EntryRefused, match="needs a new generation"):
+        seek_all(room.journal(), {FIRST: 4, SECOND: 1}, WORD)
+    marks = room.journal().open().state.watermarks()
+    assert marks == {FIRST: 4, SECOND: 2}
+
+
+def test_many_gaps_are_accepted_at_once() -> None:
+    room, _ = a_lake()
+    lost = [covered(2, 4, 0), covered(2, 3, 1)]
+    assert [entry.body for entry in accept_gaps(room.journal(), lost, WORD)] == [
+        Gap(each, "me", "test") for each in lost
+    ]
+    with pytest.raises(EntryRefused, match="does not start at the watermark"):
+        accept_gaps(room.journal(), lost, WORD)
+
+
+def test_a_rebind_names_both_lives_and_starts_the_new_one() -> None:
+    room, _ = a_lake()
+    starts = (PartitionStart(TOPIC, "new", 0, 3), PartitionStart(TOPIC, "new", 1, 0))
+    sealed = rebind(room.journal(), room.around, TOPIC, starts, WORD)
+    assert sealed.body == Rebind(TOPIC, TOPIC_ID, "new", starts, "me", "test")
+    journal = room.journal()
+    state = journal.open().state
+    new = {TopicPartition("new", 0): 3, TopicPartition("new", 1): 0}
+    assert state.watermarks() == new
+    assert first_offsets(journal, state) == new
+    assert last_windows(journal, state) == {}
+
+
+def test_a_rebind_to_the_life_that_is_bound_or_of_an_unknown_topic_is_refused() -> None:
+    room, store = a_lake()
+    before = store.shelf.mark
+    same = (PartitionStart(TOPIC, TOPIC_ID, 0, 0),)
+    other = tuple(msgspec.structs.replace(start, topic_id="new") for start in same)
+    for topic, starts in ((TOPIC, same), ("never", other), (TOPIC, ())):
+        with pytest.raises(EntryRefused):
+            rebind(room.journal(), room.around, topic, starts, WORD)
+    assert store.shelf.mark == before
+
+
+def test_the_journal_remembers_where_each_partition_began_and_who_covered_it_last() -> None:
+    room, _ = a_lake()
+    journal = room.journal()
+    state = journal.open().state
+    assert first_offsets(journal, state) == {FIRST: 0, SECOND: 0}
+    before = last_windows(journal, state)
+    assert before.keys() == {FIRST, SECOND}
+    seek_all(journal, {SECOND: 6}, WORD)
+    delivered(room)
+    after = last_windows(journal, journal.open().state)
+    assert after[SECOND] == before[SECOND]
+    assert after[FIRST] != before[FIRST]

@@ -1,0 +1,160 @@
+"""`penstock errors drop` through the command line: what was named is given up, and nothing else."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from penstock.audit.ledger import open_ledger
+from penstock.audit.quarantine_records import records
+from penstock.care.replay import live_records
+from penstock.cli.main import main
+from penstock.model.entries import PartitionStart, Rebind
+from tests.helpers.journals import an_owner
+from tests.helpers.lakes_on_disk import DiskLake, Payload, ShreddedSource
+from tests.simulator.kafka import TOPIC, TOPIC_ID
+from tests.simulator.programs import FEED, Room
+from tests.unit.cli.commands.test_errors import GOOD, SPEC, UNTIMED, UNTIMED_TOO, listed, shown
+
+LATER_ID = "topic-id-2"
+UNREADABLE = b'{"type": "click", "at": "soon"}'
+
+Live = list[tuple[str, tuple[tuple[int, int], ...]]]
+
+
+def delivered(lake: DiskLake, payloads: Sequence[Payload]) -> Room:
+    """One window of a topic."""
+    room = lake.room([])
+    assert an_owner(room, ShreddedSource(lake.store, SPEC, payloads), max_records=50).run_window()
+    return room
+
+
+def lived_twice(lake: DiskLake, first: Sequence[Payload], second: Sequence[Payload]) -> Room:
+    """A window of a topic; then it is deleted and made again, and a window of its second life."""
+    room = delivered(lake, first)
+    journal = room.journal()
+    fold = journal.open()
+    starts = (PartitionStart(TOPIC, LATER_ID, 0, 0),)
+    body = Rebind(TOPIC, TOPIC_ID, LATER_ID, starts, "ann", "made again")
+    journal.append(fold, body, fold.state.epoch)
+    anew = ShreddedSource(lake.store, SPEC, second, LATER_ID)
+    assert an_owner(room, anew, max_records=50).run_window()
+    return room
+
+
+def left(room: Room) -> Live:
+    """What is still in the quarantine, by the id of its topic."""
+    found = live_records(room.journal().open(deep=True))
+    return [(each.topic_id, each.offsets.runs) for each in found]
+
+
+def dropped(lake: DiskLake, word: str, *more: str) -> int:
+    words = ("errors", "drop", FEED, word, "--reason", "load test", "--author", "ann", *more)
+    return main(lake.words(*words))
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> DiskLake:
+    return DiskLake(tmp_path)
+
+
+def untimed(lake: DiskLake, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    return next(group for group in listed(lake, capsys) if group["reason"] == "TIME_MISSING")
+
+
+@pytest.mark.parametrize(
+    ("second", "rest"),
+    [
+        ([GOOD, GOOD, UNTIMED_TOO], []),
+        ([GOOD, UNTIMED, UNTIMED_TOO], []),
+        ([GOOD, UNREADABLE, UNTIMED_TOO], [(LATER_ID, ((1, 2),))]),
+    ],
+)
+def test_a_fingerprint_means_its_records_of_every_life_and_no_others(
+    lake: DiskLake,
+    capsys: pytest.CaptureFixture[str],
+    second: Sequence[Payload],
+    rest: Live,
+) -> None:
+    room = lived_twice(lake, [GOOD, UNTIMED, GOOD], second)
+    group = untimed(lake, capsys)
+    assert dropped(lake, group["fingerprint"], "--output", "json") == 0
+    assert json.loads(capsys.readouterr().out)["dropped"] == group["count"]
+    assert left(room) == rest
+    assert main(lake.words("audit", FEED)) == 0
+
+
+def test_a_position_that_two_lives_have_is_refused_until_one_is_named(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    room = lived_twice(lake, [UNTIMED], [UNTIMED_TOO])
+    both = [(TOPIC_ID, ((0, 1),)), (LATER_ID, ((0, 1),))]
+    assert dropped(lake, "events/0/0") == 2
+    told = capsys.readouterr().err
+    assert "deleted and made again" in told
+    assert f"--topic-id {TOPIC_ID} or --topic-id {LATER_ID}" in told
+    assert left(room) == both
+    assert dropped(lake, "events/0/0", "--topic-id", "nosuch") == 2
+    assert "has no record 'events/0/0'" in capsys.readouterr().err
+    assert left(room) == both
+    assert dropped(lake, "events/0/0", "--topic-id", LATER_ID) == 0
+    assert left(room) == both[:1]
+    assert dropped(lake, "events/0/0") == 0
+    assert left(room) == []
+
+
+def test_a_fingerprint_may_be_given_up_in_one_life_alone(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    room = lived_twice(lake, [UNTIMED, UNTIMED], [UNTIMED_TOO])
+    assert dropped(lake, untimed(lake, capsys)["fingerprint"], "--topic-id", TOPIC_ID) == 0
+    assert left(room) == [(LATER_ID, ((0, 1),))]
+
+
+def test_records_are_shown_with_the_id_of_their_topic(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lived_twice(lake, [UNTIMED], [UNTIMED_TOO])
+    found = {each["topic_id"]: each["value"] for each in shown(lake, capsys, "events/0/0")}
+    assert found == {TOPIC_ID: UNTIMED.decode(), LATER_ID: UNTIMED_TOO.decode()}
+    assert main(lake.words("errors", "show", FEED, "events/0/0")) == 0
+    assert f"topic id     {LATER_ID}\n" in capsys.readouterr().out
+
+
+def test_what_is_given_up_is_told_once_and_is_not_there_any_more(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    room = delivered(lake, [GOOD, UNTIMED, UNTIMED_TOO])
+    assert dropped(lake, "events/0/1") == 0
+    assert "1 records of feed are given up, by entry " in capsys.readouterr().out
+    assert left(room) == [(TOPIC_ID, ((2, 3),))]
+    assert dropped(lake, "events/0/1") == 2
+    assert "has no record 'events/0/1'" in capsys.readouterr().err
+    assert main(lake.words("audit", FEED)) == 0
+    assert "by ann: load test" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("empty", ["--reason", "--author"])
+def test_nothing_is_given_up_without_a_reason_and_an_author(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], empty: str
+) -> None:
+    room = delivered(lake, [UNTIMED])
+    words = {"--reason": "load test", "--author": "ann", empty: "  "}
+    more = [word for pair in words.items() for word in pair]
+    assert main(lake.words("errors", "drop", FEED, "events/0/0", *more)) == 2
+    assert f"The {empty.removeprefix('--')} is empty." in capsys.readouterr().err
+    assert left(room) == [(TOPIC_ID, ((0, 1),))]
+
+
+def test_where_a_file_holds_both_lives_no_id_is_guessed(lake: DiskLake) -> None:
+    """Goal: also after somebody has rewritten the quarantine, nothing is given up by a guess."""
+    room = lived_twice(lake, [UNTIMED, GOOD], [UNTIMED_TOO, UNTIMED])
+    state, ledger = open_ledger(room.journal())
+    both = tuple(part for each in ledger.recorded.values() for part in each.ranges)
+    for final, recorded in ledger.recorded.items():
+        ledger.recorded[final] = msgspec.structs.replace(recorded, ranges=both)
+    found = [(each.position.offset, each.topic_id) for each in records(lake.store, state, ledger)]
+    assert sorted(found) == [(0, ""), (0, ""), (1, LATER_ID)]

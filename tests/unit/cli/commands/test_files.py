@@ -1,0 +1,61 @@
+"""`penstock files`: what it lists, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from penstock.cli.main import main
+from tests.helpers.journals import an_owner, delivered
+from tests.helpers.lakes_on_disk import DiskLake
+from tests.simulator.kafka import BAD
+from tests.simulator.programs import FEED
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> DiskLake:
+    """A lake with two datasets and a quarantine."""
+    made = DiskLake(tmp_path)
+    delivered(made.room(["a", BAD, "b", "a"]))
+    return made
+
+
+def test_the_files_of_one_dataset_are_listed_one_a_line(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(lake.words("files", FEED)) == 0
+    every = capsys.readouterr().out.splitlines()
+    assert main(lake.words("files", f"{FEED}/a")) == 0
+    mine = capsys.readouterr().out.splitlines()
+    assert mine
+    assert set(mine) < set(every)
+    assert all(line.startswith(f"{FEED}/a/") for line in mine)
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.parametrize("dataset", ["nobody", "_quarantine", ""])
+def test_a_dataset_that_is_not_there_is_refused_and_those_that_are_get_named(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], dataset: str, output: str
+) -> None:
+    assert main(lake.words("files", f"{FEED}/{dataset}", "--output", output)) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "DATASET_UNKNOWN" in told.err
+    assert "Its datasets are: a, b." in told.err
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_no_file_is_no_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    lake = DiskLake(tmp_path)
+    an_owner(lake.room([]))
+    assert main(lake.words("files", FEED, "--output", output)) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_programs_get_rows_and_entry(lake: DiskLake, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(lake.words("files", f"{FEED}/a", "--output", "json")) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sum(each["rows"] for each in found) == 2
+    assert all(each["entry"] > 0 for each in found)

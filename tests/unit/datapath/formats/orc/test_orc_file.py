@@ -1,0 +1,437 @@
+"""ORC files: the same rows as in Parquet, our words in the footer, and an audit that reads them."""
+
+import errno
+import io
+import json
+import weakref
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.audit.check_file import FileOrder, check_file
+from penstock.audit.positions import NotOurs, open_rows, rows_of
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.formats.orc.orc_file import OrcFile, plain_field, with_words
+from penstock.datapath.formats.orc.orc_times import TIME_NOT_ORC, not_for_orc, rows_not_orc
+from penstock.datapath.stage import open_files as output
+from penstock.datapath.stage.own_columns import constant
+from penstock.datapath.stage.spool import Spool
+from penstock.errors import StoreUnavailable
+from penstock.model.entries import Bind
+from penstock.model.spec import TimeSpec
+from penstock.protocol.loop.errors import FormatChanged
+from tests.helpers.journals import LAYOUT, an_owner
+from tests.helpers.lakes_on_disk import DiskLake
+from tests.helpers.shredding import BY_TOPIC, BY_TYPE, TOPIC, Shredded, an_event, learned, shred
+
+COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
+WORDS = {"penstock.feed": "events", "penstock.ranges": "täg/0:0-9", "empty": ""}
+BY_TYPE_ORC = msgspec.structs.replace(BY_TYPE, format="orc")
+TYPES = pa.schema(
+    [
+        ("flag", pa.bool_()),
+        ("number", pa.int64()),
+        ("float", pa.float64()),
+        ("text", pa.string()),
+        ("bytes", pa.binary()),
+        ("day", pa.date32()),
+        ("at", pa.timestamp("us", tz="UTC")),
+        ("local", pa.timestamp("us")),
+        ("money", pa.decimal128(38, 9)),
+        ("names", pa.dictionary(pa.int32(), pa.string())),
+        ("list", pa.list_(pa.list_(pa.string()))),
+        ("map", pa.map_(pa.string(), pa.struct([("x", pa.int64()), ("y", pa.list_(pa.int64()))]))),
+        ("partition", pa.int32()),
+    ]
+)
+# Arrow's reader of ORC counts nanoseconds, so that it cannot show all years; the writer can.
+MOMENTS = st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1))
+ROWS = st.fixed_dictionaries(
+    {
+        "flag": st.none() | st.booleans(),
+        "number": st.none() | st.integers(-(2**63), 2**63 - 1),
+        "float": st.none() | st.floats(allow_nan=False),
+        "text": st.none() | st.text(max_size=20),
+        "bytes": st.none() | st.binary(max_size=20),
+        "day": st.none() | st.dates(),
+        "at": st.none() | MOMENTS.map(lambda at: at.replace(tzinfo=UTC)),
+        "local": st.none() | MOMENTS,
+        "money": st.none() | st.decimals(-(10**20), 10**20, places=9),
+        "names": st.none() | st.sampled_from(["a", "b", "ü"]),
+        "list": st.none() | st.lists(st.none() | st.lists(st.none() | st.text(max_size=3))),
+        "map": st.none()
+        | st.dictionaries(
+            st.text(max_size=3),
+            st.none()
+            | st.fixed_dictionaries(
+                {"x": st.none() | st.integers(0, 9), "y": st.none() | st.lists(st.integers(0, 9))}
+            ),
+        ).map(lambda found: list(found.items())),
+        "partition": st.integers(0, 2**31 - 1),
+    }
+)
+
+
+def written(table: pa.Table, compression: str = "zstd", words: dict[str, str] = WORDS) -> bytes:
+    stream = io.BytesIO()
+    file = OrcFile(stream, compression)
+    file.write_table(table, row_group_size=1_000)
+    file.add_key_value_metadata(words)
+    file.close()
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_rows_and_words_come_back(compression: str) -> None:
+    table = pa.table({"n": range(3_000), "t": [str(n % 7) for n in range(3_000)]})
+    read = orc.ORCFile(io.BytesIO(written(table, compression)))
+    assert read.read().replace_schema_metadata().equals(table)
+    said = {key.decode(): value.decode() for key, value in read.schema.metadata.items()}
+    assert said == WORDS
+
+
+def test_a_file_without_words_and_one_of_many_are_whole() -> None:
+    table = pa.table({"n": range(10)})
+    many = {f"word {n}": "x" * 100 for n in range(300)}
+    for words in ({}, many):
+        read = orc.ORCFile(io.BytesIO(written(table, words=words)))
+        assert read.nrows == 10
+        assert len(read.schema.metadata or {}) == len(words)
+    with pytest.raises(ValueError, match="too many words"):
+        written(table, words={"word": "x" * 70_000})
+
+
+def test_what_does_not_end_as_orc_is_refused() -> None:
+    whole = written(pa.table({"n": range(10)}), words={})
+    with pytest.raises(ValueError, match="does not end as one"):
+        with_words(whole[:-4] + b"XYZ" + whole[-1:], WORDS, chunked=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(ROWS, min_size=1, max_size=30), st.sampled_from(COMPRESSIONS))
+def test_every_type_comes_back_as_it_was(rows: list[dict[str, Any]], compression: str) -> None:
+    table = pa.Table.from_pylist(rows, schema=TYPES)
+    plain = pa.schema([plain_field(field) for field in TYPES])
+    read = orc.read_table(io.BytesIO(written(table, compression))).replace_schema_metadata()
+    assert read.cast(plain).to_pylist() == table.cast(plain).to_pylist()
+
+
+class FullDisk(io.RawIOBase):
+    """Takes some bytes, and then no more."""
+
+    def __init__(self, room_bytes: int) -> None:
+        self._room_bytes = room_bytes
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._room_bytes -= len(data)
+        if self._room_bytes < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return len(data)
+
+
+def write_all(file: OrcFile, tables: list[pa.Table]) -> None:
+    for table in tables:
+        file.write_table(table, row_group_size=30_000)
+    file.close()
+
+
+@pytest.mark.parametrize("room_bytes", [0, 3, 50_000, 400_000])
+def test_a_full_disk_is_an_error_and_not_the_end_of_the_process(room_bytes: int) -> None:
+    """Goal: nothing is raised inside Arrow's writer, which would abort. Method: fail anywhere."""
+    table = pa.table({"n": np.random.default_rng(0).integers(0, 2**62, 60_000)})
+    for stream in (FullDisk(room_bytes), pa.output_stream(FullDisk(room_bytes), buffer_size=4096)):
+        with pytest.raises(OSError, match="No space left"):
+            write_all(OrcFile(stream, "none"), [table] * 3)
+
+
+def finals(found: Shredded) -> list[str]:
+    for file in found.report.files:
+        found.store.publish(file.handle)
+    return found.finals()
+
+
+def rows_of_both(values: list[bytes]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of the same records, once in Parquet and once in ORC."""
+    schemas = learned(*values)
+    both = []
+    for feed, ending in ((BY_TYPE, ".parquet"), (BY_TYPE_ORC, ".orc")):
+        found = shred(feed, values, schemas)
+        names = finals(found)
+        assert all(name.endswith(f".zstd{ending}") for name in names), names
+        read = orc.read_table if ending == ".orc" else pq.read_table
+        raw = [io.BytesIO(found.store.read(name) or b"") for name in names]
+        rows = [row for each in raw for row in read(each).to_pylist()]
+        both.append(sorted(rows, key=lambda row: int(row["_offset"])))
+    return both[0], both[1]
+
+
+def test_a_task_writes_the_same_rows_in_both_formats() -> None:
+    others: list[dict[str, Any]] = [{}, {"page": "/ü"}, {"x": 1.5}, {"page": None}]
+    values = [
+        an_event("click", n=n, deep={"list": [[n], [], None], "none": None}, **more)
+        for n, more in enumerate(others * 50)
+    ]
+    parquet, in_orc = rows_of_both(values)
+    assert len(parquet) == 200
+    assert in_orc == parquet
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.dictionaries(st.text("xyz", min_size=1), JSON, max_size=4), max_size=12))
+def test_any_records_give_the_same_rows_in_both_formats(events: list[dict[str, Any]]) -> None:
+    values = [an_event("click"), *(an_event("click", **each) for each in events)]
+    parquet, in_orc = rows_of_both(values)
+    assert in_orc == parquet
+
+
+def test_a_task_has_one_orc_file_open_whatever_the_number_of_its_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: memory is bounded by bytes. Method: many datasets in a small buffer, so that each is
+    flushed often; a writer of ORC holds megabytes for as long as it lives."""
+    alive: weakref.WeakSet[OrcFile] = weakref.WeakSet()
+    most = 0
+
+    class Watched(OrcFile):
+        def __init__(self, stream: Any, compression: str) -> None:
+            nonlocal most
+            super().__init__(stream, compression)
+            alive.add(self)
+            most = max(most, len(alive))
+
+    monkeypatch.setattr(output, "OrcFile", Watched)
+    kinds = [f"kind{n}" for n in range(20)]
+    values = [
+        an_event(kinds[n % 20], n=n, t=str(n), deep=[{"x": n}, None], **{f"f{n % 3}": n})
+        for n in range(6_000)
+    ]
+    schemas = learned(*(an_event(kind, n=1, t="", deep=[{"x": 1}], f0=1, f1=1, f2=1)
+                        for kind in kinds))  # fmt: skip
+    found, plain = (
+        shred(feed, values, schemas, batch_rows=500, buffer_bytes=100_000)
+        for feed in (BY_TYPE_ORC, BY_TYPE)
+    )
+    assert most == 1
+    finals(found)
+    for file in found.report.files:
+        read = orc.read_table(io.BytesIO(found.store.read(file.handle.final) or b""))
+        assert read.to_pylist() == plain.rows(file.dataset)
+        assert footer_of(read)["penstock.ranges"] == "orders/0:0-6000"
+    assert sum(file.evidence.count for file in found.report.files) == 6_000
+
+
+def test_rows_wait_in_the_spool_until_they_are_asked_for() -> None:
+    spool = Spool()
+    some = pa.table({"n": [1, 2], "t": pa.array(["a", "ü"]).dictionary_encode()})
+    more = pa.concat_tables([some, some.slice(1)])
+    places = [spool.put(some), spool.put(more), spool.put(some.slice(0, 0))]
+    assert spool.get(places[1]).equals(more)
+    assert spool.get(places[0]).equals(some)
+    assert spool.get(places[2]).num_rows == 0
+    spool.clear()
+    spool.clear()
+    with pytest.raises(ValueError, match="nothing waits"):
+        spool.get(places[0])
+    assert spool.get(spool.put(some)).equals(some)
+
+
+def test_broken_records_stay_parquet() -> None:
+    found = shred(BY_TYPE_ORC, [an_event("click", n=1), b"{"], learned(an_event("click", n=1)))
+    assert sorted(name.rpartition(".")[2] for name in finals(found)) == ["orc", "parquet"]
+    assert [row["reason"] for row in found.refused()] == ["NOT_JSON"]
+
+
+def test_the_audit_reads_every_position_and_the_footer() -> None:
+    found = shred(BY_TYPE_ORC, [an_event("click", n=n) for n in range(5_000)],
+                  learned(an_event("click", n=1)))  # fmt: skip
+    finals(found)
+    (file,) = found.report.files
+    handle = file.handle
+    order = FileOrder(
+        final=handle.final, dataset="click", feed="f", window="1-1", size_bytes=handle.size_bytes,
+        checksum=handle.checksum, evidence=file.evidence, ranges=file.ranges,
+    )  # fmt: skip
+    assert check_file(found.store, order).is_as(order)
+    elsewhere = msgspec.structs.replace(order, window="2-2")
+    assert "window 1-1 instead of 2-2" in check_file(found.store, elsewhere).footer
+    rows = orc.read_table(io.BytesIO(found.store.read(handle.final) or b""))
+    for doctored in (rows.slice(1), pa.concat_tables([rows, rows.slice(0, 1)])):
+        found.store.delete(handle.final)
+        found.store.create(handle.final, written(doctored, words=footer_of(rows)))
+        seen = check_file(found.store, order)
+        assert not seen.has_rows_of(order)
+        assert "changed" in seen.unreadable, "some changed bytes would end the process"
+
+
+def footer_of(table: pa.Table) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+
+
+@pytest.mark.parametrize("cut", [0, 1, 3, 40, 200, 1_000])
+def test_a_damaged_file_is_no_file_of_ours(cut: int) -> None:
+    mixed = [n * 7919 % 65521 for n in range(5_000)]
+    whole = written(pa.table({"_topic": [f"t{n}" for n in mixed], "_partition": mixed}))
+    assert len(rows_in(whole)) == 1
+    for raw in (whole[:cut], whole[: len(whole) - cut - 1], whole[cut + 1 :] if cut else b"ORC"):
+        with pytest.raises(NotOurs):
+            list(rows_in(raw))
+
+
+def rows_in(raw: bytes) -> list[Any]:
+    opened = open_rows(io.BytesIO(raw), "x.zstd.orc")
+    try:
+        return list(opened.batches(["_topic"]))
+    except (pa.ArrowException, OSError) as error:
+        raise NotOurs(str(error)) from error
+
+
+def test_the_audit_reads_a_large_stripe_in_small_pieces() -> None:
+    """Rows of a few bits: a stripe of them has millions, which need not be in memory together."""
+    count = 2_000_000
+    columns = {"_topic": constant("a-topic", count), "_partition": np.zeros(count, np.int32),
+               "_offset": np.arange(count)}  # fmt: skip
+    raw = written(pa.table(columns))
+    assert orc.ORCFile(io.BytesIO(raw)).nstripes == 1
+    del columns
+    before, most, rows = pa.total_allocated_bytes(), 0, 0
+    for some in rows_of(open_rows(io.BytesIO(raw), "x.orc")):
+        assert some.offsets.tolist() == list(range(rows, rows + len(some.offsets)))
+        rows += len(some.offsets)
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert rows == count
+    assert most < 24 * 2**20, "all of them take thrice as much"
+
+
+class Unanswering(io.BytesIO):
+    """A file of a store that answers some reads, and then none."""
+
+    def __init__(self, raw: bytes, answers: int) -> None:
+        super().__init__(raw)
+        self._answers = answers
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._answers -= 1
+        if self._answers < 0:
+            raise StoreUnavailable("read", "x.orc", "a timeout")
+        return super().read(size)
+
+
+@pytest.mark.parametrize("answers", range(6))
+def test_a_store_that_does_not_answer_is_not_told_as_a_damaged_file(answers: int) -> None:
+    columns = {"_topic": ["t"] * 9_000, "_partition": [0] * 9_000, "_offset": range(9_000)}
+    file = Unanswering(written(pa.table(columns)), answers)
+    with pytest.raises(StoreUnavailable, match="a timeout"):
+        list(rows_of(open_rows(file, "x.orc")))
+
+
+MICROS = st.sampled_from([-1, -999_999, -1_500_001, -86_400_000_001, -1_000_000, 0, 1, 5])
+TIMED = st.fixed_dictionaries(
+    {
+        "at": st.none() | MICROS,
+        "inner": st.none() | st.fixed_dictionaries({"at": st.none() | MICROS}),
+        "list": st.none() | st.lists(st.none() | st.lists(st.none() | MICROS, max_size=2)),
+        "map": st.none()
+        | st.dictionaries(st.sampled_from("ab"), st.none() | MICROS).map(lambda d: list(d.items())),
+    }
+)
+MOMENT = pa.timestamp("us", tz="UTC")
+TIMED_TYPES = pa.schema(
+    [
+        ("at", MOMENT),
+        ("inner", pa.struct([("at", MOMENT)])),
+        ("list", pa.list_(pa.list_(MOMENT))),
+        ("map", pa.map_(pa.string(), MOMENT)),
+    ]
+)
+
+
+def moments_in(value: Any) -> list[int]:
+    if isinstance(value, dict):
+        return [each for inner in value.values() for each in moments_in(inner)]
+    if isinstance(value, list | tuple):
+        return [each for inner in value for each in moments_in(inner)]
+    return [value] if isinstance(value, int) else []
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(TIMED, max_size=12), st.integers(0, 3))
+def test_times_that_readers_refuse_are_found_wherever_they_are(
+    rows: list[dict[str, Any]], cut: int
+) -> None:
+    batch = pa.RecordBatch.from_pylist(rows, schema=TIMED_TYPES).slice(cut)
+    wanted = [
+        number
+        for number, row in enumerate(rows[cut:])
+        if any(at < 0 and at % 1_000_000 for at in moments_in(row))
+    ]
+    assert rows_not_orc(batch) == wanted
+
+
+def test_records_with_such_times_are_refused_alone() -> None:
+    schema = json.dumps(
+        {"type": "record", "name": "click", "fields": [
+            {"name": "born", "type": {"type": "long", "logicalType": "timestamp-millis"}}]}
+    )  # fmt: skip
+    declared = JsonCodec().schema_from("avsc", schema, "click")
+    values = [an_event("click", born=born) for born in (-1500, 1500, -2000, -1)]
+    found = shred(BY_TYPE_ORC, values, {"click": declared})
+    assert [row["_offset"] for row in found.refused()] == [0, 3]
+    assert {row["reason"] for row in found.refused()} == {"TIME_NOT_ORC"}
+    assert not shred(BY_TYPE, values, {"click": declared}).refused()
+
+
+def test_a_tombstone_that_is_kept_is_refused_for_its_time_as_well() -> None:
+    feed = msgspec.structs.replace(
+        BY_TOPIC, format="orc", time=TimeSpec(missing="1970-01-01", not_before="1900-01-01")
+    )
+    schemas = {TOPIC: JsonCodec().infer([b'{"n": 1}'], TOPIC)}
+    for kafka_ms, refused in ((-1, 2), (-1_500, 2), (-2_000, 0)):
+        found = shred(feed, [None, b'{"n": 1}'], schemas, kafka_ms=kafka_ms)
+        assert [row["reason"] for row in found.refused()] == ["TIME_NOT_ORC"] * refused
+        assert len(finals(found)) == 1
+
+
+def test_a_feed_keeps_the_format_of_its_first_start(tmp_path: Path) -> None:
+    lake = DiskLake(tmp_path)
+    owner = an_owner(lake.room(["a"]), files="orc")
+    assert owner.run_window()
+    assert owner.fold.state.files == "orc"
+    before = lake.store.list_after("")
+    with pytest.raises(FormatChanged, match="writes orc files since its first start"):
+        an_owner(lake.room(["a"]))
+    assert lake.store.list_after("") == before, "it claims nothing"
+    an_owner(lake.room(["a"]), files="orc")
+
+
+def test_a_journal_that_does_not_say_is_of_parquet(tmp_path: Path) -> None:
+    lake = DiskLake(tmp_path)
+    owner = an_owner(lake.room(["a"]))
+    first = lake.store.read(f"{LAYOUT.journal}/0/{0:020}.json") or b""
+    assert b'"files":"parquet"' in first
+    old = msgspec.json.decode(first.replace(b',"files":"parquet"', b""), type=dict[str, Any])
+    assert msgspec.convert(old["body"], Bind).files == owner.fold.state.files == "parquet"
+
+
+def test_a_time_of_kafka_counts_as_well() -> None:
+    columns = pa.RecordBatch.from_pylist([{"at": 0}, {"at": 1}, {"at": -1}, {}], TIMED_TYPES)
+    found = not_for_orc(columns, np.array([-1, -1_000, 5, 0]))
+    assert [(bad.index, bad.reason) for bad in found] == [(0, TIME_NOT_ORC), (2, TIME_NOT_ORC)]
