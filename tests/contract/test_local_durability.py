@@ -32,7 +32,7 @@ from tests.tidy.names import reaches, uses
 
 SCRIPT = """
 import errno, os, sys
-from penstock.ports.store import disk
+from penstock.ports.store.local import disk
 from penstock.ports.store.local.local_store import LocalStore
 
 disk._FULL_SYNC = None  # so that a Mac calls what is replaced below
