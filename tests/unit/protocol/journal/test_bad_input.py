@@ -498,7 +498,7 @@ def test_the_help_shows_an_example() -> None:
         text=True,
         check=True,
     )
-    assert "python -m penstock.protocol.journal ./lake events" in shown.stdout
+    assert "python -m penstock.cli.journal_dump ./lake events" in shown.stdout
 
 
 def test_the_whole_lake_holds_several_windows_of_two_owners(whole: Lake) -> None:
