@@ -53,7 +53,7 @@ def is_hopeless(value: bytes | None) -> bool:
 
 def broken_feed(topic: str) -> FeedSpec:
     """A feed that refuses records without a time."""
-    return mixed_feed(topic, datasets=(DatasetSpec("click", owner="web"),))
+    return mixed_feed(topic, datasets=(DatasetSpec("click", team="web"),))
 
 
 def mended(feed: FeedSpec) -> FeedSpec:

@@ -71,7 +71,7 @@ class QuarantinedRecord(Value, frozen=True, kw_only=True):
     detail: str
     fingerprint: str
     dataset: str
-    owner: str
+    team: str
     key: bytes | None
     value: bytes | None
     headers: str | None
@@ -243,7 +243,7 @@ def _record(row: dict[str, Any], topic_id: str) -> QuarantinedRecord:
         detail=row["detail"] or "",
         fingerprint=row["fingerprint"],
         dataset=row["dataset"] or "",
-        owner=row["owner"] or "",
+        team=row["owner"] or "",
         key=row["key"],
         value=row["value"],
         headers=row["headers"],

@@ -57,7 +57,7 @@ feeds:
     # datasets:                # declared datasets; the others follow `unknown`
     #   page_view:
     #     schema: schemas/page_view.avsc   # Avro (.avsc) or JSON Schema (.json)
-    #     owner: web                       # who looks after its quarantine
+    #     team: web                        # who looks after its quarantine
     #     partition: [day, hour]           # instead of the feed's own
     #     incompatible: stop               # instead of the feed's own
     unknown: create            # create | quarantine | filter

@@ -212,11 +212,12 @@ DATASET = Section(
     _make_dataset,
     {
         "schema": Key(schema),
-        "owner": Key(text),
+        "team": Key(text),
         "partition": Key(partition),
         "quarantine": Key(QUARANTINE),
         "incompatible": Key(choice("quarantine", "stop")),
     },
+    former={"owner": "team"},
 )
 FORK = Section(
     ForkSpec,

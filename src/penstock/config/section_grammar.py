@@ -51,15 +51,21 @@ class Section(Generic[T]):
 
     make: Callable[..., T]
     keys: Mapping[str, Key] = field(hash=False)
+    former: Mapping[str, str] = field(default_factory=dict, hash=False)  # old name -> key
 
     def __call__(self, node: Node, reading: Reading, **given: object) -> T:
         """Read every key, recording mistakes; what was refused keeps its default."""
         table = as_table(node)
         values: dict[str, Any] = dict(given)
-        for name, child in table.entries.items():
+        for written, child in table.entries.items():
+            name = self.former.get(written, written)
             key = self.keys.get(name)
             if key is None:
                 self._unknown(name, child, reading)
+                continue
+            if name != written and name in table.entries:
+                both = f"the former name of {name!r}, which is given as well"
+                reading.mistakes.add(child.place, both, f"only {name!r}")
                 continue
             try:
                 value = key.read(child, reading)

@@ -104,7 +104,7 @@ class DatasetSpec(Value, frozen=True):
     route: str
     schema_kind: SchemaKind | None = None
     schema_text: str = ""
-    owner: str = ""
+    team: str = ""
     partition: tuple[PartitionKey, ...] | None = None
     quarantine: QuarantineSpec | None = None
     incompatible: Literal["", "quarantine", "stop"] = ""

@@ -114,7 +114,7 @@ def test_the_example_file_loads_with_its_comments_taken_away(tmp_path: Path) -> 
     (tmp_path / "penstock.yaml").write_text(text)
     spec = load(tmp_path / "penstock.yaml", {})
     assert "${env:KAFKA_PASSWORD}" in spec.kafka["sasl.jaas.config"]
-    assert spec.feeds[0].datasets[0].owner == "web"
+    assert spec.feeds[0].datasets[0].team == "web"
 
 
 def test_the_example_file_explains_every_key() -> None:

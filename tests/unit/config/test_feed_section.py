@@ -253,11 +253,11 @@ def test_a_declared_dataset_brings_the_text_of_its_schema(tmp_path: Path) -> Non
     (tmp_path / "schemas" / "a.avsc").write_text('{"type": "record", "name": "a", "fields": []}')
     (tmp_path / "b.json").write_text('{"type": "object"}')
     keys = (
-        "datasets: {a: {schema: schemas/a.avsc, owner: web, partition: [day, hour]}, "
+        "datasets: {a: {schema: schemas/a.avsc, team: web, partition: [day, hour]}, "
         "B.2: {schema: b.json}, c: }"
     )
     first, second, third = feed_of(tmp_path, keys).datasets
-    assert (first.route, first.schema_kind, first.owner) == ("a", "avsc", "web")
+    assert (first.route, first.schema_kind, first.team) == ("a", "avsc", "web")
     assert first.schema_text == '{"type": "record", "name": "a", "fields": []}'
     assert first.partition == (PartitionKey("day"), PartitionKey("hour"))
     assert (second.route, second.schema_kind) == ("B.2", "jsonschema")
@@ -378,8 +378,8 @@ def test_the_keys_of_time_and_quarantine_arrive_in_the_spec(tmp_path: Path) -> N
         ("route: {}", "route.by"),
         ("datasets: [a]", "datasets"),
         ("datasets: {a: b}", "datasets.a"),
-        ("datasets: {a: {owner: }}", "datasets.a.owner"),
-        ('datasets: {a: {owner: "a\\nb"}}', "datasets.a.owner"),
+        ("datasets: {a: {team: }}", "datasets.a.team"),
+        ('datasets: {a: {team: "a\\nb"}}', "datasets.a.team"),
         ("datasets: {a: {partition: [hour]}}", "datasets.a.partition"),
         ("nonsense: 1", "nonsense"),
     ],
@@ -390,6 +390,17 @@ def test_each_value_out_of_bounds_is_one_mistake_with_its_line(
     mistake = mistake_of(tmp_path, keys)
     assert (mistake.line, mistake.path) == (7, f"feeds.events.{path}")
     assert mistake.allowed or mistake.found == "missing, and required"
+
+
+def test_the_former_name_of_a_key_is_still_read(tmp_path: Path) -> None:
+    (dataset,) = feed_of(tmp_path, "datasets: {a: {owner: web}}").datasets
+    assert dataset.team == "web"
+
+
+def test_a_key_under_both_of_its_names_is_a_mistake(tmp_path: Path) -> None:
+    mistake = mistake_of(tmp_path, "datasets: {a: {owner: web, team: app}}")
+    assert mistake.path == "feeds.events.datasets.a.owner"
+    assert "former name of 'team'" in mistake.found
 
 
 def test_a_feed_inherits_defaults_and_its_own_key_wins(tmp_path: Path) -> None:

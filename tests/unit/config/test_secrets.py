@@ -100,7 +100,7 @@ def test_a_reference_of_another_form_is_a_mistake(tmp_path: Path, value: str) ->
     [
         "lake: ${env:PW}",
         "feeds: {b: {topics: ['${env:PW}']}}",
-        "feeds: {b: {topics: [b], datasets: {d: {owner: '${file:x}'}}}}",
+        "feeds: {b: {topics: [b], datasets: {d: {team: '${file:x}'}}}}",
         "feeds: {b: {topics: [b], on_gap: '${env:PW}'}}",
     ],
 )

@@ -235,7 +235,7 @@ def record_as_text(record: QuarantinedRecord) -> Iterator[str]:
     yield f"reason       {printable(record.reason)}"
     yield f"detail       {printable(record.detail)}"
     yield f"dataset      {printable(record.dataset) or '-'}"
-    yield f"owner        {printable(record.owner) or '-'}"
+    yield f"team         {printable(record.team) or '-'}"
     yield f"key          {printable_bytes(record.key)}"
     yield f"headers      {printable(record.headers or '-')}"
     yield f"value        {printable_bytes(record.value)}"
@@ -253,7 +253,7 @@ def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
         "reason": record.reason,
         "detail": record.detail,
         "dataset": record.dataset or None,
-        "owner": record.owner or None,
+        "team": record.team or None,
         "headers": record.headers,
         "key": None if record.key is None else printable_bytes(record.key),
         "key_base64": base64_of(record.key),

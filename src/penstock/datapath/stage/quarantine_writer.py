@@ -130,14 +130,14 @@ class QuarantineRows:
         """The file of the records that were meant for a dataset."""
         covered, order = self._covered, self._order
         name = file_name(order, covered, "zstd.parquet")
-        owner = self._owner(dataset)
-        owned = encode_component(owner) if owner else NOBODY
-        directory = f"_penstock/{order.feed}/quarantine/owner={owned}/dataset={dataset or NOBODY}"
+        team = self._team(dataset)
+        named = encode_component(team) if team else NOBODY
+        directory = f"_penstock/{order.feed}/quarantine/owner={named}/dataset={dataset or NOBODY}"
         return self._sink.output(QUARANTINE, 0, directory, covered, name)
 
-    def _owner(self, dataset: str) -> str:
+    def _team(self, dataset: str) -> str:
         declared = self._declared.get(dataset)
-        return declared.owner if declared is not None else ""
+        return declared.team if declared is not None else ""
 
     def _rows(self, taken: Any, bad: list[BadRecord], dataset: str) -> Any:
         count = len(bad)
@@ -155,7 +155,7 @@ class QuarantineRows:
             "detail": pa.array([record.detail for record in bad], pa.string()),
             "fingerprint": pa.array([prints[b.reason, b.detail] for b in bad], pa.string()),
             "dataset": _all(dataset or None, count),
-            "owner": _all(self._owner(dataset) or None, count),
+            "owner": _all(self._team(dataset) or None, count),
         }
         arrays = [_cast(columns[field.name], field.type) for field in SCHEMA]
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -30,7 +30,7 @@ SPEC = FeedSpec(
     topics=(TOPIC,),
     route=RouteSpec("field", "type"),
     time=TimeSpec(field="at", unit="s"),
-    datasets=(DatasetSpec("click", owner="web"),),
+    datasets=(DatasetSpec("click", team="web"),),
 )
 GOOD = b'{"type": "click", "at": 1799990000}'
 UNTIMED = b'{"type": "click", "n": 1}'
@@ -164,7 +164,7 @@ def test_one_record_is_shown_whole_by_its_position(
     assert main(lake.words("errors", "show", FEED, "events/0/3")) == 0
     printed = capsys.readouterr().out
     assert "position     events/0/3\n" in printed
-    assert "dataset      click\nowner        web\nkey          k3\n" in printed
+    assert "dataset      click\nteam         web\nkey          k3\n" in printed
     assert f"value        {UNTIMED.decode()}\n" in printed
 
 
