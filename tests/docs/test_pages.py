@@ -58,8 +58,8 @@ def test_every_schedule_that_the_guarantees_name_exists() -> None:
     assert named - known == set()
 
 
-def test_the_architecture_names_every_call_of_the_store() -> None:
-    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+def test_the_protocol_page_names_every_call_of_the_store() -> None:
+    page = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
     listed = page.split("The protocol (`api/store.py`)")[1].split("A **handle**")[0]
     calls = {name for name in vars(Store) if not name.startswith("_")} - {"kind"}
     assert set(re.findall(r"`(\w+)`", listed)) == calls
