@@ -1,0 +1,29 @@
+"""Every door for plug-ins: its entry-point group, and what must be behind it."""
+
+from collections.abc import Callable
+
+from penstock.api.converter import BatchConverter, RecordConverter
+from penstock.api.find import Door
+from penstock.api.store import Store
+
+STORES: Door[Callable[..., Store]] = Door("store", "penstock.stores", (Store,), is_maker=True)
+SOURCES: Door[object] = Door("source", "penstock.sources")
+CODECS: Door[object] = Door("codec", "penstock.codecs")
+FORMATS: Door[object] = Door("file format", "penstock.formats")
+ROUTES: Door[object] = Door("route", "penstock.routes", is_maker=True)
+PARTITIONS: Door[object] = Door("partition", "penstock.partitions", is_maker=True)
+CONVERTERS: Door[Callable[..., RecordConverter | BatchConverter]] = Door(
+    "converter", "penstock.converters", (RecordConverter, BatchConverter), is_maker=True
+)
+FORKS: Door[object] = Door("fork", "penstock.forks", is_maker=True)
+
+EVERY_DOOR: tuple[Door[object], ...] = (
+    STORES,
+    SOURCES,
+    CODECS,
+    FORMATS,
+    ROUTES,
+    PARTITIONS,
+    CONVERTERS,
+    FORKS,
+)
