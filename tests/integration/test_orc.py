@@ -13,7 +13,7 @@ import pyarrow.orc as orc
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.datapath.formats.orc.orc_file import OrcFile
+from penstock.datapath.formats.orc.orc_writer import OrcFile
 from penstock.model.spec import DecodeSpec
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka

@@ -12,7 +12,7 @@ from penstock.api.store import Store
 from penstock.audit.errors import QuarantineUnreadable
 from penstock.audit.lake_files import is_pending
 from penstock.audit.ledger import Ledger
-from penstock.datapath.formats.parquet.pieces import open_in_pieces, pieces
+from penstock.datapath.formats.parquet.parquet_reader import open_in_pieces, pieces
 from penstock.model.fork import ROW_COLUMN
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetSet

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.api.store import StagedWriter, Store
-from penstock.datapath.formats.orc.orc_file import OrcFile
-from penstock.datapath.stage.column_encodings import Ways, usual_ways
+from penstock.datapath.formats.orc.orc_writer import OrcFile
+from penstock.datapath.formats.parquet.column_encodings import Ways, usual_ways
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.spool import Place, Spool
 from penstock.evidence.position_columns import Offsets

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.api.store import Store
-from penstock.datapath.formats.parquet.pieces import open_in_pieces, pieces
+from penstock.datapath.formats.parquet.parquet_reader import open_in_pieces, pieces
 from penstock.datapath.shape.route.route import Router
 from penstock.datapath.stage.open_files import Sink
 from penstock.datapath.stage.quarantine_writer import by_number

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.datapath.codec.json.codec import JsonCodec
-from penstock.datapath.stage.column_encodings import usual_ways, ways_of
+from penstock.datapath.formats.parquet.column_encodings import usual_ways, ways_of
 from penstock.datapath.stage.samples import SAMPLE_ROWS
 from penstock.model.schema import INT64, DatasetSchema, Field
 from penstock.model.spec import DecodeSpec, PartitionKey, RouteSpec

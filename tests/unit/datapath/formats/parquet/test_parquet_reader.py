@@ -12,7 +12,7 @@ import pytest
 
 from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import records
-from penstock.datapath.formats.parquet.pieces import (
+from penstock.datapath.formats.parquet.parquet_reader import (
     PIECE_BYTES,
     open_in_pieces,
     pieces,

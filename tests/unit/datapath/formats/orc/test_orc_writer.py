@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from penstock.audit.check_file import FileOrder, check_file
 from penstock.audit.positions import NotOurs, open_rows, rows_of
 from penstock.datapath.codec.json.codec import JsonCodec
-from penstock.datapath.formats.orc.orc_file import OrcFile, plain_field, with_words
 from penstock.datapath.formats.orc.orc_times import TIME_NOT_ORC, not_for_orc, rows_not_orc
+from penstock.datapath.formats.orc.orc_writer import OrcFile, plain_field, with_words
 from penstock.datapath.stage import open_files as output
 from penstock.datapath.stage.own_columns import constant
 from penstock.datapath.stage.spool import Spool
