@@ -23,7 +23,7 @@ from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
 from penstock.model.spec import FeedSpec, QuarantineSpec
 from penstock.model.window import PartitionOffsets, StageOrder
 from penstock.ports.registry.registry import Registry
-from penstock.ports.source.kafka.admin import KafkaAdmin, wants
+from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.journal.acceptance import is_accepted
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import lake_identity
@@ -171,7 +171,7 @@ class RunningFeed:
             first_offset=first_offset(feed, lambda: self._kafka.admin),
             generation=feed.generation,
             files=feed.format,
-            wants=lambda topic: wants(feed, topic),
+            wants=feed.wants,
             is_due=self._pace.is_due,
             judge=self._judge,
             stops=stopping(feed),

@@ -4,6 +4,8 @@
 closure, so they stay small and plain.
 """
 
+import re
+from collections.abc import Mapping
 from typing import Literal
 
 from penstock.model.convert_spec import ConvertSpec
@@ -156,6 +158,18 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     def has_rows(self) -> bool:
         """True when a record may become several rows; then every row carries its number."""
         return self.decode.spread or bool(self.forks)
+
+    def wants(self, topic: str) -> bool:
+        """True when the feed asks for this topic."""
+        if topic in self.exclude:
+            return False
+        if topic in self.topics:
+            return True
+        return bool(self.pattern) and re.fullmatch(self.pattern, topic) is not None
+
+    def still_wanted(self, topics: Mapping[str, str]) -> dict[str, str]:
+        """Of the topics read so far, by id, those that it still asks for; others may be gone."""
+        return {name: topic_id for name, topic_id in topics.items() if self.wants(name)}
 
 
 class RegistrySpec(Value, frozen=True):

@@ -34,7 +34,7 @@ from penstock.model.layout import Layout
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
-from penstock.ports.source.kafka.admin import KafkaAdmin, bound_topics
+from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.protocol.journal.state import JournalState
@@ -253,7 +253,7 @@ def _judge(finding: Finding, feed: FeedSpec, state: JournalState, available: Ava
     """The owner's own checks; a feed that never ran is bound to nothing yet."""
     if state.is_new:
         return
-    bound = bound_topics(feed, state.topics)
+    bound = feed.still_wanted(state.topics)
     try:
         check_source(state.cluster_id, bound, state.watermarks(), available)
     except GapFound as gap:

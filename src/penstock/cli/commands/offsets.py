@@ -35,7 +35,7 @@ from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
-from penstock.ports.source.kafka.admin import KafkaAdmin, bound_topics, wants
+from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.state import JournalState
 from penstock.protocol.loop.window_plan import check_identity
@@ -158,7 +158,7 @@ class Sight:
     @property
     def bound(self) -> dict[str, str]:
         """The topics read so far that the feed still asks for."""
-        return bound_topics(self.feed, self.state.topics)
+        return self.feed.still_wanted(self.state.topics)
 
     def topic(self, name: str) -> TopicOffsets | None:
         """The topic as it is now."""
@@ -248,7 +248,7 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
     word = _word(chosen)
     with looking(chosen) as sight:
         old_id = sight.state.topics.get(chosen.topic)
-        if old_id is None or not wants(sight.feed, chosen.topic):
+        if old_id is None or not sight.feed.wants(chosen.topic):
             raise _unknown_topic(sight, chosen.topic)
         topic = sight.topic(chosen.topic)
         if topic is not None and topic.topic_id == old_id:
@@ -319,7 +319,7 @@ def _note(sight: Sight, name: str, place: TopicPartition) -> str:
     """What is wrong with a partition, in a few words."""
     topic = sight.topic(name)
     if topic is None:
-        return "the topic is gone" if wants(sight.feed, name) else "no longer asked for"
+        return "the topic is gone" if sight.feed.wants(name) else "no longer asked for"
     if topic.topic_id != place.topic_id:
         return f"the topic was recreated: {topic.topic_id}"
     known = sight.state.partition(place)

@@ -193,7 +193,7 @@ class KafkaAdmin:
     def _wanted(self, feed: FeedSpec) -> list[str]:
         """The feed's topics that exist now."""
         names = self._ask(lambda: self._client.listTopics().names().get().toString())
-        return sorted(name for name in names.strip("[]").split(", ") if name and wants(feed, name))
+        return sorted(name for name in names.strip("[]").split(", ") if name and feed.wants(name))
 
     def _describe(self, names: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
         """Id and led partitions of each topic that is still there."""
@@ -241,20 +241,6 @@ class KafkaAdmin:
         if isinstance(error, Interrupted):
             return KafkaUnavailable(self._servers, "we were interrupted while waiting")
         return KafkaUnavailable(self._servers, "the JVM with Kafka's client has ended")
-
-
-def wants(feed: FeedSpec, topic: str) -> bool:
-    """True when the feed asks for this topic."""
-    if topic in feed.exclude:
-        return False
-    if topic in feed.topics:
-        return True
-    return bool(feed.pattern) and re.fullmatch(feed.pattern, topic) is not None
-
-
-def bound_topics(feed: FeedSpec, topics: Mapping[str, str]) -> dict[str, str]:
-    """Of the topics read so far, by id, those that the feed still asks for; others may be gone."""
-    return {name: topic_id for name, topic_id in topics.items() if wants(feed, name)}
 
 
 def within(options: Mapping[str, str], limit_ms: int) -> dict[str, str]:
