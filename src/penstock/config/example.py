@@ -1,15 +1,15 @@
 """The commented `penstock.yaml` that a user starts from."""
 
 _EXAMPLE = """\
-# What Penstock reads from Kafka, and where it puts it. Look at it with `penstock check`.
-# Durations: 500ms 30s 5m 1h 2d. Sizes: 512KiB 64MB 1GB. Paths start at this file.
-# Secrets only below kafka, registry, spark and as keys of convert, as ${env:NAME} or ${file:path}.
+# What Penstock reads from Kafka, and where it writes it. Check it with `penstock check`.
+# Durations: 500ms 30s 5m 1h 2d. Sizes: 512KiB 64MB 1GB. Paths are relative to this file.
+# Secrets: only below kafka, registry, spark and as keys in convert, as ${env:NAME} or ${file:path}.
 version: 1
 
-# The directory of the lake; PENSTOCK__LAKE=... in the environment wins over it.
+# The directory of the lake; the environment variable PENSTOCK__LAKE wins over it.
 lake: ./lake
 
-# Keys of Kafka's Java client, word for word.
+# Settings of Kafka's Java client, passed on unchanged.
 kafka:
   bootstrap.servers: "localhost:9092"
   # security.protocol: SASL_SSL
@@ -18,70 +18,70 @@ kafka:
   #   org.apache.kafka.common.security.scram.ScramLoginModule required
   #   username="penstock" password="${env:KAFKA_PASSWORD}";
 
-# Where the schemas of Avro and Protobuf records are found; Confluent's API.
+# The schema registry of Avro and Protobuf records, with Confluent's API.
 # registry:
 #   url: "http://localhost:8081"
 #   user: penstock             # or token: "${env:REGISTRY_TOKEN}"
 #   password: "${env:REGISTRY_PASSWORD}"
-#   ca: /etc/ssl/registry.pem  # a certificate authority of your own
+#   ca: /etc/ssl/registry.pem  # your own certificate authority
 #   timeout: 10s
 
-# Keys of Spark, word for word.
+# Settings of Spark, passed on unchanged.
 spark:
   spark.master: "local[2]"
 
-# What every feed inherits; a feed's own key wins.
+# Keys that every feed inherits; a feed's own key wins.
 defaults:
-  window:                      # a window ends when the first of these is reached
-    every: 60s                 # a quiet topic is delivered after this time, too
+  window:                      # a window ends at the first of these limits
+    every: 60s                 # the longest time that records wait
     max_records: 5000000
     max_bytes: 1GB
-  quarantine:                  # above this share of broken records the window stops
+  quarantine:                  # above this share of broken records the feed halts
     max_ratio: 0.05
-    min_records: 1000          # smaller windows are not judged
+    min_records: 1000          # smaller windows are not checked
 
 feeds:
-  events:                      # names: small letters, digits, _ and -
+  events:                      # a name: lower-case letters, digits, _ and -
     topics: [events]           # or pattern: 'logs\\..*' with exclude: [logs.debug]
     start: earliest            # earliest | latest | 2026-11-01T00:00:00Z | {events: {0: 1200}}
     decode:
       format: json             # json | avro | protobuf | msgpack | text | raw
-      # Avro: with schema: FILE.avsc where one schema is for all records, else the registry's
-      # Json: with ids: true where records begin with the id of a JSON Schema
-      # Json: with spread: true where a value may be an array of events
-      # Protobuf: likewise, with schema: FILE.proto or FILE.desc and message: shop.Click
+      # Avro: schema: FILE.avsc if all records have one schema; else the registry has it
+      # JSON: ids: true if records begin with the id of a JSON Schema
+      # JSON: spread: true if a value may be an array of events
+      # Protobuf: like Avro, with schema: FILE.proto or FILE.desc and message: shop.Click
       # Text: pattern: '(?P<level>\\w+) (?P<text>.*)', or delimiter: ';' with columns: [a, b]
       incompatible: quarantine # schemas that cannot be merged: quarantine | stop the dataset
     route:
-      by: field:type           # topic | header:NAME | field:PATH | schema; names the dataset
+      by: field:type           # topic | header:NAME | field:PATH | schema; decides the dataset
     # datasets:                # declared datasets; the others follow `unknown`
     #   page_view:
     #     schema: schemas/page_view.avsc   # Avro (.avsc) or JSON Schema (.json)
-    #     team: web                        # who looks after its quarantine
+    #     team: web                        # who looks after its broken records
     #     partition: [day, hour]           # instead of the feed's own
     #     incompatible: stop               # instead of the feed's own
     unknown: create            # create | quarantine | filter
-    # forks:                   # records that go to a further dataset as well
+    # forks:                   # send records to additional datasets
     #   - to: big_orders
-    #     from: [order]                    # left out: of every dataset
+    #     from: [order]                    # default: from every dataset
     #     when: {amount: {least: 1000}}    # is | fits | null | least | most | multiple_of
     time:
-      field: event_time        # left out: Kafka's timestamp
+      field: event_time        # without it: Kafka's timestamp
       unit: auto               # auto | s | ms | us | ns | iso8601 | a pattern such as '%d.%m.%Y'
-      missing: quarantine      # quarantine | kafka | a day that stands in for it
-      not_before: 2015-01-01   # earlier times are not believed
-      not_after: 2d            # nor those further ahead of the clock than this
-      zone: UTC                # in which days and hours are cut
+      missing: quarantine      # quarantine | kafka | a day to use instead
+      not_before: 2015-01-01   # earlier times go to the quarantine
+      not_after: 2d            # and so do times further in the future
+      zone: UTC                # the time zone of days and hours
     partition: [day]           # day | hour | minute | field:PATH
-    include: []                # more columns: key, headers, window
+    include: []                # additional columns: key, headers, window
     tombstones: filter         # records without a value: filter | quarantine | keep
     convert: []                # steps, such as [{drop: [debug]}, {mask: {phone: 4}}]
     # rename drop keep cast set filter flatten mask hash encrypt plugin; see docs/converters.md
     format: parquet            # parquet | orc
     compression: zstd          # zstd | snappy | gzip | lz4 | none
     on_gap: stop               # records expired before they were read: stop | accept
-    export_offsets: group      # after each window, for lag tools: group penstock-events | none
-    generation: 0              # raised when delivered ranges are delivered anew
+    export_offsets: group      # commit offsets for lag tools: group (penstock-events) | none
+    generation: 0              # a number in file names
 
 # Recognised, and not available in this version:
 # dispersals: {}
@@ -89,5 +89,5 @@ feeds:
 
 
 def example_text() -> str:
-    """The text of a new configuration: valid as it is, every key explained."""
+    """The text of a new configuration. It is valid, and it explains every key."""
     return _EXAMPLE
