@@ -17,7 +17,7 @@ from penstock.model.entries import SealedEntry, Start
 from penstock.model.layout import Layout
 from penstock.model.outcome import FinalState
 from penstock.model.window import Available
-from penstock.ports.store import create_once as surely
+from penstock.ports.store import create_once as create_once_room
 from penstock.protocol.journal import journal as journal_room
 from penstock.protocol.journal import rules
 from penstock.protocol.journal import witnesses as witness
@@ -200,7 +200,7 @@ def _owners_forget_what_is_stopped() -> Iterator[None]:
 
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("chain check", _patch(journal_room, "check_chain", _nothing)),
-    Mutation("nonce read-back", _patch(surely, "is_mine", lambda _found, _mine: False)),
+    Mutation("nonce read-back", _patch(create_once_room, "is_mine", lambda _found, _mine: False)),
     Mutation("epoch check on append", _no_epoch_check),
     Mutation("no-clobber publish", _clobber),
     Mutation("never delete journal keys", _trim_journal),

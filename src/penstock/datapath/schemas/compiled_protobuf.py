@@ -15,7 +15,7 @@ from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.schemas.for_executors import usable
 from penstock.model.names import encode_component
 from penstock.model.registered_schema import RegisteredSchema
-from penstock.ports.store.create_once import create_surely
+from penstock.ports.store.create_once import create_once
 
 # Of the tree that `proto_tree` makes; a test tells when it has to be raised. Also raised when more
 # schemas can be compiled than before, since what is kept says of each that it cannot be.
@@ -45,7 +45,7 @@ class Compiled:
         found = self.find(schema)
         if found is None:
             found = usable(schema)
-            create_surely(self._store, self._place(schema), msgspec.json.encode(found))
+            create_once(self._store, self._place(schema), msgspec.json.encode(found))
             self._made[schema] = found
         return found
 

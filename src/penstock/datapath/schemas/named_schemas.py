@@ -25,7 +25,7 @@ from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryDown, RegistryTrouble
 from penstock.ports.registry.registry import Registry, can_be
-from penstock.ports.store.create_once import create_surely
+from penstock.ports.store.create_once import create_once
 
 _decoder = msgspec.json.Decoder(RegisteredSchema)
 
@@ -156,7 +156,7 @@ class WrittenShelf:
             self._lacks(key, schema)
             return
         mine = msgspec.json.encode(schema)
-        other = create_surely(self._store, self._place(key), mine)
+        other = create_once(self._store, self._place(key), mine)
         if other is not None:
             now, schema = schema, self._decode(key, other)
             self._compare(key, schema, now)

@@ -7,7 +7,7 @@ import msgspec
 from penstock.api.store import Store
 from penstock.errors import EntryDamaged
 from penstock.model.schema import DatasetSchema
-from penstock.ports.store.create_once import create_surely
+from penstock.ports.store.create_once import create_once
 
 _decoder = msgspec.json.Decoder(DatasetSchema)
 
@@ -15,7 +15,7 @@ _decoder = msgspec.json.Decoder(DatasetSchema)
 def keep_schema(store: Store, prefix: str, schema: DatasetSchema) -> DatasetSchema:
     """Keep a version of a schema; the one that is there, if somebody else was first."""
     key = f"{prefix}/{schema.dataset}/{schema.version:06}.json"
-    other = create_surely(store, key, msgspec.json.encode(schema))
+    other = create_once(store, key, msgspec.json.encode(schema))
     return schema if other is None else _decode(key, other)
 
 

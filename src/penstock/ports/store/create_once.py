@@ -11,7 +11,7 @@ def is_mine(found: bytes, mine: bytes) -> bool:
     return found == mine
 
 
-def create_surely(store: Store, key: str, data: bytes) -> bytes | None:
+def create_once(store: Store, key: str, data: bytes) -> bytes | None:
     """Create `key` if absent and find out what happened.
 
     None: our object is there, made by this try or by one whose reply was lost. Bytes: another's

@@ -7,7 +7,7 @@ comes next. Once that window is decided the number has grown, so the word is use
 import msgspec
 
 from penstock.model.value import Value
-from penstock.ports.store.create_once import create_surely
+from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.errors import AcceptanceDamaged
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.state import JournalState
@@ -31,7 +31,7 @@ def accept_next(journal: Journal, state: JournalState, author: str, reason: str,
     """Let the next window through. False: somebody has said so before. Safe to repeat."""
     mine = Accepted(journal.layout.feed, journal.lake, state.windows, author, reason, at)
     key = _key(journal, state)
-    other = create_surely(journal.store, key, msgspec.json.encode(mine))
+    other = create_once(journal.store, key, msgspec.json.encode(mine))
     if other is None:
         return True
     _check(journal, state, key, other)

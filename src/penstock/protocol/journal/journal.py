@@ -31,7 +31,7 @@ from penstock.model.entries import (
 )
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.manifest import Content, ManifestRef
-from penstock.ports.store.create_once import create_surely
+from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.inventory import Inventory
 from penstock.protocol.journal.markers import still_undone
@@ -136,7 +136,7 @@ class Journal:
             self._check_fenced(fold.state, entry)
             self._check_valid(fold, entry, content)
             data, sha256 = seal(entry)
-            if create_surely(self.store, self.layout.entry(entry.number), data) is None:
+            if create_once(self.store, self.layout.entry(entry.number), data) is None:
                 sealed = SealedEntry(entry, sha256)
                 self._apply(fold, sealed, content)
                 return sealed
@@ -169,7 +169,7 @@ class Journal:
             return msgspec.structs.replace(body, content=content, manifest=None)
         data = msgspec.json.encode(content)
         key = self.layout.manifest(f"{body.window}-{self._around.nonce()[:12]}")
-        create_surely(self.store, key, data)
+        create_once(self.store, key, data)
         ref = ManifestRef(key, hashlib.sha256(data).hexdigest())
         return msgspec.structs.replace(body, content=None, manifest=ref)
 

@@ -6,7 +6,7 @@ from penstock.api.store import Store
 from penstock.errors import EntryDamaged, EntryNewer
 from penstock.model.entries import FORMAT
 from penstock.model.value import Value
-from penstock.ports.store.create_once import create_surely
+from penstock.ports.store.create_once import create_once
 from penstock.runtime.surroundings import Surroundings
 
 LAKE_KEY = "_penstock/lake.json"
@@ -25,7 +25,7 @@ def lake_identity(store: Store, around: Surroundings) -> str:
     if known is not None:
         return known
     mine = msgspec.json.encode(LakeIdentity(FORMAT, around.nonce()))
-    return _decode(create_surely(store, LAKE_KEY, mine) or mine)
+    return _decode(create_once(store, LAKE_KEY, mine) or mine)
 
 
 def known_identity(store: Store) -> str | None:

@@ -16,7 +16,7 @@ from penstock.api.store import Store
 from penstock.model.layout import Layout
 from penstock.model.process_id import Process
 from penstock.model.value import Value
-from penstock.ports.store.create_once import create_surely
+from penstock.ports.store.create_once import create_once
 from penstock.runtime.surroundings import Surroundings
 
 BEAT_S = 5.0
@@ -92,7 +92,7 @@ class Lease:
         number = 1 if not key else _numbers(key)[0] + 1
         first = self._a_beat(number, 0, Note())
         key = self._key(number, 0)
-        taken = create_surely(self._store, key, msgspec.json.encode(first))
+        taken = create_once(self._store, key, msgspec.json.encode(first))
         if taken is not None:
             return _understood(key, taken)
         self._mine, self._beat = number, 0

@@ -6,7 +6,7 @@ from penstock.api.store import Store
 from penstock.errors import JournalError, MarkerWrong
 from penstock.model.layout import Layout, number_in
 from penstock.model.value import Value
-from penstock.ports.store.create_once import create_surely
+from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.state import JournalState, Undone
 from penstock.protocol.journal.wire import seal, unseal
 
@@ -57,7 +57,7 @@ def check_marker(key: str, raw: bytes, number: int, sha256: str) -> Marker:
 def create_marker(store: Store, key: str, marker: Marker) -> Marker:
     """Create a marker, or return the one that was there first."""
     mine = msgspec.json.encode(marker)
-    other = create_surely(store, key, mine)
+    other = create_once(store, key, mine)
     if other is None:
         return marker
     return check_marker(key, other, marker.number, marker.sha256)
@@ -101,7 +101,7 @@ def read_checkpoint(key: str, raw: bytes) -> JournalState | None:
 def write_checkpoint(store: Store, layout: Layout, state: JournalState) -> None:
     """Leave the fold for the next start, and remove all but the newest few."""
     data, _ = seal(Checkpoint(state))
-    create_surely(store, layout.checkpoint(state.number), data)
+    create_once(store, layout.checkpoint(state.number), data)
     prune(store, store.list_after(layout.checkpoints), KEPT)
     prune(store, store.list_after(layout.tails), KEPT)
 

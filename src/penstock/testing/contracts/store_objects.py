@@ -8,7 +8,7 @@ import pytest
 
 from penstock.api.store import Store
 from penstock.errors import OutcomeUnknown, StoreUnavailable
-from penstock.ports.store.create_once import create_surely
+from penstock.ports.store.create_once import create_once
 from penstock.testing.fault_store import Fault, FaultStore, What
 
 RACERS = 50
@@ -66,13 +66,13 @@ class ObjectContract:
 
     def test_a_lost_reply_is_recognised_as_our_own_create(self, store: Store) -> None:
         faulty = FaultStore(store, [Fault("create", What.FAIL_AFTER)])
-        assert create_surely(faulty, "journal/1", b"mine") is None
+        assert create_once(faulty, "journal/1", b"mine") is None
         assert store.read("journal/1") == b"mine"
         assert faulty.unmet() == []
 
     def test_a_lost_request_is_sent_again(self, store: Store) -> None:
         faulty = FaultStore(store, [Fault("create", What.FAIL_BEFORE)])
-        assert create_surely(faulty, "journal/1", b"mine") is None
+        assert create_once(faulty, "journal/1", b"mine") is None
         assert store.read("journal/1") == b"mine"
 
     def test_anothers_object_is_told_from_ours_when_no_answer_came(
@@ -80,7 +80,7 @@ class ObjectContract:
     ) -> None:
         faulty = FaultStore(store, [Fault("create", What.FAIL_BEFORE)])
         second_store.create("journal/1", b"theirs")
-        assert create_surely(faulty, "journal/1", b"mine") == b"theirs"
+        assert create_once(faulty, "journal/1", b"mine") == b"theirs"
 
     def test_a_request_that_arrives_after_anothers_create_changes_nothing(
         self, store: Store, second_store: Store
