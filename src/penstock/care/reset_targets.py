@@ -1,4 +1,4 @@
-"""Where a reset goes: a person's words and what Kafka holds, to moves. Pure."""
+"""Where a reset goes: from what an operator asked for and what Kafka holds, to moves. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, assert_never

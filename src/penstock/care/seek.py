@@ -1,4 +1,4 @@
-"""Moving a watermark by a person's word, over offsets that were never delivered."""
+"""Moving a watermark by an operator's decision, over offsets that were never delivered."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -24,7 +24,7 @@ from penstock.runtime.surroundings import Surroundings
 T = TypeVar("T")
 
 
-class Word(Value, frozen=True):
+class Approval(Value, frozen=True):
     """Who decides, and why; both stand in the journal for ever."""
 
     author: str
@@ -46,18 +46,18 @@ def seek(
     """
 
     def build(fold: Fold, _window: str) -> AnyBody:
-        return _seek_body(fold.state, place, to_offset, Word(author, reason))
+        return _seek_body(fold.state, place, to_offset, Approval(author, reason))
 
     return decide_beside(journal, around, build)
 
 
 def seek_all(
-    journal: Journal, targets: Mapping[TopicPartition, int], word: Word
+    journal: Journal, targets: Mapping[TopicPartition, int], approval: Approval
 ) -> list[SealedEntry]:
     """Move many watermarks with one fold, an entry each. What landed before an error stays."""
 
     def build(state: JournalState, target: tuple[TopicPartition, int]) -> AnyBody:
-        return _seek_body(state, *target, word)
+        return _seek_body(state, *target, approval)
 
     return _decide_each(journal, targets.items(), build)
 
@@ -69,11 +69,13 @@ def accept_gap(
     return decide_beside(journal, around, lambda _fold, _window: Gap(lost, author, reason))
 
 
-def accept_gaps(journal: Journal, lost: Iterable[OffsetRange], word: Word) -> list[SealedEntry]:
+def accept_gaps(
+    journal: Journal, lost: Iterable[OffsetRange], approval: Approval
+) -> list[SealedEntry]:
     """Give up many ranges with one fold, an entry each. What landed before an error stays."""
 
     def build(_state: JournalState, each: OffsetRange) -> AnyBody:
-        return Gap(each, word.author, word.reason)
+        return Gap(each, approval.author, approval.reason)
 
     return _decide_each(journal, lost, build)
 
@@ -83,7 +85,7 @@ def rebind(
     around: Surroundings,
     topic: str,
     starts: tuple[PartitionStart, ...],
-    word: Word,
+    approval: Approval,
 ) -> SealedEntry:
     """Decide that a topic was recreated on purpose, and where its new life begins.
 
@@ -98,7 +100,7 @@ def rebind(
         if not starts:
             raise EntryRefused("rebind", f"topic {topic} has no partition to start at")
         new_id = starts[0].topic_id
-        return Rebind(topic, old_id, new_id, starts, word.author, word.reason)
+        return Rebind(topic, old_id, new_id, starts, approval.author, approval.reason)
 
     return decide_beside(journal, around, build)
 
@@ -110,7 +112,9 @@ def unpark(
     return decide_beside(journal, around, lambda _fold, _window: Unpark(dataset, author, reason))
 
 
-def _seek_body(state: JournalState, place: TopicPartition, to_offset: int, word: Word) -> Seek:
+def _seek_body(
+    state: JournalState, place: TopicPartition, to_offset: int, approval: Approval
+) -> Seek:
     known = state.partition(place)
     if known is None:
         raise EntryRefused("seek", f"partition {place.partition} has no start")
@@ -120,8 +124,8 @@ def _seek_body(state: JournalState, place: TopicPartition, to_offset: int, word:
         place.partition,
         known.watermark,
         to_offset,
-        word.author,
-        word.reason,
+        approval.author,
+        approval.reason,
     )
 
 

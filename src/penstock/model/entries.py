@@ -116,7 +116,7 @@ class Counts(Value, frozen=True):
 class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     """A decided window: these ranges are delivered by these files, and by nothing else.
 
-    `stops` names datasets, and why, that are parked by it until a person's word lets them go on.
+    `stops` names datasets, and why, that are parked by it until an operator lets them go on.
     """
 
     ranges: tuple[OffsetRange, ...]

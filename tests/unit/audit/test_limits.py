@@ -13,7 +13,7 @@ import pytest
 from penstock.audit import suspect_areas as areas
 from penstock.care.replay import drop, live_records, replay
 from penstock.care.replay_job import DecodeAgain
-from penstock.care.seek import Word, accept_gap, rebind
+from penstock.care.seek import Approval, accept_gap, rebind
 from penstock.datapath.schemas.learning import Learning
 from penstock.model.convert_spec import Condition
 from penstock.model.entries import Drop
@@ -81,7 +81,7 @@ def with_second_life(lake: DoctoredLake) -> None:
     """The topic was made again, and has records at the same offsets."""
     room = lake.room([])
     start = msgspec.structs.replace(begins(0, 0), topic_id="topic-id-2")
-    rebind(room.journal(), room.around, TOPIC, (start,), Word("ann", "made again"))
+    rebind(room.journal(), room.around, TOPIC, (start,), Approval("ann", "made again"))
     lake.source = ShreddedSource(lake.store, SPEC, events(20), "topic-id-2")
     lake.run(60)
     lake.kafka = type(lake.kafka)(lake.source)

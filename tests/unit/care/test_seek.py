@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from penstock.care.partition_history import first_offsets, last_windows
-from penstock.care.seek import Word, accept_gaps, rebind, seek_all
+from penstock.care.seek import Approval, accept_gaps, rebind, seek_all
 from penstock.errors import EntryRefused
 from penstock.model.entries import Gap, PartitionStart, Rebind, Seek
 from penstock.model.ranges import TopicPartition
@@ -14,7 +14,7 @@ from tests.simulator.programs import Room
 from tests.simulator.schedules import at_decision
 
 FIRST, SECOND = TopicPartition(TOPIC_ID, 0), TopicPartition(TOPIC_ID, 1)
-WORD = Word("me", "test")
+APPROVAL = Approval("me", "test")
 
 
 def a_lake() -> tuple[Room, WatchedStore]:
@@ -31,7 +31,7 @@ def a_lake() -> tuple[Room, WatchedStore]:
 def test_many_watermarks_move_with_an_entry_and_one_tail_mark() -> None:
     room, store = a_lake()
     marks = len(store.created("_tail"))
-    sealed = seek_all(room.journal(), {FIRST: 4, SECOND: 6}, WORD)
+    sealed = seek_all(room.journal(), {FIRST: 4, SECOND: 6}, APPROVAL)
     assert [entry.body for entry in sealed] == [
         Seek(TOPIC, TOPIC_ID, 0, 2, 4, "me", "test"),
         Seek(TOPIC, TOPIC_ID, 1, 2, 6, "me", "test"),
@@ -45,7 +45,7 @@ def test_a_window_that_an_owner_decides_meanwhile_is_kept_and_the_seek_starts_af
     room, store = a_lake()
     owner = an_owner(room, max_records=2)
     store.once(at_decision, owner.run_window)
-    sealed = seek_all(room.journal(), {FIRST: 5}, WORD)
+    sealed = seek_all(room.journal(), {FIRST: 5}, APPROVAL)
     assert sealed[0].body == Seek(TOPIC, TOPIC_ID, 0, 3, 5, "me", "test")
     delivered(room)
     assert rows(store, "a") == sorted(
@@ -56,14 +56,14 @@ def test_a_window_that_an_owner_decides_meanwhile_is_kept_and_the_seek_starts_af
 def test_a_claim_meanwhile_does_not_lose_the_word() -> None:
     room, store = a_lake()
     store.once(at_decision, lambda: an_owner(room))
-    seek_all(room.journal(), {FIRST: 6}, WORD)
+    seek_all(room.journal(), {FIRST: 6}, APPROVAL)
     assert kinds(room)[-2:] == ["Claim", "Seek"]
 
 
 def test_what_would_deliver_twice_is_refused_and_what_landed_before_stays() -> None:
     room, _ = a_lake()
     with pytest.raises(EntryRefused, match="needs a new generation"):
-        seek_all(room.journal(), {FIRST: 4, SECOND: 1}, WORD)
+        seek_all(room.journal(), {FIRST: 4, SECOND: 1}, APPROVAL)
     marks = room.journal().open().state.watermarks()
     assert marks == {FIRST: 4, SECOND: 2}
 
@@ -71,17 +71,17 @@ def test_what_would_deliver_twice_is_refused_and_what_landed_before_stays() -> N
 def test_many_gaps_are_accepted_at_once() -> None:
     room, _ = a_lake()
     lost = [covered(2, 4, 0), covered(2, 3, 1)]
-    assert [entry.body for entry in accept_gaps(room.journal(), lost, WORD)] == [
+    assert [entry.body for entry in accept_gaps(room.journal(), lost, APPROVAL)] == [
         Gap(each, "me", "test") for each in lost
     ]
     with pytest.raises(EntryRefused, match="does not start at the watermark"):
-        accept_gaps(room.journal(), lost, WORD)
+        accept_gaps(room.journal(), lost, APPROVAL)
 
 
 def test_a_rebind_names_both_lives_and_starts_the_new_one() -> None:
     room, _ = a_lake()
     starts = (PartitionStart(TOPIC, "new", 0, 3), PartitionStart(TOPIC, "new", 1, 0))
-    sealed = rebind(room.journal(), room.around, TOPIC, starts, WORD)
+    sealed = rebind(room.journal(), room.around, TOPIC, starts, APPROVAL)
     assert sealed.body == Rebind(TOPIC, TOPIC_ID, "new", starts, "me", "test")
     journal = room.journal()
     state = journal.open().state
@@ -98,7 +98,7 @@ def test_a_rebind_to_the_life_that_is_bound_or_of_an_unknown_topic_is_refused() 
     other = tuple(msgspec.structs.replace(start, topic_id="new") for start in same)
     for topic, starts in ((TOPIC, same), ("never", other), (TOPIC, ())):
         with pytest.raises(EntryRefused):
-            rebind(room.journal(), room.around, topic, starts, WORD)
+            rebind(room.journal(), room.around, topic, starts, APPROVAL)
     assert store.shelf.mark == before
 
 
@@ -109,7 +109,7 @@ def test_the_journal_remembers_where_each_partition_began_and_who_covered_it_las
     assert first_offsets(journal, state) == {FIRST: 0, SECOND: 0}
     before = last_windows(journal, state)
     assert before.keys() == {FIRST, SECOND}
-    seek_all(journal, {SECOND: 6}, WORD)
+    seek_all(journal, {SECOND: 6}, APPROVAL)
     delivered(room)
     after = last_windows(journal, journal.open().state)
     assert after[SECOND] == before[SECOND]

@@ -16,7 +16,7 @@ from penstock.audit.quarantine_records import (
     records,
     waiting_records,
 )
-from penstock.care.seek import Word, unpark
+from penstock.care.seek import Approval, unpark
 from penstock.cli.common import (
     author_of,
     feed_named,
@@ -129,13 +129,13 @@ def run_show(chosen: argparse.Namespace) -> int:
 
 
 def run_accept(chosen: argparse.Namespace) -> int:
-    """Leave the word beside the journal, or in it where it is about a dataset."""
+    """Record the decision beside the journal, or in it when it is about a dataset."""
     reason, author = reason_and_author(chosen)
     journal = feed_named(chosen, chosen.feed)[2]
     state = journal.open().state
     require_started(state, chosen.feed)
     if chosen.dataset is not None:
-        return let_go_on(chosen, journal, state, Word(author, reason))
+        return let_go_on(chosen, journal, state, Approval(author, reason))
     is_new = accept_next(journal, state, author, reason, surroundings().timestamp())
     if chosen.output == "json":
         row = {"feed": chosen.feed, "windows": state.windows, "accepted": True, "new": is_new}
@@ -147,7 +147,9 @@ def run_accept(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def let_go_on(chosen: argparse.Namespace, journal: Journal, state: JournalState, word: Word) -> int:
+def let_go_on(
+    chosen: argparse.Namespace, journal: Journal, state: JournalState, approval: Approval
+) -> int:
     """Decide that a stopped dataset goes on: by its own name, or by that of its directory."""
     names = [encode_component(chosen.dataset), chosen.dataset] if chosen.dataset else []
     dataset = next((name for name in names if name in state.stopped), None)
@@ -157,7 +159,7 @@ def let_go_on(chosen: argparse.Namespace, journal: Journal, state: JournalState,
             f"Dataset {chosen.dataset!r} of feed {chosen.feed!r} is not stopped.",
             f"Nothing was changed. Stopped datasets: {stopped}.",
         )
-    sealed = unpark(journal, surroundings(), dataset, word.author, word.reason)
+    sealed = unpark(journal, surroundings(), dataset, approval.author, approval.reason)
     if chosen.output == "json":
         row = {"feed": chosen.feed, "dataset": dataset, "accepted": True, "entry": sealed.number}
         print_rows([row], "json")

@@ -17,7 +17,7 @@ from penstock.care.reset_targets import (
     lost_ranges,
     moves_to,
 )
-from penstock.care.seek import Word, accept_gaps, rebind, seek_all
+from penstock.care.seek import Approval, accept_gaps, rebind, seek_all
 from penstock.cli.common import (
     author_of,
     feed_named,
@@ -48,7 +48,7 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser(
         "offsets",
         help="show or move the offsets of a feed",
-        description="Show how far a feed is in each partition, or move it by a person's word.",
+        description="Show how far a feed is in each partition, or move it on purpose.",
         epilog="example: penstock offsets show events",
     )
     verbs = command.add_subparsers(title="verbs", required=True, metavar="VERB")
@@ -97,7 +97,7 @@ def _add_reset(verbs: Any) -> None:
     to.add_argument("--to-offset", dest="target", type=to_offset, metavar="N")
     to.add_argument("--shift-by", dest="target", type=shift_by, metavar="N",
                     help="from the watermark; may be negative")  # fmt: skip
-    _with_word(verb)
+    _with_approval(verb)
 
 
 def _add_accept_gap(verbs: Any) -> None:
@@ -109,7 +109,7 @@ def _add_accept_gap(verbs: Any) -> None:
         epilog='example: penstock offsets accept-gap events --reason "retention" --execute',
     )
     _with_feed(verb, accept_gap)
-    _with_word(verb)
+    _with_approval(verb)
 
 
 def _add_rebind(verbs: Any) -> None:
@@ -126,7 +126,7 @@ def _add_rebind(verbs: Any) -> None:
     to.add_argument("--to-earliest", dest="latest", action="store_false", help="the default")
     to.add_argument("--to-latest", dest="latest", action="store_true")
     verb.set_defaults(latest=False)  # else argparse takes the default of the first flag: true
-    _with_word(verb)
+    _with_approval(verb)
 
 
 def _with_feed(verb: argparse.ArgumentParser, command: Any) -> None:
@@ -136,7 +136,7 @@ def _with_feed(verb: argparse.ArgumentParser, command: Any) -> None:
     verb.set_defaults(command=command)
 
 
-def _with_word(verb: argparse.ArgumentParser) -> None:
+def _with_approval(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--execute", action="store_true", help="do it; without this, only show")
     verb.add_argument(
         "--reason", default="", metavar="TEXT", help="stands in the journal; --execute needs it"
@@ -199,15 +199,15 @@ def show(chosen: argparse.Namespace) -> int:
 
 def reset(chosen: argparse.Namespace) -> int:
     """Print the moves; make them when told to."""
-    word = _word(chosen)
+    approval = _approval(chosen)
     with looking(chosen) as sight:
         places = _chosen_places(sight, chosen.topic)
         in_time = _offsets_at(sight, places, chosen.target)
         moves = moves_to(sight.state, sight.available, places, chosen.target, in_time)
     entries: dict[TopicPartition, SealedEntry] = {}
-    if word is not None and not any(move.is_refused for move in moves):
+    if approval is not None and not any(move.is_refused for move in moves):
         targets = {m.place: m.to_offset for m in moves if m.to_offset != m.from_offset}
-        landed = seek_all(sight.journal, targets, word)
+        landed = seek_all(sight.journal, targets, approval)
         entries = dict(zip(targets, landed, strict=True))
     print_rows([_moved_row(move, entries.get(move.place)) for move in moves], chosen.output)
     check_moves(sight.feed.name, moves)
@@ -218,14 +218,14 @@ def reset(chosen: argparse.Namespace) -> int:
 
 def accept_gap(chosen: argparse.Namespace) -> int:
     """Print what is lost; accept it when told to."""
-    word = _word(chosen)
+    approval = _approval(chosen)
     with looking(chosen) as sight:
         check_identity(sight.state.cluster_id, sight.bound, sight.available)
         lost = lost_ranges(sight.state, sight.available)
     if not lost:
         print(f"no gap: Kafka holds all that {sight.feed.name} has not read", file=sys.stderr)
         return 0
-    entries = accept_gaps(sight.journal, lost, word) if word is not None else []
+    entries = accept_gaps(sight.journal, lost, approval) if approval is not None else []
     numbers = dict(enumerate(entry.number for entry in entries))
     rows: list[Row] = [
         {
@@ -245,7 +245,7 @@ def accept_gap(chosen: argparse.Namespace) -> int:
 
 def rebind_topic(chosen: argparse.Namespace) -> int:
     """Print where the new life would start; bind to it when told to."""
-    word = _word(chosen)
+    approval = _approval(chosen)
     with looking(chosen) as sight:
         old_id = sight.state.topics.get(chosen.topic)
         if old_id is None or not sight.feed.wants(chosen.topic):
@@ -267,8 +267,8 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
         for partition, offsets in sorted(topic.partitions.items())
     )  # fmt: skip
     entry = None
-    if word is not None:
-        entry = rebind(sight.journal, surroundings(), topic.topic, starts, word).number
+    if approval is not None:
+        entry = rebind(sight.journal, surroundings(), topic.topic, starts, approval).number
     rows: list[Row] = [
         {
             "topic": start.topic,
@@ -404,7 +404,7 @@ def _tell(chosen: argparse.Namespace, what: str) -> None:
         print(f"dry run, nothing was changed: {what}. Add {wanted} to do it.", file=sys.stderr)
 
 
-def _word(chosen: argparse.Namespace) -> Word | None:
+def _approval(chosen: argparse.Namespace) -> Approval | None:
     """Who decides, and why; None for a dry run. Asked first, so that a refusal has done nothing."""
     if not chosen.execute:
         return None
@@ -413,4 +413,4 @@ def _word(chosen: argparse.Namespace) -> Word | None:
         raise UsageMistake(
             "`--execute` needs a `--reason`.", "Nothing was changed. The journal keeps who and why."
         )
-    return Word(author_of(chosen), reason)
+    return Approval(author_of(chosen), reason)

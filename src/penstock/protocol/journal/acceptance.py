@@ -1,7 +1,8 @@
-"""A person's word that one window may be as broken as it is.
+"""An operator's decision that one window may have as many bad records as it has.
 
 It lies beside the journal under the number of windows decided so far: it is about the window that
-comes next. Once that window is decided the number has grown, so the word is used up by itself.
+comes next. Once that window is decided the number has grown, so the decision does not apply to
+any later window.
 """
 
 import msgspec
@@ -53,7 +54,7 @@ def _key(journal: Journal, state: JournalState) -> str:
 
 
 def _check(journal: Journal, state: JournalState, key: str, raw: bytes) -> None:
-    """It must say of itself that it is about this window: a copied file is nobody's word."""
+    """It must say of itself that it is about this window: a copied file is not a decision."""
     try:
         found = _decoder.decode(raw)
     except msgspec.MsgspecError as error:

@@ -4,7 +4,7 @@ from penstock.errors import ObjectDamaged
 
 
 class AcceptanceDamaged(ObjectDamaged):
-    """What should be a person's word about a window cannot be read, and is not taken for one."""
+    """The recorded acceptance of a window cannot be read, so it is not taken as one."""
 
     code = "ACCEPTANCE_DAMAGED"
     says = "The acceptance {key!r} is damaged"

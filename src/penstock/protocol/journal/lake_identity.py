@@ -13,7 +13,7 @@ LAKE_KEY = "_penstock/lake.json"
 
 
 class LakeIdentity(Value, frozen=True):
-    """A word made once, when the lake was first used."""
+    """A random id, made once when the lake was first used."""
 
     format: int
     id: str

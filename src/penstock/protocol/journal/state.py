@@ -39,7 +39,7 @@ class Undone(msgspec.Struct, forbid_unknown_fields=True):
 class JournalState(msgspec.Struct, forbid_unknown_fields=True):
     """The fold of the entries 0 to `number`.
 
-    `parked` has the cause by dataset; those that wait for a person's word are `stopped`, too.
+    `parked` has the cause by dataset; those that wait for an operator are also `stopped`.
     """
 
     number: int = -1

@@ -232,7 +232,7 @@ class Owner:
     def _stops_of(self, order: StageOrder, staged: StagedWindow) -> dict[str, str]:
         """The datasets that shall go no further because of records in this window, and why.
 
-        It stands in the window's own entry: no death and no word of a person comes in between.
+        It stands in the window's own entry: no crash and no operator can come in between.
         """
         return {
             dataset: f"{count} records came in window {order.window} whose schema cannot be merged "
@@ -261,7 +261,7 @@ class Owner:
                     raise
 
     def _show_what_was_let_go(self) -> None:
-        """Take up a word that came since the window began, and publish what had waited for it."""
+        """Fold decisions that came since the window began, and publish what waited for them."""
         self.notice_others()
         self.recover()
 
@@ -273,7 +273,7 @@ class Owner:
             raise Fenced(self._journal.layout.feed, self.epoch, newest.epoch, newest.owner)
 
     def _check_source(self, available: Available) -> None:
-        """Before stopping for a person's word, look whether it was given meanwhile."""
+        """Before stopping for an operator's decision, look whether it was made meanwhile."""
         try:
             self._judge_source(available)
         except FeedHalted:

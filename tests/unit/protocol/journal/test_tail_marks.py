@@ -7,7 +7,7 @@ import pytest
 from penstock.api.store import Store
 from penstock.audit.shallow import audit
 from penstock.care.replay import drop, live_records
-from penstock.care.seek import Word, accept_gap, rebind, seek, seek_all, unpark
+from penstock.care.seek import Approval, accept_gap, rebind, seek, seek_all, unpark
 from penstock.errors import JournalCut, OutcomeUnknown
 from penstock.model.entries import PartitionStart
 from penstock.model.ranges import TopicPartition
@@ -51,7 +51,7 @@ def do_seek(room: Room) -> None:
 
 
 def do_seek_all(room: Room) -> None:
-    seek_all(room.journal(), {PLACE: 4}, Word("ann", "skip"))
+    seek_all(room.journal(), {PLACE: 4}, Approval("ann", "skip"))
 
 
 def do_gap(room: Room) -> None:
@@ -60,7 +60,7 @@ def do_gap(room: Room) -> None:
 
 def do_rebind(room: Room) -> None:
     starts = (PartitionStart(TOPIC, "topic-id-2", 0, 0),)
-    rebind(room.journal(), room.around, TOPIC, starts, Word("ann", "made again"))
+    rebind(room.journal(), room.around, TOPIC, starts, Approval("ann", "made again"))
 
 
 COMMANDS = [do_drop, do_seek, do_seek_all, do_gap, do_rebind]
