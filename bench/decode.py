@@ -25,7 +25,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.json
 
-from penstock.datapath.codec.json.codec import JsonCodec, arrow_schema
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.model.schema import DatasetSchema
 
 TYPES = [

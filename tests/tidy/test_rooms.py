@@ -22,7 +22,11 @@ BOTTOM = frozenset({"model", "errors"})
 _SEAMS = BOTTOM | {"api", "runtime"}
 _PROTOCOL = frozenset({"protocol/journal", "protocol/publish", "protocol/loop"})
 _SHAPE = frozenset({"datapath/shape/event_time", "datapath/shape/route", "datapath/shape/convert"})
-_ON_EXECUTORS = _SHAPE | {"datapath/codec", "datapath/formats", "datapath/stage"}
+_FORMATS_OF_RECORDS = frozenset(
+    f"datapath/codec/{name}" for name in ("json", "avro", "protobuf", "msgpack", "text", "raw")
+)
+_CODECS = _FORMATS_OF_RECORDS | {"datapath/codec", "datapath/codec/shared"}
+_ON_EXECUTORS = _SHAPE | _CODECS | {"datapath/formats", "datapath/stage"}
 _DATAPATH = _ON_EXECUTORS | {"datapath/schemas", "datapath/schemas/protobuf"}
 _PORTS = frozenset({"ports/store", "ports/source", "ports/source/kafka", "ports/registry"})
 _TO_FEEDS = _SEAMS | _PROTOCOL | _DATAPATH | _PORTS | {"evidence", "spark"}
@@ -49,7 +53,14 @@ ROOMS: dict[str, frozenset[str]] = {
     "protocol/publish": _SEAMS | {"ports/store", "protocol/journal"},
     "protocol/loop": _SEAMS | _PROTOCOL | {"ports/store", "evidence"},
     "datapath": BOTTOM,
-    "datapath/codec": BOTTOM | {"api"},
+    "datapath/codec": BOTTOM | {"api", "datapath/codec/shared"} | _FORMATS_OF_RECORDS,
+    "datapath/codec/shared": BOTTOM | {"api"},
+    "datapath/codec/json": BOTTOM | {"api", "datapath/codec/shared"},
+    "datapath/codec/avro": BOTTOM | {"api", "datapath/codec/shared"},
+    "datapath/codec/protobuf": BOTTOM | {"api", "datapath/codec/shared"},
+    "datapath/codec/msgpack": BOTTOM | {"api", "datapath/codec/shared", "datapath/codec/json"},
+    "datapath/codec/text": BOTTOM | {"api", "datapath/codec/shared"},
+    "datapath/codec/raw": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/formats": BOTTOM | {"api"},
     "datapath/shape": BOTTOM,
     "datapath/shape/event_time": BOTTOM,
@@ -57,7 +68,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "datapath/shape/convert": BOTTOM | {"api"},
     "datapath/stage": _SEAMS | _ON_EXECUTORS | {"ports/store", "evidence"},
     "datapath/schemas": _SEAMS | _DATAPATH | {"ports/store", "ports/registry"},
-    "datapath/schemas/protobuf": _SEAMS | {"datapath/codec"},
+    "datapath/schemas/protobuf": _SEAMS | {"datapath/codec/protobuf", "datapath/codec/shared"},
     "spark": _SEAMS | {"config"},
     "feeds": _TO_FEEDS,
     "care": _TO_FEEDS,
@@ -312,6 +323,31 @@ def test_the_table_names_only_rooms_and_has_no_circle() -> None:
             "datapath/stage may not import datapath/schemas",
         ),
         (
+            "datapath/codec/shared/cursors.py",
+            "from penstock.datapath.codec.json.payload import fault_of",
+            "datapath/codec/shared may not import datapath/codec/json",
+        ),
+        (
+            "datapath/codec/json/codec.py",
+            "from penstock.datapath.codec.avro.schema import from_avro",
+            "datapath/codec/json may not import datapath/codec/avro",
+        ),
+        (
+            "datapath/codec/protobuf/reference.py",
+            "from penstock.datapath.codec.avro.reference import TRUNCATED",
+            "datapath/codec/protobuf may not import datapath/codec/avro",
+        ),
+        (
+            "datapath/codec/text/codec.py",
+            "from penstock.datapath.codec.json.payload import fault_of",
+            "datapath/codec/text may not import datapath/codec/json",
+        ),
+        (
+            "datapath/codec/raw/codec.py",
+            "from penstock.datapath.codec import reader_cache",
+            "datapath/codec/raw may not import datapath/codec",
+        ),
+        (
             "datapath/schemas/learning.py",
             "import time\ntime.sleep(1)",
             "time.sleep in datapath/schemas",
@@ -386,6 +422,7 @@ def test_the_checker_catches_a_planted_fault(path: str, source: str, sentence: s
             "ports/store/local/local_store.py",
             "if TYPE_CHECKING:\n    from penstock.model import Key",
         ),
+        ("datapath/codec/msgpack/codec.py", "from penstock.datapath.codec.json import payload"),
         ("spark/session.py", "from pyspark.sql import SparkSession"),
         ("protocol/loop/owner.py", "import random\ndef f(rng: random.Random): return rng.random()"),
         ("protocol/loop/owner.py", "def f(clock): return clock.time()"),

@@ -5,15 +5,17 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from penstock.api.store import Store
-from penstock.datapath.codec.json.codec import JsonCodec, Limits
+from penstock.datapath.codec.json.codec import JsonCodec
 from penstock.datapath.codec.msgpack.codec import TEXT_LIMITS
-from penstock.datapath.codec.shared.reader_cache import writer_of
+from penstock.datapath.codec.reader_cache import writer_of
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.record_reader import Writer
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.schemas.errors import SchemaRefused
 from penstock.datapath.schemas.file_schemas import Outputs
 from penstock.datapath.schemas.growth import possible_growth
 from penstock.datapath.schemas.redeclared import redeclared
+from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.datapath.schemas.schema_objects import keep_schema, kept_schemas, newest
 from penstock.datapath.stage.shred_plan import Samples, Unlearned
 from penstock.model.encryption_keys import Keys
@@ -172,7 +174,7 @@ def declared_schema(feed: FeedSpec, declared: DatasetSpec) -> DatasetSchema:
     """The schema of a dataset's file; raises `SchemaRefused` when it cannot be used."""
     kind, dataset = declared.schema_kind or "avsc", encode_component(declared.route)
     try:
-        return JsonCodec().schema_from(kind, declared.schema_text, dataset)
+        return schema_from_file(kind, declared.schema_text, dataset)
     except SchemaUnsupported as error:
         why = f"at {error.path}, {error.why}"
         raise SchemaRefused(feed.name, f"dataset {declared.route!r}", why) from error

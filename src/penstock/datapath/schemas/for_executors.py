@@ -7,7 +7,7 @@ import msgspec
 
 from penstock.datapath.codec.protobuf.types import ProtoFile
 from penstock.datapath.codec.raw.codec import RAW
-from penstock.datapath.codec.shared.reader_cache import writer_of
+from penstock.datapath.codec.reader_cache import writer_of
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.codec.text.codec import TextLayout, text_schema
 from penstock.datapath.schemas.errors import SchemaRefused

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.json.codec import arrow_schema
 from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.projection import project
+from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.shape.convert.converters import convert, converted_fields, fitting
 from penstock.datapath.shape.convert.flow import Flow, Given, Origin
 from penstock.datapath.stage.shred_plan import ShredPlan

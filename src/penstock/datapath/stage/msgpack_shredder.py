@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.json.payload import Limits
 from penstock.datapath.codec.msgpack.codec import TEXT_LIMITS, as_json
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.stage.shredder import RangeShredder, take
 
 TEXT = "text"  # a column beside those of the reader: the value as JSON

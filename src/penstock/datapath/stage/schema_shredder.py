@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.datapath.codec.reader_cache import writer_of
 from penstock.datapath.codec.shared.framing import Frame, Framed, framed
 from penstock.datapath.codec.shared.projection import project
-from penstock.datapath.codec.shared.reader_cache import writer_of
 from penstock.datapath.codec.shared.record_reader import Read, Writer
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.shape.event_time.event_time import Times, event_times

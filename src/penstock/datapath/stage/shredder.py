@@ -15,7 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.datapath.codec.json.codec import JsonCodec, Limits, Part, arrow_schema
+from penstock.datapath.codec.json.codec import JsonCodec, Part
+from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.formats.orc.orc_times import not_for_orc
 from penstock.datapath.shape.event_time.event_time import Times, event_times
 from penstock.datapath.shape.route.route import Router, header_values, members_by_name

@@ -8,8 +8,8 @@ import pyarrow as pa
 from penstock.datapath.codec.avro.columns import AvroPlan, avro_plan, read_columns
 from penstock.datapath.codec.avro.reference import read_one
 from penstock.datapath.codec.avro.types import parse_avro
+from penstock.datapath.codec.shared.reasons import Misfit
 from penstock.datapath.codec.shared.record_reader import Read, Writer, merged_read
-from penstock.datapath.codec.shared.scalars import Misfit
 from penstock.model.bad_records import BadRecord
 from penstock.model.registered_schema import RegisteredSchema
 

@@ -24,12 +24,10 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.datapath.codec.avro.types import AvroType
-from penstock.datapath.codec.shared.scalars import OUT_OF_RANGE, Misfit
+from penstock.datapath.codec.shared.reasons import NOT_UTF8, OUT_OF_RANGE, TRUNCATED, Misfit
 from penstock.datapath.codec.shared.shapes import Shape, bounds_of
 
-TRUNCATED = "TRUNCATED"
 TRAILING_BYTES = "TRAILING_BYTES"
-NOT_UTF8 = "NOT_UTF8"
 
 _LONGEST_VARINT = 10
 _INT32 = 2**31

@@ -9,13 +9,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.datapath.codec.json.columns import columns_of
-from penstock.datapath.codec.json.payload import PARSER_ERRORS, Limits, Screen, fault_of, refuse
+from penstock.datapath.codec.json.decode_plan import DecodePlan
+from penstock.datapath.codec.json.payload import PARSER_ERRORS, Screen, fault_of, refuse
 from penstock.datapath.codec.json.reference import Fitter
 from penstock.datapath.codec.json.unknown_fields import Outside
 from penstock.datapath.codec.json.value_count import has_too_many
-from penstock.datapath.codec.shared.scalars import Misfit
-from penstock.datapath.codec.shared.shapes import Plan
-from penstock.datapath.codec.shared.value_count import TOO_MANY, Span, too_many
+from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.reasons import TOO_MANY, Misfit
+from penstock.datapath.codec.shared.value_count import Span, too_many
 from penstock.model.bad_records import BadRecord
 
 # Small enough that parsed objects stay in the processor's cache until they are columns.
@@ -38,7 +39,7 @@ class Decoded:
     unknown_at: tuple[int, ...] = ()
 
 
-def decode(values: pa.Array, plan: Plan, limits: Limits, exact_only: bool) -> Decoded:
+def decode(values: pa.Array, plan: DecodePlan, limits: Limits, exact_only: bool) -> Decoded:
     """Decode every record; a bad one never affects its neighbours."""
     decoding = _Decoding(values, plan, limits, exact_only)
     for span in plan.scale.chunks(values, _CHUNK, limits.max_values):
@@ -49,7 +50,9 @@ def decode(values: pa.Array, plan: Plan, limits: Limits, exact_only: bool) -> De
 class _Decoding:
     """Gathers columns chunk by chunk."""
 
-    def __init__(self, values: pa.Array, plan: Plan, limits: Limits, exact_only: bool) -> None:
+    def __init__(
+        self, values: pa.Array, plan: DecodePlan, limits: Limits, exact_only: bool
+    ) -> None:
         self._plan = plan
         self._limits = limits
         self._exact_only = exact_only

@@ -43,18 +43,17 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from penstock.datapath.codec.avro.schema import from_avro
 from penstock.datapath.codec.json import inference
 from penstock.datapath.codec.json.batch_decode import Decoded, decode
+from penstock.datapath.codec.json.decode_plan import plan_of
 from penstock.datapath.codec.json.one_pass import OnePass, Part
 from penstock.datapath.codec.json.partial_decode import NOT_SCALAR, Peeked, peek
-from penstock.datapath.codec.json.payload import Limits, as_payloads
-from penstock.datapath.codec.json.schema import from_json_schema
-from penstock.datapath.codec.shared.shapes import arrow_schema, plan_of
+from penstock.datapath.codec.shared.buffers import as_payloads
+from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, Span
 from penstock.model.schema import DatasetSchema
-from penstock.model.spec import SchemaKind
 
 __all__ = [
     "NOT_SCALAR",
@@ -104,8 +103,3 @@ class JsonCodec:
     def promote(self, schema: DatasetSchema, samples: Sequence[bytes]) -> DatasetSchema:
         """The next version of an inferred schema, or the same one if the samples add nothing."""
         return inference.promote(schema, samples, self.limits)
-
-    def schema_from(self, kind: SchemaKind, text: str, dataset: str) -> DatasetSchema:
-        """A declared schema from its file; raises SchemaUnsupported. Driver, at start-up."""
-        fields = from_avro(text) if kind == "avsc" else from_json_schema(text)
-        return DatasetSchema(dataset, 1, declared=True, fields=fields)

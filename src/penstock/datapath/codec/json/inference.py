@@ -9,8 +9,9 @@ of fields with names beyond all measure, which every file would repeat.
 from collections.abc import Iterable
 from typing import Final
 
-from penstock.datapath.codec.json.payload import Limits, fault_of
+from penstock.datapath.codec.json.payload import fault_of
 from penstock.datapath.codec.json.value_text import is_integer, items_of, kind_of, members_of
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.shapes import INT64_MAX, INT64_MIN
 from penstock.model.schema import (
     BOOLEAN,

@@ -22,13 +22,20 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.datapath.codec.json.columns import columns_of
-from penstock.datapath.codec.json.payload import PARSER_ERRORS, Limits, Screen, refuse
+from penstock.datapath.codec.json.decode_plan import (
+    DecodePlan,
+    JsonField,
+    JsonObject,
+    plan_of,
+    tagged_struct,
+)
+from penstock.datapath.codec.json.payload import PARSER_ERRORS, Screen, refuse
 from penstock.datapath.codec.json.route_guess import NOT_GUESSED, code_type, guess
 from penstock.datapath.codec.json.template_search import Likes, values_at
 from penstock.datapath.codec.json.unknown_fields import often_met
 from penstock.datapath.codec.json.value_count import scale_of
 from penstock.datapath.codec.shared.byte_gather import Numbers
-from penstock.datapath.codec.shared.shapes import Member, Plan, Record, plan_of, tagged_struct
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, widest_item
 from penstock.model.schema import DatasetSchema
 
@@ -73,8 +80,8 @@ class _Kind:
     tag: str
     text: str
     schema: DatasetSchema
-    plan: Plan
-    record: Record
+    plan: DecodePlan
+    record: JsonObject
     tag_at: int | None
     looks: dict[str, Look]
     columns: dict[str, int]
@@ -320,7 +327,7 @@ def _kind(
     return _Kind(tag, text, schema, plan, record, tag_at, exact, columns, heavy)
 
 
-def _is_whole_number(member: Member) -> bool:
+def _is_whole_number(member: JsonField) -> bool:
     return member.shape.type.kind == "int64"
 
 
@@ -329,7 +336,7 @@ def _is_text(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _look(members: tuple[Member, ...], path: str, constant: str | None) -> Look | None:
+def _look(members: tuple[JsonField, ...], path: str, constant: str | None) -> Look | None:
     """How to get the values at a path; None when they are not what a look would give."""
     if constant is not None:
         return lambda objects: [constant] * len(objects)

@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from penstock.datapath.codec.json.payload import PARSER_ERRORS, Limits, Screen, fault_of, refuse
+from penstock.datapath.codec.json.decode_plan import may_be_renamed
+from penstock.datapath.codec.json.payload import PARSER_ERRORS, Screen, fault_of, refuse
 from penstock.datapath.codec.json.value_text import kind_of, members_of
-from penstock.datapath.codec.shared.shapes import may_be_renamed
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.model.bad_records import BadRecord
 
 _CHUNK = 1_024

@@ -6,20 +6,17 @@ them: parsers that skip check neither the encoding nor the depth of what they sk
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.datapath.codec.json.value_text import kind_of
+from penstock.datapath.codec.shared.buffers import buffers_of, is_utf8
+from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.reasons import EMPTY, NOT_UTF8, TOO_DEEP, TOO_LONG
 
-EMPTY = "EMPTY"
-TOO_LONG = "TOO_LONG"
-TOO_DEEP = "TOO_DEEP"
-NOT_UTF8 = "NOT_UTF8"
 NOT_JSON = "NOT_JSON"
 NOT_OBJECT = "NOT_OBJECT"
 
@@ -33,18 +30,6 @@ _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 _WHOLE = msgspec.json.Decoder(msgspec.Raw)
 Reason = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long and how deep a payload may be. An object without nested ones has depth 1.
-
-    `max_values` is how many values its lists may become, where their items are objects.
-    """
-
-    max_bytes: int = 16 * 1024 * 1024
-    max_depth: int = 64
-    max_values: int = 4 * 1024 * 1024
 
 
 def without_strings(payload: bytes) -> bytes:
@@ -157,33 +142,3 @@ class Screen:
             payloads = self._values.to_pylist()
             return [index for index, payload in enumerate(payloads) if not is_utf8(payload)]
         return []
-
-
-def is_utf8(payload: bytes) -> bool:
-    """True when the bytes are a text."""
-    try:
-        payload.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def buffers_of(values: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """The bytes of all payloads end to end, and where each begins; the last entry is the end."""
-    if len(values) == 0:
-        return np.empty(0, np.uint8), np.zeros(1, np.int64)
-    _, offsets, data = values.buffers()
-    width = np.int64 if pa.types.is_large_binary(values.type) else np.int32
-    ends = np.frombuffer(offsets, width)[values.offset : values.offset + len(values) + 1]
-    start, stop = int(ends[0]), int(ends[-1])
-    joined = np.frombuffer(data, np.uint8)[start:stop] if stop > start else np.empty(0, np.uint8)
-    return joined, ends.astype(np.int64) - start
-
-
-def as_payloads(values: pa.Array) -> pa.Array:
-    """The array as binary or large_binary without nulls; anything else is a caller's mistake."""
-    if values.null_count:
-        raise ValueError("a codec is given values only; records without one are handled before")
-    if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
-        return values
-    return values.cast(pa.large_binary())

@@ -9,11 +9,12 @@ from typing import Any, cast
 
 import msgspec
 
+from penstock.datapath.codec.json.decode_plan import DecodePlan, JsonField, JsonObject, JsonType
 from penstock.datapath.codec.json.inference import is_learnable, may_be_column
 from penstock.datapath.codec.json.payload import PARSER_ERRORS
+from penstock.datapath.codec.json.scalars import expect, scalar
 from penstock.datapath.codec.json.value_text import items_of, members_of, object_text
-from penstock.datapath.codec.shared.scalars import MISSING_FIELD, WRONG_TYPE, Misfit, expect, scalar
-from penstock.datapath.codec.shared.shapes import Member, Plan, Record, Shape
+from penstock.datapath.codec.shared.reasons import MISSING_FIELD, WRONG_TYPE, Misfit
 
 Text = bytes | msgspec.Raw
 Fitted = tuple[Any, str | None]
@@ -36,7 +37,7 @@ class Fitter:
         self._met: dict[str, int] = {}
         self.unknown: dict[str, int] = {}
 
-    def fit(self, plan: Plan, index: int, payload: bytes) -> Fitted:
+    def fit(self, plan: DecodePlan, index: int, payload: bytes) -> Fitted:
         """The record as an object of the plan, and the text of what has no place in it.
 
         The payload is known to be one JSON object. Raises Misfit if the schema is declared and
@@ -46,7 +47,7 @@ class Fitter:
         self._met = plan.met
         return self._object(plan.root, payload, not plan.declared)
 
-    def _object(self, record: Record, text: Text, tolerant: bool) -> Fitted:
+    def _object(self, record: JsonObject, text: Text, tolerant: bool) -> Fitted:
         """An object with known keys. When tolerant, what does not fit is left, field by field."""
         found = members_of(text)
         left: dict[str, str] = {}
@@ -77,7 +78,7 @@ class Fitter:
         if index < self.unknown.get(path, index + 1) and is_learnable(bytes(text)):
             self.unknown[path] = index
 
-    def _member(self, member: Member, raw: Text, tolerant: bool) -> Fitted:
+    def _member(self, member: JsonField, raw: Text, tolerant: bool) -> Fitted:
         """One field of an object: its value, and the text that has no place in it."""
         if member.decode is not None and not self._exact_only:
             try:
@@ -96,7 +97,7 @@ class Fitter:
                 raise
             return None, text.decode()
 
-    def _value(self, shape: Shape, text: bytes, tolerant: bool) -> Fitted:
+    def _value(self, shape: JsonType, text: bytes, tolerant: bool) -> Fitted:
         """A value that is not null."""
         if shape.record is not None:
             expect(shape, text, "object")
@@ -111,7 +112,7 @@ class Fitter:
         values, left = self._whole(shape, parts.values(), text, tolerant)
         return dict(zip(parts, values, strict=True)), left
 
-    def _whole(self, shape: Shape, parts: Iterable[Text], text: bytes, tolerant: bool) -> Fitted:
+    def _whole(self, shape: JsonType, parts: Iterable[Text], text: bytes, tolerant: bool) -> Fitted:
         """The items of a list or map, which fit all or not at all.
 
         What is left of an item that is an object leaves the text of the whole list or map, since
@@ -126,9 +127,9 @@ class Fitter:
                 left = text.decode()
         return values, left
 
-    def _item(self, shape: Shape, text: bytes, tolerant: bool) -> Fitted:
+    def _item(self, shape: JsonType, text: bytes, tolerant: bool) -> Fitted:
         """One item of a list or a map."""
-        item = cast(Shape, shape.item)
+        item = cast(JsonType, shape.item)
         if text != _NULL:
             return self._value(item, text, tolerant)
         if not shape.type.item_nullable:

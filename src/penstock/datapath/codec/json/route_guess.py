@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.datapath.codec.json.payload import buffers_of
+from penstock.datapath.codec.shared.buffers import buffers_of
 
 NOT_GUESSED = -1
 _LONGEST = 64

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.datapath.codec.json.batch_decode import decode
-from penstock.datapath.codec.json.payload import Limits
+from penstock.datapath.codec.json.decode_plan import DecodePlan, plan_of
 from penstock.datapath.codec.json.schema import from_json_schema
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.record_reader import Read, Writer
-from penstock.datapath.codec.shared.shapes import Plan, plan_of
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, Span
 from penstock.model.registered_schema import RegisteredSchema
@@ -40,11 +40,11 @@ def json_writer(schema: RegisteredSchema) -> Writer:
     return Writer(name, fields, partial(_read, plan), partial(_spans, plan))
 
 
-def _spans(plan: Plan, values: pa.Array) -> Iterator[Span]:
+def _spans(plan: DecodePlan, values: pa.Array) -> Iterator[Span]:
     return plan.scale.spans(values, MOST_AT_ONCE)
 
 
-def _read(plan: Plan, values: pa.Array, skipped: int) -> Read:
+def _read(plan: DecodePlan, values: pa.Array, skipped: int) -> Read:
     bodies = pc.binary_slice(values, skipped, _END) if skipped else values
     decoded = decode(bodies, plan, Limits(), exact_only=False)
     *columns, rest = decoded.batch.columns

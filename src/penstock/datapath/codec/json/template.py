@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.datapath.codec.shared.shapes import Member, Record, Shape
+from penstock.datapath.codec.json.decode_plan import JsonField, JsonObject, JsonType
 
 Tree = dict[str, Any]  # by the name of a field: the number of a slot, a tree, or None for null
 
@@ -31,11 +31,11 @@ class Template:
     """
 
     literals: tuple[bytes, ...]
-    slots: tuple[Shape, ...]
+    slots: tuple[JsonType, ...]
     tree: Tree
 
 
-def template_of(payload: bytes, record: Record, tag: str, text: str) -> Template | None:
+def template_of(payload: bytes, record: JsonObject, tag: str, text: str) -> Template | None:
     """The template of a record that a parser has accepted; None if it is not of that kind.
 
     The value of the field `tag` is `text`, in every record. Values that are null are part of the
@@ -62,9 +62,9 @@ class _Tracing:
         self._at = 0
         self._literal = 0
         self._literals: list[bytes] = []
-        self._slots: list[Shape] = []
+        self._slots: list[JsonType] = []
 
-    def template(self, record: Record) -> Template:
+    def template(self, record: JsonObject) -> Template:
         """Walk to the end."""
         if b"\\" in self._payload:
             raise _NoTemplate
@@ -76,7 +76,7 @@ class _Tracing:
             raise _NoTemplate
         return Template(tuple(self._literals), tuple(self._slots), tree)
 
-    def _object(self, record: Record, *, is_root: bool = False) -> Tree:
+    def _object(self, record: JsonObject, *, is_root: bool = False) -> Tree:
         """The fields of an object."""
         members = {member.name: member for member in record.members}
         tree: Tree = {}
@@ -99,7 +99,7 @@ class _Tracing:
             raise _NoTemplate
         return tree
 
-    def _value(self, member: Member | None) -> int | Tree | None:
+    def _value(self, member: JsonField | None) -> int | Tree | None:
         """The value of a field, as a slot, a tree, or as part of a literal."""
         if member is not None and member.shape.record is not None and self._next_is(b"{"):
             return self._object(member.shape.record)
@@ -152,7 +152,7 @@ class _Tracing:
             self._at += 1
 
 
-def _fits(shape: Shape, text: bytes) -> bool:
+def _fits(shape: JsonType, text: bytes) -> bool:
     """True when a value is of the kind of its column, as far as its first byte tells."""
     kind = shape.type.kind
     if text[:1] == b'"':

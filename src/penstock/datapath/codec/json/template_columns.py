@@ -17,11 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.datapath.codec.json.payload import buffers_of
+from penstock.datapath.codec.json.decode_plan import EXACT, JsonObject, JsonType
 from penstock.datapath.codec.json.template import LONGEST_LITERAL, Template, Tree
 from penstock.datapath.codec.json.value_text import NUMBER
+from penstock.datapath.codec.shared.buffers import buffers_of
 from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets, overlapping, texts
-from penstock.datapath.codec.shared.shapes import EXACT, Record, Shape, bounds_of
+from penstock.datapath.codec.shared.shapes import bounds_of
 
 Words = npt.NDArray[np.uint64]
 
@@ -74,7 +75,9 @@ def screened(values: pa.Array) -> Screened:
     return Screened(data, bounds[:-1], bounds[1:], plain)
 
 
-def read_like(seen: Screened, template: Template, record: Record) -> tuple[list[pa.Array], Mask]:
+def read_like(
+    seen: Screened, template: Template, record: JsonObject
+) -> tuple[list[pa.Array], Mask]:
     """The columns of the payloads that are like a template, and a mask of which those are.
 
     There is an array per member of the record.
@@ -147,7 +150,7 @@ class _Lanes:
         """Every record must be at its end."""
         self._keep(self._at == self._end)
 
-    def value(self, shape: Shape, follows: _Look) -> pa.Array:
+    def value(self, shape: JsonType, follows: _Look) -> pa.Array:
         """Step over a value, up to the literal that follows; the values of all records."""
         kind = shape.type.kind
         if kind == "string":
@@ -256,7 +259,7 @@ def _digits(words: Words) -> tuple[Words, Numbers]:
     return np.where(count == 0, np.uint64(0), value), count
 
 
-def _columns(record: Record, tree: Tree, arrays: list[pa.Array], count: int) -> list[pa.Array]:
+def _columns(record: JsonObject, tree: Tree, arrays: list[pa.Array], count: int) -> list[pa.Array]:
     """The arrays of the slots, each where it belongs; null where there is none."""
     found = []
     for member in record.members:

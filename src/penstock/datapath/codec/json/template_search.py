@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.datapath.codec.json.decode_plan import JsonObject
 from penstock.datapath.codec.json.payload import PARSER_ERRORS
 from penstock.datapath.codec.json.template import Template, template_of
 from penstock.datapath.codec.json.template_columns import read_like, screened
 from penstock.datapath.codec.shared.byte_gather import Numbers
-from penstock.datapath.codec.shared.shapes import Record
 from penstock.model.schema import FieldType
 
 Columns = list[pa.Array]
@@ -30,7 +30,7 @@ _STRIDE = 7_919  # so that tries look at records far from each other
 class Likes:
     """The templates of one dataset. One per task, since it remembers what was of use."""
 
-    def __init__(self, record: Record, tag: str, text: str) -> None:
+    def __init__(self, record: JsonObject, tag: str, text: str) -> None:
         self._record = record
         self._tag = tag
         self._text = text
@@ -78,7 +78,7 @@ class Reading:
         self.payloads = payloads
         self.read: list[tuple[Numbers, Columns]] = []
 
-    def take(self, template: Template, record: Record) -> int:
+    def take(self, template: Template, record: JsonObject) -> int:
         """Read the records that are like a template; how many they were."""
         if len(self.rows) < WORTH:
             return 0
@@ -91,7 +91,7 @@ class Reading:
         return count
 
 
-def values_at(record: Record, columns: Columns, path: str, count: int) -> list[Any]:
+def values_at(record: JsonObject, columns: Columns, path: str, count: int) -> list[Any]:
     """What a look at a path gives in records whose columns are known."""
     name, _, below = path.partition(".")
     for member, column in zip(record.members, columns, strict=True):

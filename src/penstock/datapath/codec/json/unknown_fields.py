@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.datapath.codec.json.decode_plan import DecodePlan, may_be_renamed, widened
 from penstock.datapath.codec.json.payload import Screen
 from penstock.datapath.codec.json.reference import Fitter
 from penstock.datapath.codec.json.value_text import name_text
-from penstock.datapath.codec.shared.shapes import Plan, may_be_renamed, widened
 
 _OFTEN = 16
 _MOST_NAMES = 32
 
 
-def often_met(plan: Plan) -> tuple[str, ...]:
+def often_met(plan: DecodePlan) -> tuple[str, ...]:
     """The fields without a column that keep coming, as far as a parser can be told their names."""
     met = plan.met.items()
     often = [name for name, times in met if times >= _OFTEN and may_be_renamed(name)]
@@ -39,7 +39,7 @@ class Outside:
         self._fitter = fitter
         self._suspects: set[int] | None = None
 
-    def widen(self, plan: Plan) -> Plan:
+    def widen(self, plan: DecodePlan) -> DecodePlan:
         """The plan for the next chunk, with the fields that were met often."""
         if plan.decode is None or not plan.met:
             return plan
@@ -48,7 +48,7 @@ class Outside:
             return plan
         return widened(plan, names)
 
-    def without_suspects(self, plan: Plan, start: int, payloads: list[bytes]) -> list[bytes]:
+    def without_suspects(self, plan: DecodePlan, start: int, payloads: list[bytes]) -> list[bytes]:
         """The payloads of a chunk for the parser; a suspect is blanked, so it will refuse it."""
         if not plan.outside:
             return payloads
@@ -62,7 +62,11 @@ class Outside:
         ]
 
     def gather(
-        self, plan: Plan, objects: list[Any], good: npt.NDArray[np.int64], left: dict[int, str]
+        self,
+        plan: DecodePlan,
+        objects: list[Any],
+        good: npt.NDArray[np.int64],
+        left: dict[int, str],
     ) -> None:
         """Put the text of what was read along into `left`, by the number of its record."""
         numbers = good.tolist()

@@ -27,16 +27,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from penstock.datapath.codec.json.payload import (
-    EMPTY,
-    PARSER_ERRORS,
-    TOO_DEEP,
-    TOO_LONG,
-    Limits,
-    is_too_deep,
-    too_deep,
-)
+from penstock.datapath.codec.json.payload import PARSER_ERRORS, is_too_deep, too_deep
 from penstock.datapath.codec.msgpack.tokens import has_boolean_key, with_whole_micros
+from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.reasons import EMPTY, TOO_DEEP, TOO_LONG
 from penstock.model.bad_records import BadRecord
 
 NOT_MSGPACK = "NOT_MSGPACK"

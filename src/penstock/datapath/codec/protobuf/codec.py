@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.datapath.codec.json.payload import Limits
 from penstock.datapath.codec.protobuf.columns import read_columns
 from penstock.datapath.codec.protobuf.message_layout import Layout, layout_of
 from penstock.datapath.codec.protobuf.reference import read_one
 from penstock.datapath.codec.protobuf.types import parse_proto
 from penstock.datapath.codec.shared.byte_gather import Numbers
+from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.reasons import Misfit
 from penstock.datapath.codec.shared.record_reader import Read, Writer, merged_read
-from penstock.datapath.codec.shared.scalars import Misfit
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, Span
 from penstock.model.bad_records import BadRecord
 from penstock.model.registered_schema import RegisteredSchema

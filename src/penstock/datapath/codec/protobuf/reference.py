@@ -38,8 +38,6 @@ import struct
 from decimal import Decimal
 from typing import Any
 
-from penstock.datapath.codec.avro.reference import NOT_UTF8, TRUNCATED
-from penstock.datapath.codec.json.payload import TOO_DEEP
 from penstock.datapath.codec.protobuf.message_layout import Body, Slot
 from penstock.datapath.codec.protobuf.types import (
     EIGHT_BYTES,
@@ -50,8 +48,17 @@ from penstock.datapath.codec.protobuf.types import (
     LENGTH,
     VARINT,
 )
-from penstock.datapath.codec.shared.scalars import MISSING_FIELD, OUT_OF_RANGE, WRONG_TYPE, Misfit
-from penstock.datapath.codec.shared.value_count import TOO_MANY, too_many
+from penstock.datapath.codec.shared.reasons import (
+    MISSING_FIELD,
+    NOT_UTF8,
+    OUT_OF_RANGE,
+    TOO_DEEP,
+    TOO_MANY,
+    TRUNCATED,
+    WRONG_TYPE,
+    Misfit,
+)
+from penstock.datapath.codec.shared.value_count import too_many
 
 MOST_ITEMS = 1024 * 1024
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 and 9999

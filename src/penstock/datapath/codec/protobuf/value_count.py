@@ -8,7 +8,7 @@ counts too many items, but never too few.
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.json.payload import buffers_of
+from penstock.datapath.codec.shared.buffers import buffers_of
 from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets
 from penstock.datapath.codec.shared.value_count import Scale
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.datapath.codec.json.payload import is_utf8
+from penstock.datapath.codec.shared.buffers import is_utf8
 
 Octets = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.datapath.codec.json.payload import buffers_of
+from penstock.datapath.codec.shared.buffers import buffers_of
 from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets, overlapping
 
 _PAD = np.zeros(16, np.uint8)  # every step may look this far beyond a record

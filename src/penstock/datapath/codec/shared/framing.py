@@ -19,8 +19,9 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.json.payload import EMPTY, buffers_of
+from penstock.datapath.codec.shared.buffers import buffers_of
 from penstock.datapath.codec.shared.byte_gather import Numbers, overlapping
+from penstock.datapath.codec.shared.reasons import EMPTY
 from penstock.model.bad_records import BadRecord
 from penstock.model.headers import first_header
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from penstock.datapath.codec.shared.shapes import plan_of
+from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.model.arrow_types import arrow_type
 from penstock.model.schema import DatasetSchema, Field, FieldType
 
@@ -21,7 +21,7 @@ def project(
     """The same rows with the dataset's columns, and `_rest`, which is null if there is none."""
     columns = _columns(batch.columns, fields, schema.fields, batch.num_rows)
     arrays = [*columns, pa.nulls(batch.num_rows, pa.string()) if rest is None else rest]
-    return pa.RecordBatch.from_arrays(arrays, schema=plan_of(schema).schema)
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(schema))
 
 
 def _columns(arrays: list[pa.Array], have: Fields, want: Fields, count: int) -> list[pa.Array]:

@@ -1,148 +1,55 @@
-"""A schema compiled for decoding: typed structs for the parser, Arrow types for the columns.
+"""A schema compiled for columns: the tree of a record's fields with their Arrow types.
 
-Compiling costs about a millisecond and is remembered by schema, so a task compiles each schema
-once. Nothing here is pickled; executors compile what they are sent.
+Nothing here is pickled; executors compile what they are sent.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from types import GenericAlias
-from typing import Annotated, Any
 
-import msgspec
 import pyarrow as pa
 
-from penstock.datapath.codec.json.value_count import json_scale
-from penstock.datapath.codec.shared.value_count import Scale
 from penstock.model.arrow_types import FIRST_DAY, FIRST_US, LAST_DAY, LAST_US, arrow_type
 from penstock.model.schema import REST, DatasetSchema, Field, FieldType
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-# Up to here every integer is a double; beyond, the reference way looks at the digits.
-EXACT = float(2**53 - 1)
-
-_REFUSED_IN_NAMES = frozenset({'"', "\\"} | {chr(code) for code in range(32)})
-_PARSED: dict[str, Any] = {
-    "boolean": bool,
-    "double": Annotated[float, msgspec.Meta(ge=-EXACT, le=EXACT)],
-    "string": str,
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
     """A compiled type. `path` says where it is found in an event: `user.tags[]`.
 
-    `parsed` is the type given to the parser, None where the parser is not exact enough. A list or
-    map has an `item`, a struct a `record`.
+    A list or map has an `item`, a struct a `record`.
     """
 
     type: FieldType
     path: str
     arrow: pa.DataType
-    parsed: Any
     item: "Shape | None" = None
     record: "Record | None" = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """An object with known keys. `make` builds one from the members' values by attribute."""
+    """An object with known keys."""
 
     path: str
     members: tuple["Member", ...]
-    make: type[msgspec.Struct]
-    parsable: bool
-
-    def path_of(self, name: str) -> str:
-        """Where a field of this object is found in an event."""
-        return path_below(self.path, name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """One field of an object: its name in events, its column, its attribute in what is parsed.
-
-    `decode` parses the text of a value, and is None where no parser is exact enough.
-    """
+    """One field of an object: its name in events, and its column."""
 
     name: str
     column: str
-    attribute: str
     nullable: bool
     shape: Shape
-    decode: Callable[[bytes | msgspec.Raw], Any] | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
-    """All that decoding needs of a schema. `decode` is None if only the reference way is exact.
-
-    `outside` are fields without a column that the parser reads along as text, by attribute. `met`
-    counts the fields without a column, over all batches; it is a memory for speed and changes no
-    result.
-    """
-
-    root: Record
-    declared: bool
-    fields: tuple[Field, ...]
-    schema: pa.Schema
-    scale: Scale
-    decode: Callable[[bytes], Any] | None
-    outside: tuple[tuple[str, str], ...] = ()
-    met: dict[str, int] = field(default_factory=dict)
 
 
 def path_below(path: str, name: str) -> str:
     """The path of a field of the object at `path`; only the event itself has an empty one."""
     shown = name or '""'
     return f"{path}.{shown}" if path else shown
-
-
-def may_be_renamed(name: str) -> bool:
-    """True when the parser can be told that a field of an event has this name."""
-    return _REFUSED_IN_NAMES.isdisjoint(name)
-
-
-def arrow_schema(schema: DatasetSchema) -> pa.Schema:
-    """The columns that decoding gives: those of the schema, then `_rest`."""
-    return plan_of(schema).schema
-
-
-@lru_cache(maxsize=512)
-def plan_of(schema: DatasetSchema) -> Plan:
-    """Compile a schema."""
-    root = _record(schema.fields, "")
-    columns = [
-        pa.field(member.column, member.shape.arrow, member.nullable) for member in root.members
-    ]
-    decode = msgspec.json.Decoder(root.make).decode if root.parsable else None
-    return Plan(
-        root,
-        schema.declared,
-        schema.fields,
-        pa.schema([*columns, pa.field(REST, pa.string())]),
-        json_scale(schema.fields),
-        decode,
-    )
-
-
-@lru_cache(maxsize=512)
-def widened(plan: Plan, names: tuple[str, ...]) -> Plan:
-    """The same plan with a parser that reads these unknown fields along, as text.
-
-    Only the reader changes, and only for speed: what is read so must be screened before, since
-    the parser skips over it.
-    """
-    outside = tuple((f"x{number}", name) for number, name in enumerate(names))
-    make = _struct(plan.root.members, True, outside)
-    return replace(
-        plan,
-        root=replace(plan.root, make=make),
-        decode=msgspec.json.Decoder(make).decode,
-        outside=outside,
-    )
 
 
 def bounds_of(kind: FieldType) -> tuple[int, int]:
@@ -158,91 +65,28 @@ def shape_of(kind: FieldType, path: str) -> Shape:
     """Compile one type, found at a path of an event."""
     arrow = arrow_type(kind)
     if kind.kind == "struct":
-        record = _record(kind.fields, path)
-        return Shape(kind, path, arrow, record.make if record.parsable else None, record=record)
-    if kind.item is not None:
-        return _collection(kind, kind.item, path, arrow)
-    if kind.kind in {"decimal", "binary"}:
-        return Shape(kind, path, arrow, None)
-    if kind.kind in _PARSED:
-        return Shape(kind, path, arrow, _PARSED[kind.kind])
-    low, high = bounds_of(kind)
-    return Shape(kind, path, arrow, Annotated[int, msgspec.Meta(ge=low, le=high)])
-
-
-def _collection(kind: FieldType, item_type: FieldType, path: str, arrow: pa.DataType) -> Shape:
-    """Compile a list or a map."""
-    item = shape_of(item_type, f"{path}[]")
-    parsed: Any = None
-    if item.parsed is not None:
-        inside = item.parsed | None if kind.item_nullable else item.parsed
-        listed = kind.kind == "list"
-        parsed = GenericAlias(list, (inside,)) if listed else GenericAlias(dict, (str, inside))
-    return Shape(kind, path, arrow, parsed, item)
+        return Shape(kind, path, arrow, record=_record(kind.fields, path))
+    item = None if kind.item is None else shape_of(kind.item, f"{path}[]")
+    return Shape(kind, path, arrow, item)
 
 
 def _record(fields: tuple[Field, ...], path: str) -> Record:
-    """Compile an object; the parser may read it if it can read every member."""
-    members = tuple(_member(number, field, path) for number, field in enumerate(fields))
-    parsable = all(
-        member.shape.parsed is not None and may_be_renamed(member.name) for member in members
+    members = (
+        Member(
+            field.name,
+            field.column,
+            field.nullable,
+            shape_of(field.type, path_below(path, field.name)),
+        )
+        for field in fields
     )
-    return Record(path, members, _struct(members, parsable), parsable)
+    return Record(path, tuple(members))
 
 
-def _member(number: int, field: Field, path: str) -> Member:
-    """Compile the field with this number of the object at `path`."""
-    shape = shape_of(field.type, path_below(path, field.name))
-    decode = None
-    if shape.parsed is not None:
-        parsed = shape.parsed | None if field.nullable else shape.parsed
-        decode = msgspec.json.Decoder(parsed).decode
-    return Member(field.name, field.column, f"f{number}", field.nullable, shape, decode)
-
-
-def tagged_struct(
-    members: tuple[Member, ...], field: str, text: str, nulls: tuple[str, ...] = ()
-) -> type[msgspec.Struct]:
-    """The class of parsed objects that have this text in this field, which is no member.
-
-    Without a field there is no such text. The fields named in `nulls` may be there, as null.
-    """
-    outside = tuple((f"x{number}", name) for number, name in enumerate(nulls))
-    tag = (field, text) if field else (None, None)
-    return _struct(members, True, outside, tag, unread=type(None))
-
-
-def _struct(
-    members: tuple[Member, ...],
-    parsable: bool,
-    outside: tuple[tuple[str, str], ...] = (),
-    tag: tuple[str | None, str | None] = (None, None),
-    unread: type = msgspec.Raw,
-) -> type[msgspec.Struct]:
-    """The class of parsed objects. Attributes are numbered, since names may be anything.
-
-    Unknown fields make the parser refuse an object, so that nothing is dropped unseen.
-    """
-    fields: list[Any] = []
-    for member in members:
-        parsed = member.shape.parsed if parsable else Any
-        if member.nullable:
-            fields.append((member.attribute, parsed | None if parsable else Any, None))
-        else:
-            fields.append((member.attribute, parsed))
-    fields += [(attribute, unread, None) for attribute, _ in outside]
-    names = {member.attribute: member.name for member in members} | dict(outside)
-    made = msgspec.defstruct(
-        "Parsed",
-        fields,
-        rename=names if parsable else None,
-        forbid_unknown_fields=True,
-        kw_only=True,
-        gc=False,
-        tag_field=tag[0],
-        tag=tag[1],
-    )
-    attributes = tuple(member.attribute for member in members)
-    if made.__struct_fields__[: len(attributes)] != attributes:
-        raise ValueError("the parser has another order of fields than the schema")
-    return made
+@lru_cache(maxsize=512)
+def arrow_schema(schema: DatasetSchema) -> pa.Schema:
+    """The columns that decoding gives: those of the schema, then `_rest`."""
+    columns = [
+        pa.field(field.column, arrow_type(field.type), field.nullable) for field in schema.fields
+    ]
+    return pa.schema([*columns, pa.field(REST, pa.string())])

@@ -13,11 +13,10 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.json.payload import buffers_of
+from penstock.datapath.codec.shared.buffers import buffers_of
 from penstock.datapath.codec.shared.byte_gather import Numbers, Octets
 from penstock.model.schema import Field, FieldType
 
-TOO_MANY = "TOO_MANY"
 MOST_AT_ONCE = 8 * 1024 * 1024  # values in columns that are made at a time, of about 8 bytes each
 
 

@@ -27,7 +27,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.datapath.codec.json.payload import EMPTY, NOT_UTF8, TOO_LONG, Limits, is_utf8
+from penstock.datapath.codec.shared.buffers import is_utf8
+from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.reasons import EMPTY, NOT_UTF8, TOO_LONG
 from penstock.datapath.codec.shared.record_reader import Read, Writer, merged_read
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.bad_records import BadRecord

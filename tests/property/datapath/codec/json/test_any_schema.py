@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.shared.reader_cache import writer_of
+from penstock.datapath.codec.reader_cache import writer_of
 from penstock.datapath.codec.shared.record_reader import Writer
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.registered_schema import RegisteredSchema, SchemaType

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datapath.codec.json.batch_decode import Decoded
-from penstock.datapath.codec.json.codec import NOT_SCALAR, JsonCodec, arrow_schema
+from penstock.datapath.codec.json.codec import NOT_SCALAR, JsonCodec
 from penstock.datapath.codec.json.partial_decode import look
+from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.model.schema import (
     BOOLEAN,
     DOUBLE,

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from penstock.datapath.codec.json import template_search as likes
 from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decode_plan import plan_of
 from penstock.datapath.codec.json.template import template_of
 from penstock.datapath.codec.json.template_search import Likes
-from penstock.datapath.codec.shared.shapes import plan_of
 from penstock.model.schema import (
     BOOLEAN,
     DATE,

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from penstock.datapath.codec.json.codec import JsonCodec
-from penstock.datapath.codec.json.payload import Limits
 from penstock.datapath.codec.msgpack.codec import TEXT_LIMITS, as_json
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DecodeSpec
 from tests.helpers.shredding import BY_TOPIC, TOPIC, shred

@@ -12,8 +12,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.json.payload import EMPTY
 from penstock.datapath.codec.shared.framing import NOT_FRAMED, SCHEMA_HEADER, Frame, framed
+from penstock.datapath.codec.shared.reasons import EMPTY
 from tests.unit.datapath.codec.shared.test_framing import by_row
 
 IDS = st.sampled_from([0, 1, 2, 255, 256, 2**31, 2**32 - 1])

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from penstock.datapath.codec.json import codec as json_codec
 from penstock.datapath.codec.json import one_pass
 from penstock.datapath.codec.json.codec import JsonCodec, Part
-from penstock.datapath.codec.json.payload import Limits
 from penstock.datapath.codec.json.value_count import count_items, json_scale
 from penstock.datapath.codec.protobuf import codec as proto_codec
 from penstock.datapath.codec.protobuf.codec import read_proto
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.record_reader import Read
 from penstock.model.schema import DatasetSchema, Field, FieldType
 from tests.helpers.proto_worlds import World, worlds

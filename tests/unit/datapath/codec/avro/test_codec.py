@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.reader_cache import writer_of
 from penstock.datapath.codec.shared.cursors import Lanes
-from penstock.datapath.codec.shared.reader_cache import writer_of
 from penstock.datapath.codec.shared.record_reader import Read, Writer
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.model.registered_schema import RegisteredSchema
 
 
@@ -72,7 +73,7 @@ def test_a_text_that_claims_to_be_a_decimal_is_a_text_in_json_too() -> None:
     """A schema file for JSON: the digits are kept as they are, and a number is of another type."""
     kind = {"type": "string", "logicalType": "decimal", "precision": 9, "scale": 2}
     codec = JsonCodec()
-    schema = codec.schema_from("avsc", json.dumps(record(kind)), "d")
+    schema = schema_from_file("avsc", json.dumps(record(kind)), "d")
     assert [field.type.kind for field in schema.fields] == ["string"]
     decoded = codec.decode(pa.array([b'{"x":"1.50"}', b'{"x":1.5}']), schema)
     assert decoded.batch["x"].to_pylist() == ["1.50"]

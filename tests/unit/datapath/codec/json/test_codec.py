@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.codec.json.codec import JsonCodec, Limits, arrow_schema
+from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.model.schema import (
     BOOLEAN,
     DATE,

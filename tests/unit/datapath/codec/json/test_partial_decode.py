@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from penstock.datapath.codec.json.codec import NOT_SCALAR, JsonCodec
-from penstock.datapath.codec.json.payload import Limits, Screen, depth_of
+from penstock.datapath.codec.json.payload import Screen, depth_of
+from penstock.datapath.codec.shared.limits import Limits
 
 CODEC = JsonCodec()
 

@@ -6,7 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.codec.json.codec import JsonCodec, SchemaUnsupported, arrow_schema
+from penstock.datapath.codec.json.codec import JsonCodec, SchemaUnsupported
+from penstock.datapath.codec.shared.shapes import arrow_schema
+from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.model.schema import MAX_FIELDS, DatasetSchema, count_fields
 
 CODEC = JsonCodec()
@@ -146,7 +148,7 @@ AVRO = {
 
 
 def test_an_avro_record_becomes_columns() -> None:
-    schema = CODEC.schema_from("avsc", json.dumps(AVRO), "d")
+    schema = schema_from_file("avsc", json.dumps(AVRO), "d")
     assert schema.declared
     assert _types(schema) == {
         "id": "int64",
@@ -187,7 +189,7 @@ def test_a_time_of_a_schema_file_is_a_count_of_its_unit_with_and_without_a_zone(
     text = json.dumps({"type": "record", "name": "r", "fields": fields})
     count = 1_763_200_000_000_000 // factor
     event = {"t": count, "l": [count], "i": {"t": count}}
-    schema = CODEC.schema_from("avsc", text, "d")
+    schema = schema_from_file("avsc", text, "d")
     decoded = CODEC.decode(pa.array([json.dumps(event).encode()] * 3), schema)
     assert decoded.bad == []
     for column in (decoded.batch["t"], decoded.batch["l"].flatten(), decoded.batch["i"].flatten()):
@@ -204,11 +206,11 @@ def test_an_avro_type_is_found_by_its_full_name() -> None:
         {"name": "z", "type": ["null", "Inner"]},
     ]
     record = {"type": "record", "name": "R", "namespace": "a", "fields": fields}
-    schema = CODEC.schema_from("avsc", json.dumps(record), "d")
+    schema = schema_from_file("avsc", json.dumps(record), "d")
     assert _types(schema)["z"] == "struct<k: string>"
     fields.append({"name": "w", "type": "Kind"})
     with pytest.raises(SchemaUnsupported, match="Kind"):
-        CODEC.schema_from("avsc", json.dumps(record), "d")
+        schema_from_file("avsc", json.dumps(record), "d")
 
 
 def test_an_avro_type_inside_another_is_that_type() -> None:
@@ -220,7 +222,7 @@ def test_an_avro_type_inside_another_is_that_type() -> None:
         {"name": "e", "type": {"type": {"type": "enum", "name": "E", "symbols": ["A"]}}},
     ]
     text = json.dumps({"type": "record", "name": "r", "fields": fields})
-    schema = CODEC.schema_from("avsc", text, "d")
+    schema = schema_from_file("avsc", text, "d")
     assert _types(schema) == {
         "a": "string",
         "l": "list<item: string>",
@@ -263,7 +265,7 @@ def _avro(kind: object) -> str:
 )
 def test_what_avro_can_say_and_json_cannot_is_refused(text: str, path: str, why: str) -> None:
     with pytest.raises(SchemaUnsupported, match=why) as caught:
-        CODEC.schema_from("avsc", text, "d")
+        schema_from_file("avsc", text, "d")
     assert caught.value.path == path
 
 
@@ -284,7 +286,7 @@ JSON_SCHEMA = {
 
 
 def test_a_json_schema_becomes_columns() -> None:
-    schema = CODEC.schema_from("jsonschema", json.dumps(JSON_SCHEMA), "d")
+    schema = schema_from_file("jsonschema", json.dumps(JSON_SCHEMA), "d")
     assert _types(schema) == {
         "id": "int64",
         "who": "struct<name: string>",
@@ -331,5 +333,5 @@ def _json_schema(value: object) -> str:
 )
 def test_what_json_schema_leaves_open_is_refused(text: str, path: str, why: str) -> None:
     with pytest.raises(SchemaUnsupported, match=why) as caught:
-        CODEC.schema_from("jsonschema", text, "d")
+        schema_from_file("jsonschema", text, "d")
     assert caught.value.path == path

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.json.payload import Limits
 from penstock.datapath.codec.msgpack.codec import as_json
+from penstock.datapath.codec.shared.limits import Limits
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(),

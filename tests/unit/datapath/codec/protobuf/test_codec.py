@@ -142,7 +142,7 @@ def test_no_records_are_no_rows(plain: Layout) -> None:
 
 def test_executors_need_no_library_of_protobufs_makers() -> None:
     program = (
-        "import sys, penstock.datapath.codec.shared.reader_cache; "
+        "import sys, penstock.datapath.codec.reader_cache; "
         "sys.exit(any(name.split('.')[0] in {'google', 'grpc_tools'} for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.json.payload import Limits
 from penstock.datapath.codec.raw.codec import raw_writer
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.record_reader import Read
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.codec.text.codec import TextLayout, split_quoted, text_schema, text_writer

@@ -22,6 +22,7 @@ from penstock.audit.positions import NotOurs, open_rows, rows_of
 from penstock.datapath.codec.json.codec import JsonCodec
 from penstock.datapath.formats.orc.orc_times import TIME_NOT_ORC, not_for_orc, rows_not_orc
 from penstock.datapath.formats.orc.orc_writer import OrcFile, plain_field, with_words
+from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.datapath.stage import open_files as output
 from penstock.datapath.stage.own_columns import constant
 from penstock.datapath.stage.spool import Spool
@@ -391,7 +392,7 @@ def test_records_with_such_times_are_refused_alone() -> None:
         {"type": "record", "name": "click", "fields": [
             {"name": "born", "type": {"type": "long", "logicalType": "timestamp-millis"}}]}
     )  # fmt: skip
-    declared = JsonCodec().schema_from("avsc", schema, "click")
+    declared = schema_from_file("avsc", schema, "click")
     values = [an_event("click", born=born) for born in (-1500, 1500, -2000, -1)]
     found = shred(BY_TYPE_ORC, values, {"click": declared})
     assert [row["_offset"] for row in found.refused()] == [0, 3]

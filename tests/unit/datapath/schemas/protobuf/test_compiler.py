@@ -18,8 +18,8 @@ from google.protobuf.descriptor_pb2 import (
 
 from penstock.datapath.codec.protobuf.codec import proto_writer
 from penstock.datapath.codec.protobuf.types import ProtoFile, parse_proto
+from penstock.datapath.codec.reader_cache import writer_of
 from penstock.datapath.codec.shared.projection import project
-from penstock.datapath.codec.shared.reader_cache import writer_of
 from penstock.datapath.codec.shared.record_reader import Writer
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.schemas.for_executors import fixed_schema

@@ -5,12 +5,10 @@ from typing import Any
 
 import msgspec
 
+from penstock.datapath.codec.json.decode_plan import JsonType
 from penstock.datapath.codec.json.value_text import is_integer, is_number, kind_of
-from penstock.datapath.codec.shared.shapes import Shape, bounds_of
-
-WRONG_TYPE = "WRONG_TYPE"
-OUT_OF_RANGE = "OUT_OF_RANGE"
-MISSING_FIELD = "MISSING_FIELD"
+from penstock.datapath.codec.shared.reasons import OUT_OF_RANGE, WRONG_TYPE, Misfit
+from penstock.datapath.codec.shared.shapes import bounds_of
 
 _STRING = msgspec.json.Decoder(str)
 _LONGEST_INT64 = 20
@@ -18,22 +16,14 @@ _LONGEST_DOUBLE = 310  # the greatest double has 309 digits
 _LONGEST_DECIMAL = 200
 
 
-class Misfit(Exception):
-    """A value that its column cannot hold: a stable code, where it was found, and what was."""
-
-    def __init__(self, reason: str, path: str, detail: str) -> None:
-        super().__init__(f"$.{path}: {detail}")
-        self.reason = reason
-
-
-def expect(shape: Shape, text: bytes, wanted: str) -> None:
+def expect(shape: JsonType, text: bytes, wanted: str) -> None:
     """Raise Misfit unless the value is of a kind."""
     found = kind_of(text)
     if found != wanted:
         raise Misfit(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found {found}")
 
 
-def scalar(shape: Shape, text: bytes) -> Any:
+def scalar(shape: JsonType, text: bytes) -> Any:
     """The value behind a text that is not null; raises Misfit."""
     kind = shape.type.kind
     if kind == "string":
@@ -48,7 +38,7 @@ def scalar(shape: Shape, text: bytes) -> Any:
     return _double(shape, text) if kind == "double" else _integer(shape, text)
 
 
-def _integer(shape: Shape, text: bytes) -> int:
+def _integer(shape: JsonType, text: bytes) -> int:
     """An integer, written as one, within what the type can hold."""
     if not is_integer(text):
         raise Misfit(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found a fraction")
@@ -58,7 +48,7 @@ def _integer(shape: Shape, text: bytes) -> int:
     return int(text)
 
 
-def _double(shape: Shape, text: bytes) -> float:
+def _double(shape: JsonType, text: bytes) -> float:
     """A floating point number, rounded as usual; an integer only if nothing of it is lost."""
     if not is_integer(text):
         number = float(text)
@@ -81,7 +71,7 @@ def _double_of(whole: int) -> float:
         return float("inf")
 
 
-def _decimal(shape: Shape, text: bytes) -> Decimal:
+def _decimal(shape: JsonType, text: bytes) -> Decimal:
     """An exact number, written as a number or as a string of one; never rounded."""
     number = text[1:-1] if kind_of(text) == "string" else text
     if not is_number(number):

@@ -1,0 +1,19 @@
+"""Why a record is bad: the codes that several formats share. They never change their meaning."""
+
+EMPTY = "EMPTY"
+TOO_LONG = "TOO_LONG"
+TOO_DEEP = "TOO_DEEP"
+TOO_MANY = "TOO_MANY"
+NOT_UTF8 = "NOT_UTF8"
+TRUNCATED = "TRUNCATED"
+WRONG_TYPE = "WRONG_TYPE"
+OUT_OF_RANGE = "OUT_OF_RANGE"
+MISSING_FIELD = "MISSING_FIELD"
+
+
+class Misfit(Exception):
+    """A value that its column cannot hold: a stable code, where it was found, and what was."""
+
+    def __init__(self, reason: str, path: str, detail: str) -> None:
+        super().__init__(f"$.{path}: {detail}")
+        self.reason = reason
