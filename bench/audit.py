@@ -21,7 +21,7 @@ from bench.events import event
 from bench.processes import Watch, WorkerMemory
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
-from penstock.datapath.schemas.dataset_schemas import SchemaShelf
+from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import new_attempt, shred_batches
 from penstock.feeds.kafka_source import staged_window
@@ -64,7 +64,7 @@ class Batches:
 
     def __init__(self, store: LocalStore, records: int, types: int) -> None:
         self._store = store
-        self._schemas = SchemaShelf(store, Layout(FEED.name), FEED)
+        self._schemas = DatasetSchemas(store, Layout(FEED.name), FEED)
         self._each = records // PARTITIONS
         self._now_ms = int(time.time() * 1000)
         count = min(self._each, WINDOW // PARTITIONS)

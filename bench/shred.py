@@ -116,7 +116,9 @@ def written_plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
         time=TimeSpec(field="event_time", unit="ms"),
     )
     order = order_for(batches)
-    return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time(), written=written)
+    return ShredPlan(
+        order=order, feed=feed, schemas=schemas, now_s=time.time(), record_schemas=written
+    )
 
 
 def _written(kind: int, form: str) -> tuple[RegisteredSchema, Writer]:

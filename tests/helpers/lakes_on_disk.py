@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.schemas.dataset_schemas import SchemaShelf
+from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import shred_batches
 from penstock.feeds.kafka_source import staged_window
@@ -76,7 +76,7 @@ class ShreddedSource:
     ) -> None:
         self._store = store
         self._feed = feed
-        self._schemas = SchemaShelf(store, LAYOUT, feed)
+        self._schemas = DatasetSchemas(store, LAYOUT, feed)
         self._topic_id = topic_id
         self.payloads = list(payloads)
 

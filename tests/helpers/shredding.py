@@ -101,7 +101,7 @@ def shred(
     given = ShredPlan(order=order, feed=feed, schemas=dict(schemas), now_s=NOON_MS / 1000, **plan)
     (report,) = shred_batches(given, store, "attempt", batches)
     is_learning = report.unlearned or any(sample.is_new for sample in report.samples)
-    if not is_learning and not given.again:
+    if not is_learning and not given.is_replay:
         prove(order, StagedWindow(report.files, (report.evidence,), report.quarantined))
     return Shredded(report, store)
 

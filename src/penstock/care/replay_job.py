@@ -82,10 +82,10 @@ class DecodeAgain:
             schemas=dict(self.learning.schemas.known),
             now_s=now_s,
             max_new=room,
-            written=self.learning.written.ready(),
-            outputs=dict(self.learning.schemas.outputs.known),
+            record_schemas=self.learning.named.ready(),
+            file_schemas=dict(self.learning.schemas.file_schemas.known),
             keys=self.learning.keys,
-            again=True,
+            is_replay=True,
         )
         work = partial(_work, plan, self.store)
         return self.spread("quarantined records", work, parts, _weight)

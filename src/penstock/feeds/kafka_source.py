@@ -89,7 +89,7 @@ class KafkaSource:
         """Read and shred the ranges; learn new types and read again until none is new."""
         known = self._learning.schemas.known
         before = len(known)
-        self._learning.written.begin()
+        self._learning.named.begin()
         for _ in range(ROUNDS):
             # What one read has learned counts for the next: a flood ends in the quarantine.
             room = max(self._max_new - (len(known) - before), 0)
@@ -120,7 +120,7 @@ class KafkaSource:
         """Leave out, for a while, the partitions whose records name schemas that nobody knows."""
         self._discard(order)
         for report in reports:
-            if set(report.named) - set(self._learning.written.known):
+            if set(report.named) - set(self._learning.named.known):
                 place = (report.evidence.range.topic, report.evidence.range.partition)
                 before = self._held.get(place)
                 pause_s = HOLD_S if before is None else min(2 * before.pause_s, LONGEST_HOLD_S)
@@ -174,8 +174,8 @@ class KafkaSource:
             schemas=dict(self._learning.schemas.known),
             now_s=order.planned_s,
             max_new=max_new,
-            written=self._learning.written.ready(),
-            outputs=dict(self._learning.schemas.outputs.known),
+            record_schemas=self._learning.named.ready(),
+            file_schemas=dict(self._learning.schemas.file_schemas.known),
             keys=self._learning.keys,
         )
         frame = read_ranges(spark, self._options, order.ranges, most_bytes)

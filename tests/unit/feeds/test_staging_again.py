@@ -61,7 +61,7 @@ def test_partitions_with_schemas_that_nobody_knows_are_held_whatever_the_registr
 ) -> None:
     learning, around = MagicMock(), MagicMock()
     learning.learn.side_effect = trouble
-    learning.written.known = {"1": None}
+    learning.named.known = {"1": None}
     around.tick.return_value = 100.0
     store = MagicMock()
     source = KafkaSource(MagicMock(), {}, MagicMock(), store, learning, around)

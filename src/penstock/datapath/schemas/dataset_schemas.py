@@ -12,7 +12,7 @@ from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.record_reader import Writer
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.schemas.errors import SchemaRefused
-from penstock.datapath.schemas.file_schemas import Outputs
+from penstock.datapath.schemas.file_schemas import FileSchemas
 from penstock.datapath.schemas.growth import possible_growth
 from penstock.datapath.schemas.redeclared import redeclared
 from penstock.datapath.schemas.schema_files import schema_from_file
@@ -27,12 +27,12 @@ from penstock.model.schema_merging import Incompatible, first_version, merged
 from penstock.model.spec import DatasetSpec, FeedSpec
 
 
-class SchemaShelf:
+class DatasetSchemas:
     """What is known of every dataset, newest version. Driver only.
 
     A schema object is created once under its number and never changed; two owners that learn the
     same type at once end up with the one that was first. `known` says how records are read. Where
-    they are converted that lies apart, and `outputs` knows what files have.
+    they are converted that lies apart, and `file_schemas` knows what files have.
     """
 
     def __init__(
@@ -44,7 +44,9 @@ class SchemaShelf:
         self._codec = JsonCodec(TEXT_LIMITS if is_packed else Limits())
         in_files = newest(kept_schemas(store, layout.schemas))
         read = newest(kept_schemas(store, layout.reading))
-        self.outputs = Outputs(store, layout, feed, keys or Keys(), in_files, frozenset(read))
+        self.file_schemas = FileSchemas(
+            store, layout, feed, keys or Keys(), in_files, frozenset(read)
+        )
         self.known: dict[str, DatasetSchema] = in_files | read
         self._begin_converting(frozenset(read))
         self._declare(feed)
@@ -63,17 +65,17 @@ class SchemaShelf:
             elif not known.declared:
                 promoted = self._possible(known, self._codec.promote(known, payloads))
                 if promoted != known:
-                    found_new |= self.outputs.shows_hidden(known, promoted)
+                    found_new |= self.file_schemas.shows_hidden(known, promoted)
                     self._keep(promoted)
         return found_new
 
-    def learn_written(
-        self, unlearned: Iterable[Unlearned], written: Mapping[str, RegisteredSchema | None]
+    def learn_named(
+        self, unlearned: Iterable[Unlearned], named: Mapping[str, RegisteredSchema | None]
     ) -> bool:
         """Let datasets cover the schemas that their records were written with; True if one grew."""
         grown = False
         for each in unlearned:
-            schema = written.get(each.key)
+            schema = named.get(each.key)
             writer = None if schema is None else writer_of(schema, each.message)
             if isinstance(writer, Writer):
                 grown |= self._grow(each.dataset, writer.fields)
@@ -109,12 +111,14 @@ class SchemaShelf:
         Whoever writes records could stop the feed with one such field. It stays in `_rest`, and
         asks for nothing: the next window that has it is not read again either.
         """
-        if grown == known or known.dataset not in self.outputs:
+        if grown == known or known.dataset not in self.file_schemas:
             return grown
         fields = possible_growth(
             known.fields,
             grown.fields,
-            lambda each: self.outputs.are_possible(msgspec.structs.replace(known, fields=each)),
+            lambda each: self.file_schemas.are_possible(
+                msgspec.structs.replace(known, fields=each)
+            ),
         )
         if fields == known.fields:
             return known
@@ -124,8 +128,8 @@ class SchemaShelf:
         """Until a dataset is converted, its records are read as its files say."""
         for dataset, schema in sorted(self.known.items()):
             if dataset in read:
-                self.outputs.pin(schema)
-            elif dataset in self.outputs:
+                self.file_schemas.pin(schema)
+            elif dataset in self.file_schemas:
                 self._keep(schema)
 
     def _declare(self, feed: FeedSpec) -> None:
@@ -153,13 +157,13 @@ class SchemaShelf:
                 self._keep(msgspec.structs.replace(wanted, version=number, fields=fields))
 
     def _keep(self, schema: DatasetSchema) -> None:
-        is_apart = schema.dataset in self.outputs
+        is_apart = schema.dataset in self.file_schemas
         if is_apart:
-            self.outputs.check(schema)  # before it is kept: what is kept cannot be taken back
+            self.file_schemas.check(schema)  # before it is kept: what is kept cannot be taken back
         prefix = self._layout.reading if is_apart else self._layout.schemas
         self.known[schema.dataset] = keep_schema(self._store, prefix, schema)
         if is_apart:
-            self.outputs.pin(self.known[schema.dataset])
+            self.file_schemas.pin(self.known[schema.dataset])
 
 
 def _changed(error: Incompatible) -> str:

@@ -29,7 +29,7 @@ from penstock.model.spec import FeedSpec
 TRIES = 10  # each lost to another process that added columns at the same moment
 
 
-class Outputs:
+class FileSchemas:
     """The newest schema of the files of every dataset that is converted, or once was."""
 
     def __init__(

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from penstock.api.store import Store
-from penstock.datapath.schemas.dataset_schemas import SchemaShelf
-from penstock.datapath.schemas.named_schemas import WrittenShelf
+from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
+from penstock.datapath.schemas.named_schemas import NamedSchemas
 from penstock.datapath.stage.shred_plan import MAX_NEW, TaskReport
 from penstock.model.encryption_keys import Keys
 from penstock.model.layout import Layout
@@ -17,7 +17,7 @@ ROUNDS = 5  # how often one set of records may be read because of what it taught
 
 
 class Learning:
-    """Both shelves of a feed. Driver only; whoever shreds asks it what is known."""
+    """All schemas of a feed, of its datasets and of its records. Driver only."""
 
     def __init__(
         self,
@@ -30,8 +30,8 @@ class Learning:
         self.keys = keys or Keys()
         declared = {encode_component(each.route) for each in feed.datasets}
         self._wanted = frozenset(declared | {fork.dataset for fork in feed.forks})
-        self.schemas = SchemaShelf(store, layout, feed, self.keys)
-        self.written = WrittenShelf(store, layout, feed, registry)
+        self.schemas = DatasetSchemas(store, layout, feed, self.keys)
+        self.named = NamedSchemas(store, layout, feed, registry)
 
     def learn(self, reports: Sequence[TaskReport], room: int = MAX_NEW) -> bool:
         """Take up what the tasks did not know; True when the records have to be read again.
@@ -40,11 +40,11 @@ class Learning:
         there is `room` for. What is beyond it is not kept: without room, the next read refuses it.
         Raises `RegistryTrouble` when only the registry could tell.
         """
-        found_new = self.written.learn(key for report in reports for key in report.named)
+        found_new = self.named.learn(key for report in reports for key in report.named)
         beyond = self._beyond(reports, room)
         unlearned = [each for report in reports for each in report.unlearned]
         unlearned = [each for each in unlearned if each.dataset not in beyond]
-        found_new |= self.schemas.learn_written(unlearned, self.written.ready())
+        found_new |= self.schemas.learn_named(unlearned, self.named.ready())
         samples = [each for report in reports for each in report.samples]
         samples = [each for each in samples if each.dataset not in beyond]
         return self.schemas.learn(samples) or found_new or bool(beyond)

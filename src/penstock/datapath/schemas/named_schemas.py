@@ -34,7 +34,7 @@ MAX_ASKED = 1_000  # ids in one window that nobody knew; garbage may name any nu
 MOST_ODD = 16  # ids in a row of questions that a registry has no sound answer for
 
 
-class WrittenShelf:
+class NamedSchemas:
     """What is known of schemas by their keys. None: the registry has none of that name."""
 
     def __init__(

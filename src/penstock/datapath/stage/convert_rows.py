@@ -45,7 +45,7 @@ class Converters:
         self._null_is_text: dict[str, bool] = {}
 
     def __contains__(self, dataset: str) -> bool:
-        return dataset in self._plan.outputs
+        return dataset in self._plan.file_schemas
 
     def convert(self, piece: Piece) -> Converted:
         """Convert the rows of one dataset; `bad` numbers them within the piece."""
@@ -67,7 +67,7 @@ class Converters:
 
     def _fitted(self, piece: Piece, flow: Flow) -> Piece:
         """The rows that are left, with the columns of the files."""
-        output = self._plan.outputs[piece.schema.dataset]
+        output = self._plan.file_schemas[piece.schema.dataset]
         names = [each.column for each in flow.fields]
         rest = flow.rest.column(flow.rows)
         # `_rest` is in here too, so that a batch without any other column has its rows.
@@ -85,7 +85,7 @@ class Converters:
         """As on the driver, which has joined what the steps make to what files have."""
         known = self._null_is_text.get(schema.dataset)
         if known is None:
-            in_files = self._plan.outputs[schema.dataset].fields
+            in_files = self._plan.file_schemas[schema.dataset].fields
             found = fitting(steps, schema.fields, self._plan.keys, in_files)
             known = self._null_is_text[schema.dataset] = found.null_is_text
         return Given(self._plan.keys, origin, known)
@@ -98,7 +98,7 @@ class Converters:
         return known
 
     def _judged(self, steps: Steps, schema: DatasetSchema) -> str:
-        output = self._plan.outputs[schema.dataset]
+        output = self._plan.file_schemas[schema.dataset]
         fields = converted_fields(steps, schema.fields, self._given(steps, schema, Origin()))
         try:
             if merged(output.fields, fields) != output.fields:

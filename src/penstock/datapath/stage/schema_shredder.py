@@ -46,9 +46,9 @@ class WrittenShredder(RangeShredder):
         self._refuse(batch, rows, found.bad, "")
         for frame, members in found.groups:
             mine = rows[members]
-            schema = self._plan.written.get(frame.key)
-            self._samples.add_named(frame.key, frame.key in self._plan.written)
-            if frame.key not in self._plan.written:
+            schema = self._plan.record_schemas.get(frame.key)
+            self._samples.add_named(frame.key, frame.key in self._plan.record_schemas)
+            if frame.key not in self._plan.record_schemas:
                 continue
             if schema is None:
                 self._refuse_all(batch, mine, UNKNOWN_SCHEMA, f"no schema is called {frame.key}")
@@ -66,7 +66,7 @@ class WrittenShredder(RangeShredder):
 
     def _framed(self, batch: Any, values: Any, rows: Any) -> Framed:
         """Which schema each record names; with one for all, none does."""
-        if FIXED in self._plan.written:
+        if FIXED in self._plan.record_schemas:
             frame = Frame(FIXED, ONLY, 0)
             return Framed([(frame, np.arange(len(values)))], [])
         has_message = self._feed.decode.has_message

@@ -21,13 +21,17 @@ MAX_NEW = 1_000
 class ShredPlan(Value, frozen=True, kw_only=True):
     """Everything a task needs to know. Small, because it travels in the closure.
 
-    `now_s` is the time of the window and not of the task, so that a retry judges alike. `max_new`
-    is how many datasets that nobody knows yet each task may name; the records of all further ones
-    go to the quarantine. `written` are the schemas that records name, by what they call them;
-    None where there is none of that name. `again`: records come from the quarantine, and those that
-    fail once more, or are filtered now, stay there and get no second row. `outputs` are the schemas
-    that files have, of datasets whose records are converted; `keys` the secrets that takes.
-    `numbered`: some records are rows with a number, although the feed makes no such rows any more.
+    now_s            the time of the window and not of the task, so that a retry judges alike
+    max_new          how many unknown datasets each task may name; the records of all further ones
+                     go to the quarantine
+    record_schemas   the schemas that records name, by the key that records use; None where the
+                     registry has none of that name
+    is_replay        records come from the quarantine; those that fail once more, or are filtered
+                     now, stay there and get no second row
+    file_schemas     the schemas that files have, of datasets whose records are converted
+    keys             the secrets that converters need
+    numbered         some records are rows with a number, although the feed does not make such
+                     rows any more
     """
 
     order: StageOrder
@@ -36,9 +40,9 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     now_s: float
     buffer_bytes: int = BUFFER_BYTES
     max_new: int = MAX_NEW
-    written: dict[str, RegisteredSchema | None] = msgspec.field(default_factory=dict)
-    again: bool = False
-    outputs: dict[str, DatasetSchema] = msgspec.field(default_factory=dict)
+    record_schemas: dict[str, RegisteredSchema | None] = msgspec.field(default_factory=dict)
+    is_replay: bool = False
+    file_schemas: dict[str, DatasetSchema] = msgspec.field(default_factory=dict)
     keys: Keys = msgspec.field(default_factory=Keys)
     numbered: bool = False
 

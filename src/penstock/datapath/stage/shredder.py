@@ -69,7 +69,7 @@ class RangeShredder:
         self._splitter = Splitter(plan, covered, sink, name, self._declared)
         self._kept_paths = partition_paths(plan.feed)
         self._converters = Converters(plan, covered)
-        kind = StayingRows if plan.again else QuarantineRows
+        kind = StayingRows if plan.is_replay else QuarantineRows
         self._quarantine = kind(plan, covered, sink, self._declared)
         self._forks = plan.feed.forks
         self._only_to = ""
@@ -123,7 +123,7 @@ class RangeShredder:
     def report(self) -> TaskReport:
         """Close the files of the range and tell what happened."""
         offsets = np.concatenate(self._offsets) if self._offsets else np.empty(0, np.int64)
-        if self._plan.again:
+        if self._plan.is_replay:
             offsets.sort()  # files of the quarantine overlap
         evidence = RangeEvidence(
             range=self._covered,
@@ -184,7 +184,7 @@ class RangeShredder:
                 continue
             gone = rows[mine]
             schema = self._plan.schemas.get(dataset)
-            schema = self._plan.outputs.get(dataset, schema)
+            schema = self._plan.file_schemas.get(dataset, schema)
             if schema is None:
                 self._samples.add_new(dataset, batch["value"].slice(0, 0))
             elif any(not field.nullable for field in schema.fields):
@@ -303,7 +303,7 @@ class RangeShredder:
 
     def _filter(self, batch: Any, rows: Any) -> None:
         """Let records go; those of the quarantine are not forgotten so easily."""
-        if self._plan.again:
+        if self._plan.is_replay:
             self._quarantine.keep("FILTERED", batch, rows)
         else:
             self._filtered.add(batch["offset"].to_numpy()[rows], numbers_of(batch, rows))

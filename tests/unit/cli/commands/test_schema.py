@@ -9,7 +9,7 @@ import pytest
 
 from penstock.cli.commands.schema import changes
 from penstock.cli.main import main
-from penstock.datapath.schemas.dataset_schemas import SchemaShelf
+from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.schemas.ddl import DIALECTS, Dialect, columns_of, ddl, own_columns, type_name
 from penstock.datapath.shape.route.partition import keys_as_read
 from penstock.datapath.stage.shred_plan import Samples
@@ -269,7 +269,7 @@ def test_what_is_shown_is_what_files_have_after_converting(
     lake.room([]).journal()
     steps = (ConvertSpec("rename", ("who",), ("email",)), ConvertSpec("mask", ("email",), ("",)))
     feed = FeedSpec(name=FEED, topics=("events",), convert=steps)
-    shelf = SchemaShelf(lake.store, Layout(FEED), feed)
+    shelf = DatasetSchemas(lake.store, Layout(FEED), feed)
     shelf.learn([Samples("click", True, (b'{"who": 7, "n": 1}',))])
     shelf.learn([Samples("click", False, (b'{"who": 7, "n": 1, "page": "/"}',))])
     assert main(lake.words("schema", "show", f"{FEED}/click", "--ddl", "spark")) == 0

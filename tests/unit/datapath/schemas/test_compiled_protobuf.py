@@ -8,7 +8,7 @@ import pytest
 from penstock.datapath.schemas import compiled_protobuf as compiled
 from penstock.datapath.schemas.compiled_protobuf import FORMAT, Compiled
 from penstock.datapath.schemas.for_executors import usable
-from penstock.datapath.schemas.named_schemas import WrittenShelf
+from penstock.datapath.schemas.named_schemas import NamedSchemas
 from penstock.datapath.schemas.protobuf.errors import CompilerFailed
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.testing.memory_store import MemoryStore
@@ -58,7 +58,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     return found
 
 
-def one_run(store: MemoryStore, registry: Registered, *keys: str) -> tuple[WrittenShelf, int]:
+def one_run(store: MemoryStore, registry: Registered, *keys: str) -> tuple[NamedSchemas, int]:
     """A run that meets records of these keys; how often it had to read its first window."""
     shelf = shelf_of(store, registry)
     shelf.begin()

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from penstock.datapath.schemas.errors import SchemaChanged
-from penstock.datapath.schemas.named_schemas import MAX_ASKED, MOST_ODD, WrittenShelf
+from penstock.datapath.schemas.named_schemas import MAX_ASKED, MOST_ODD, NamedSchemas
 from penstock.datapath.schemas.registry_backoff import MOST_REMEMBERED
 from penstock.datapath.stage.schema_shredder import FIXED
 from penstock.errors import EntryDamaged, OutcomeUnknown
@@ -54,11 +54,11 @@ class Registered(Registry):
 
 def shelf_of(
     store: MemoryStore, registry: Registry | None, decode: DecodeSpec | None = None
-) -> WrittenShelf:
+) -> NamedSchemas:
     """What a new run has."""
     route = RouteSpec("schema", "schema")
     feed = FeedSpec(name="events", topics=("t",), route=route, decode=decode or DecodeSpec("avro"))
-    return WrittenShelf(store, Layout("events"), feed, registry)
+    return NamedSchemas(store, Layout("events"), feed, registry)
 
 
 def kept(store: MemoryStore) -> dict[str, bytes]:
@@ -343,7 +343,7 @@ def test_two_that_learn_at_the_same_time_end_with_one_object() -> None:
     shelves = [shelf_of(store, registry) for _ in range(8)]
     together = threading.Barrier(len(shelves))
 
-    def learn(shelf: WrittenShelf) -> None:
+    def learn(shelf: NamedSchemas) -> None:
         together.wait(10)
         shelf.learn(["1", "2"])
 

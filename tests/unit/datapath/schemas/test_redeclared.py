@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.datapath.codec.json.codec import JsonCodec
-from penstock.datapath.schemas.dataset_schemas import SchemaShelf
+from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.schemas.errors import SchemaRefused
 from penstock.datapath.stage.shred_plan import Samples
 from penstock.errors import EntryDamaged
@@ -24,7 +24,7 @@ def record(**fields: Any) -> dict[str, Any]:
     return {"type": "record", "name": "r", "fields": named}
 
 
-def shelf_of(store: MemoryStore, **fields: Any) -> SchemaShelf:
+def shelf_of(store: MemoryStore, **fields: Any) -> DatasetSchemas:
     """What a run has with a file of these fields; with none there is no file."""
     dataset = DatasetSpec(route="click")
     if fields:
@@ -32,7 +32,7 @@ def shelf_of(store: MemoryStore, **fields: Any) -> SchemaShelf:
         dataset = DatasetSpec(route="click", schema_kind="avsc", schema_text=text)
     route = RouteSpec("field", "type")
     feed = FeedSpec(name="events", topics=("t",), route=route, datasets=(dataset,))
-    return SchemaShelf(store, Layout("events"), feed)
+    return DatasetSchemas(store, Layout("events"), feed)
 
 
 def next_of(store: MemoryStore, **fields: Any) -> DatasetSchema:

@@ -44,8 +44,8 @@ def deliver(
             feed,
             values,
             learning.schemas.known,
-            written=learning.written.ready(),
-            outputs=dict(learning.schemas.outputs.known),
+            record_schemas=learning.named.ready(),
+            file_schemas=dict(learning.schemas.file_schemas.known),
             keys=KEYS,
             **plan,
         )
@@ -145,8 +145,8 @@ def test_what_has_no_column_yet_is_kept_unless_it_must_be_hidden() -> None:
     deliver(feed, [an_event("a", n=1)], store)
     values = [an_event("a", n=1, new=2), an_event("a", n=1, ssn="secret")]
     learning = Learning(store, LAYOUT, feed, None, KEYS)
-    outputs = dict(learning.schemas.outputs.known)
-    found = shred(feed, values, learning.schemas.known, outputs=outputs, keys=KEYS)
+    outputs = dict(learning.schemas.file_schemas.known)
+    found = shred(feed, values, learning.schemas.known, file_schemas=outputs, keys=KEYS)
     assert [json.loads(row["_rest"]) for row in found.rows("a")] == [{"new": 2}]
     assert reasons(found) == [(1, "CONVERT_FAILED")]
     assert "secret" not in found.refused()[0]["detail"]
@@ -353,9 +353,9 @@ def shred_again(feed: FeedSpec, values: Sequence[Payload], learning: Learning) -
         feed,
         values,
         learning.schemas.known,
-        outputs=dict(learning.schemas.outputs.known),
+        file_schemas=dict(learning.schemas.file_schemas.known),
         keys=KEYS,
-        again=True,
+        is_replay=True,
     )
 
 
@@ -364,7 +364,7 @@ def shred_again(feed: FeedSpec, values: Sequence[Payload], learning: Learning) -
 
 def columns_of(store: MemoryStore, feed: FeedSpec, dataset: str = "a") -> dict[str, str]:
     shelf = Learning(store, LAYOUT, feed, None, KEYS).schemas
-    known = shelf.outputs.known.get(dataset) or shelf.known[dataset]
+    known = shelf.file_schemas.known.get(dataset) or shelf.known[dataset]
     return {each.column: each.type.kind for each in known.fields}
 
 
@@ -496,10 +496,10 @@ def test_two_processes_that_add_columns_at_once_end_with_both() -> None:
     one = Learning(store, LAYOUT, base, None, KEYS)
     other = with_steps(BY_TYPE, ConvertSpec("set", ("source",), constants=("web",)))
     Learning(store, LAYOUT, other, None, KEYS)
-    outputs = dict(one.schemas.outputs.known)
-    found = shred(base, [an_event("a", n=1, m=2)], one.schemas.known, outputs=outputs)
+    outputs = dict(one.schemas.file_schemas.known)
+    found = shred(base, [an_event("a", n=1, m=2)], one.schemas.known, file_schemas=outputs)
     one.learn([found.report])
-    names = {each.name for each in one.schemas.outputs.known["a"].fields}
+    names = {each.name for each in one.schemas.file_schemas.known["a"].fields}
     assert names == {"type", "at", "n", "m", "source"}
 
 

@@ -263,7 +263,7 @@ def test_records_of_avro_have_forks(unknown: Any) -> None:
     schemas = {name: DatasetSchema(name, 1, True, fields) for name in SCHEMAS}
     values = [in_avro(n) for n in range(1, 7)]
     written = {FIXED: RegisteredSchema("avro", AVRO)}
-    done = shred(feed, [*values, in_avro(None), b"\x02"], schemas, written=written)
+    done = shred(feed, [*values, in_avro(None), b"\x02"], schemas, record_schemas=written)
     firsts = [*((n - 1, 0, n) for n in range(1, 7)), (6, 0, None)]
     assert found(done, "number") == (firsts if unknown == "create" else [])
     assert found(done, "even") == [(n - 1, FORK_ROWS, n) for n in (2, 4, 6)]
@@ -290,7 +290,7 @@ def test_decimals_of_avro_are_asked_for_as_numbers(wanted: Any) -> None:
     )
     fields = with_columns([("type", STRING, False), ("n", decimal_of(10, 2), False)], top=True)
     schemas = {name: DatasetSchema(name, 1, True, fields) for name in SCHEMAS}
-    done = shred(feed, values, schemas, written={FIXED: RegisteredSchema("avro", text)})
+    done = shred(feed, values, schemas, record_schemas={FIXED: RegisteredSchema("avro", text)})
     assert len(done.rows("number")) == 3
     assert [(row["_offset"], row["n"]) for row in done.rows("even")] == [(0, Decimal(10))]
 

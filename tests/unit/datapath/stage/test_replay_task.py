@@ -45,7 +45,7 @@ def again(
     covered = before.report.evidence.range
     order = StageOrder(feed.name, "1-2", "_penstock/f/staging", (covered,))
     plan = ShredPlan(
-        order=order, feed=feed, schemas=dict(schemas), now_s=NOON_MS / 1000, again=True
+        order=order, feed=feed, schemas=dict(schemas), now_s=NOON_MS / 1000, is_replay=True
     )
     before.refused()  # makes its files visible
     files = tuple(f.handle.final for f in before.report.files if f.dataset == QUARANTINE)

@@ -214,7 +214,7 @@ def test_tombstones_without_a_dataset_or_against_a_schema_go_to_the_quarantine()
     by_schema = msgspec.structs.replace(
         BY_TOPIC, route=RouteSpec("schema", "schema"), decode=DecodeSpec("avro")
     )
-    done = shred(by_schema, [None], {}, written={})
+    done = shred(by_schema, [None], {}, record_schemas={})
     assert done.report.reasons == {"TOMBSTONE": 1}
     assert done.report.samples == (), "else a dataset would be named after the topic"
     strict = DatasetSchema(TOPIC, 1, True, (Field("n", "n", INT64, nullable=False),))

@@ -111,8 +111,8 @@ def test_no_record_is_lost_or_doubled_on_its_way_to_files(
         learning.learn([shred(feed, values, {}).report])
     except ConvertRefused:
         return
-    outputs = dict(learning.schemas.outputs.known)
-    found = shred(feed, values, learning.schemas.known, outputs=outputs, keys=KEYS)
+    outputs = dict(learning.schemas.file_schemas.known)
+    found = shred(feed, values, learning.schemas.known, file_schemas=outputs, keys=KEYS)
     wanted = {row: by_hand(steps, lean(record)) for row, record in enumerate(records)}
     assert {row["_offset"] for row in found.refused()} == {n for n in wanted if wanted[n] == "bad"}
     gone = sum(each == "filtered" for each in wanted.values())
