@@ -15,7 +15,7 @@ import pyarrow as pa
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
-from penstock.datapath.codec.avro.codec import avro_writer
+from penstock.datapath.codec.avro.codec import avro_reader
 from penstock.datapath.codec.protobuf.codec import proto_layout, read_proto
 from penstock.datapath.schemas.protobuf.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
@@ -124,7 +124,7 @@ def main() -> None:
     layout = proto_layout(prepared(RegisteredSchema("protobuf", TEXT)), (0,))
     values = pa.array(payloads, pa.binary())
     schema, others = in_avro(rows)
-    avro, avro_values = avro_writer(RegisteredSchema("avro", schema)), pa.array(others, pa.binary())
+    avro, avro_values = avro_reader(RegisteredSchema("avro", schema)), pa.array(others, pa.binary())
     if read_proto(layout, values, 0).batch.to_pylist() != columns(make, payloads).to_pylist():
         raise SystemExit("the ways do not agree")
     print(f"fast way             {best(lambda: read_proto(layout, values, 0)):7.2f}")

@@ -20,11 +20,11 @@ from bench.avro_events import FIRST_ID, avro_event, avro_schema
 from bench.broken_events import broken_event, declared_schema
 from bench.events import NOON_MS, event, type_name
 from bench.proto_events import proto_event, proto_schema
-from penstock.datapath.codec.avro.codec import avro_writer
+from penstock.datapath.codec.avro.codec import avro_reader
 from penstock.datapath.codec.json.codec import JsonCodec
 from penstock.datapath.codec.json.schema import from_json_schema
-from penstock.datapath.codec.protobuf.codec import proto_writer
-from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.protobuf.codec import protobuf_reader
+from penstock.datapath.codec.shared.record_reader import RecordReader
 from penstock.datapath.schemas.protobuf.compiler import prepared
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import shred_batches, suit_worker
@@ -104,9 +104,9 @@ def written_plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
     schemas = {}
     for kind in range(types):
         name = type_name(kind)
-        schema, writer = _written(kind, form)
+        schema, reader = _written(kind, form)
         written[str(FIRST_ID + kind)] = schema
-        fields = first_version(writer.fields)
+        fields = first_version(reader.fields)
         schemas[name] = DatasetSchema(name, 1, declared=True, fields=fields)
     feed = FeedSpec(
         name="events",
@@ -121,12 +121,12 @@ def written_plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
     )
 
 
-def _written(kind: int, form: str) -> tuple[RegisteredSchema, Writer]:
+def _written(kind: int, form: str) -> tuple[RegisteredSchema, RecordReader]:
     if form == "avro":
         schema = RegisteredSchema("avro", avro_schema(kind))
-        return schema, avro_writer(schema)
+        return schema, avro_reader(schema)
     schema = prepared(RegisteredSchema("protobuf", proto_schema(kind)))
-    return schema, proto_writer(schema, (0,))
+    return schema, protobuf_reader(schema, (0,))
 
 
 def run(plan: ShredPlan, batches: list[Any]) -> float:

@@ -18,7 +18,7 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as F
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.protobuf.message_layout import Layout, layout_of
+from penstock.datapath.codec.protobuf.message_layout import MessageLayout, message_layout
 from penstock.datapath.codec.protobuf.types import ProtoFile, ProtoTypes
 from penstock.datapath.schemas.protobuf.descriptor_tree import tree_of
 
@@ -154,15 +154,15 @@ class World:
     payloads: list[bytes]
     make: Any
 
-    def layout(self) -> Layout:
+    def layout(self) -> MessageLayout:
         """The first message made ready."""
         return layout(self.tree)
 
 
-def layout(tree: ProtoFile) -> Layout:
+def layout(tree: ProtoFile) -> MessageLayout:
     """The first message of a tree made ready."""
     types = ProtoTypes(tree)
-    return layout_of(types, types.message_at((0,)))
+    return message_layout(types, types.message_at((0,)))
 
 
 @st.composite

@@ -33,11 +33,11 @@ from bench.figures import (
 from bench.pictures import comparison, growth
 from bench.processes import Process, Watch, look, lost_ticks
 from bench.proto_events import proto_event, proto_schema
-from penstock.datapath.codec.avro.codec import avro_writer
+from penstock.datapath.codec.avro.codec import avro_reader
 from penstock.datapath.codec.json.codec import JsonCodec
 from penstock.datapath.codec.json.schema import from_json_schema
-from penstock.datapath.codec.protobuf.codec import proto_writer
-from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.protobuf.codec import protobuf_reader
+from penstock.datapath.codec.shared.record_reader import RecordReader
 from penstock.datapath.schemas.protobuf.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
@@ -180,9 +180,9 @@ def await_that(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def in_columns(writer: Writer, value: bytes, skipped: int) -> dict[str, object]:
+def in_columns(reader: RecordReader, value: bytes, skipped: int) -> dict[str, object]:
     """A record behind its id, as our own reader gives it; times as milliseconds."""
-    read = writer.read(pa.array([value], pa.binary()), skipped)
+    read = reader.read(pa.array([value], pa.binary()), skipped)
     assert read.bad == []
     [row] = read.batch.to_pylist()
     at = row["event_time"]
@@ -191,9 +191,9 @@ def in_columns(writer: Writer, value: bytes, skipped: int) -> dict[str, object]:
 
 def test_events_say_the_same_in_every_format() -> None:
     """Method: one schema of each kind of field; the first events that have them."""
-    avro = {k: avro_writer(RegisteredSchema("avro", avro_schema(k))) for k in range(3)}
+    avro = {k: avro_reader(RegisteredSchema("avro", avro_schema(k))) for k in range(3)}
     compiled = {k: prepared(RegisteredSchema("protobuf", proto_schema(k))) for k in range(3)}
-    proto = {kind: proto_writer(schema, (0,)) for kind, schema in compiled.items()}
+    proto = {kind: protobuf_reader(schema, (0,)) for kind, schema in compiled.items()}
     for number in range(60):
         said = json.loads(event(number, 12))
         kind = int(said.pop("type").removeprefix("kind_"))

@@ -2,33 +2,35 @@
 
 from functools import lru_cache
 
-from penstock.datapath.codec.avro.codec import avro_writer
-from penstock.datapath.codec.json.schema_reader import json_writer
-from penstock.datapath.codec.protobuf.codec import proto_writer
-from penstock.datapath.codec.raw.codec import raw_writer
-from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.avro.codec import avro_reader
+from penstock.datapath.codec.json.schema_reader import json_schema_reader
+from penstock.datapath.codec.protobuf.codec import protobuf_reader
+from penstock.datapath.codec.raw.codec import raw_reader
+from penstock.datapath.codec.shared.record_reader import RecordReader
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.datapath.codec.text.codec import text_writer
+from penstock.datapath.codec.text.codec import text_reader
 from penstock.model.registered_schema import RegisteredSchema
 
 
 @lru_cache(maxsize=512)
-def writer_of(schema: RegisteredSchema, message: tuple[int, ...]) -> Writer | SchemaUnsupported:
+def record_reader(
+    schema: RegisteredSchema, message: tuple[int, ...]
+) -> RecordReader | SchemaUnsupported:
     """A schema made ready for reading, or why that cannot be.
 
     `message` says which message of a schema that has several.
     """
     try:
         if schema.type == "avro":
-            return avro_writer(schema)
+            return avro_reader(schema)
         if schema.type == "protobuf":
-            return proto_writer(schema, message)
+            return protobuf_reader(schema, message)
         if schema.type == "json":
-            return json_writer(schema)
+            return json_schema_reader(schema)
         if schema.type == "text":
-            return text_writer(schema)
+            return text_reader(schema)
         if schema.type == "raw":
-            return raw_writer()
+            return raw_reader()
         raise SchemaUnsupported("$", schema.text)
     except SchemaUnsupported as error:
         return error

@@ -7,9 +7,9 @@ import msgspec
 from penstock.api.store import Store
 from penstock.datapath.codec.json.codec import JsonCodec
 from penstock.datapath.codec.msgpack.codec import TEXT_LIMITS
-from penstock.datapath.codec.reader_cache import writer_of
+from penstock.datapath.codec.reader_cache import record_reader
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.shared.record_reader import RecordReader
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.schemas.errors import SchemaRefused
 from penstock.datapath.schemas.file_schemas import FileSchemas
@@ -76,9 +76,9 @@ class DatasetSchemas:
         grown = False
         for each in unlearned:
             schema = named.get(each.key)
-            writer = None if schema is None else writer_of(schema, each.message)
-            if isinstance(writer, Writer):
-                grown |= self._grow(each.dataset, writer.fields)
+            reader = None if schema is None else record_reader(schema, each.message)
+            if isinstance(reader, RecordReader):
+                grown |= self._grow(each.dataset, reader.fields)
         return grown
 
     def _grow(self, dataset: str, fields: tuple[Field, ...]) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 
 from penstock.datapath.codec.protobuf.types import ProtoFile
 from penstock.datapath.codec.raw.codec import RAW
-from penstock.datapath.codec.reader_cache import writer_of
+from penstock.datapath.codec.reader_cache import record_reader
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.codec.text.codec import TextLayout, text_schema
 from penstock.datapath.schemas.errors import SchemaRefused
@@ -40,9 +40,9 @@ def fixed_schema(decode: DecodeSpec) -> RegisteredSchema | None:
 def fixed_for(feed: FeedSpec) -> RegisteredSchema | None:
     """The same for a feed; raises `SchemaRefused` when it cannot be used."""
     found = fixed_schema(feed.decode)
-    writer = None if found is None else writer_of(found, ONLY)
-    if isinstance(writer, SchemaUnsupported):
-        raise SchemaRefused(feed.name, "its records", f"at {writer.path}, {writer.why}")
+    reader = None if found is None else record_reader(found, ONLY)
+    if isinstance(reader, SchemaUnsupported):
+        raise SchemaRefused(feed.name, "its records", f"at {reader.path}, {reader.why}")
     return found
 
 

@@ -18,11 +18,11 @@ class PackedShredder(RangeShredder):
     limits = TEXT_LIMITS
 
     def _shred_values(self, batch: Any, rows: Any) -> None:
-        said = as_json(take(batch["value"], rows), Limits())
-        good = self._refuse(batch, rows, said.bad, "")
+        converted = as_json(take(batch["value"], rows), Limits())
+        good = self._refuse(batch, rows, converted.bad, "")
         places = np.full(batch.num_rows, -1, np.int64)
         places[rows] = np.arange(len(rows))
-        texts = said.texts.take(pa.array(places, mask=places < 0))
+        texts = converted.texts.take(pa.array(places, mask=places < 0))
         super()._shred_values(batch.append_column(TEXT, texts), rows[good])
 
     def _texts(self, batch: Any, rows: Any) -> Any:

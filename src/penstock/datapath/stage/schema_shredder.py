@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.datapath.codec.reader_cache import writer_of
-from penstock.datapath.codec.shared.framing import Frame, Framed, framed
+from penstock.datapath.codec.reader_cache import record_reader
+from penstock.datapath.codec.shared.framing import Frame, FramedRecords, frames_of
 from penstock.datapath.codec.shared.projection import project
-from penstock.datapath.codec.shared.record_reader import Read, Writer
+from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.shape.event_time.event_time import Times, event_times
 from penstock.datapath.stage.shred_plan import Unlearned
@@ -53,52 +53,66 @@ class WrittenShredder(RangeShredder):
             if schema is None:
                 self._refuse_all(batch, mine, UNKNOWN_SCHEMA, f"no schema is called {frame.key}")
                 continue
-            writer = writer_of(schema, frame.message)
-            if isinstance(writer, SchemaUnsupported):
-                self._refuse_all(batch, mine, SCHEMA_UNSUPPORTED, f"{frame.key}: {writer}")
+            reader = record_reader(schema, frame.message)
+            if isinstance(reader, SchemaUnsupported):
+                self._refuse_all(batch, mine, SCHEMA_UNSUPPORTED, f"{frame.key}: {reader}")
                 continue
             payloads = take(values, members)
-            for span in writer.spans(payloads):
-                some = mine[span.start : span.stop]
-                read = writer.read(payloads.slice(span.start, len(span)), frame.skipped)
+            for chunk in reader.row_ranges(payloads):
+                some = mine[chunk.start : chunk.stop]
+                read = reader.read(payloads.slice(chunk.start, len(chunk)), frame.skipped)
                 self._refuse(batch, some, read.bad, "")
-                self._shred_read(batch, some[read.good], frame, writer, read)
+                self._shred_read(batch, some[read.good], frame, reader, read)
 
-    def _framed(self, batch: Any, values: Any, rows: Any) -> Framed:
+    def _framed(self, batch: Any, values: Any, rows: Any) -> FramedRecords:
         """Which schema each record names; with one for all, none does."""
         if FIXED in self._plan.record_schemas:
             frame = Frame(FIXED, ONLY, 0)
-            return Framed([(frame, np.arange(len(values)))], [])
+            return FramedRecords([(frame, np.arange(len(values)))], [])
         has_message = self._feed.decode.has_message
-        return framed(values, take(batch["headers"], rows), has_message)
+        return frames_of(values, take(batch["headers"], rows), has_message)
 
-    def _shred_read(self, batch: Any, rows: Any, frame: Frame, writer: Writer, read: Read) -> None:
+    def _shred_read(
+        self, batch: Any, rows: Any, frame: Frame, reader: RecordReader, read: DecodedBatch
+    ) -> None:
         """Route records that were read, and put them where they belong."""
         route = self._feed.route
         wanted = [route.name] if route.kind == "field" else []
-        fields = {path: values_of(column_at(read.batch, writer.fields, path)) for path in wanted}
-        for dataset, members in self._placed(batch, rows, fields, writer):
+        fields = {path: values_of(column_at(read.batch, reader.fields, path)) for path in wanted}
+        for dataset, members in self._placed(batch, rows, fields, reader):
             some = read.taken(members)
             if dataset:
-                self._put_dataset(batch, rows[members], dataset, frame, writer, some)
-            self._fork_read(batch, rows[members], dataset, frame, writer, some)
+                self._put_dataset(batch, rows[members], dataset, frame, reader, some)
+            self._fork_read(batch, rows[members], dataset, frame, reader, some)
 
     def _fork_read(
-        self, batch: Any, rows: Any, dataset: str, frame: Frame, writer: Writer, read: Read
+        self,
+        batch: Any,
+        rows: Any,
+        dataset: str,
+        frame: Frame,
+        reader: RecordReader,
+        read: DecodedBatch,
     ) -> None:
         """Put records to further datasets, too, if they fulfil what a fork asks."""
         paths = {condition.path for fork in self._forks for condition in fork.when}
-        columns = {path: column_at(read.batch, writer.fields, path) for path in paths}
+        columns = {path: column_at(read.batch, reader.fields, path) for path in paths}
         for fork, members, again in self._forked(batch, rows, dataset, columns):
             mine = np.arange(len(members))
-            self._put_dataset(again, mine, fork.dataset, frame, writer, read.taken(members))
+            self._put_dataset(again, mine, fork.dataset, frame, reader, read.taken(members))
 
     def _put_dataset(
-        self, batch: Any, rows: Any, dataset: str, frame: Frame, writer: Writer, read: Read
+        self,
+        batch: Any,
+        rows: Any,
+        dataset: str,
+        frame: Frame,
+        reader: RecordReader,
+        read: DecodedBatch,
     ) -> None:
         """Put records to a dataset whose columns hold theirs; tell the driver if they do not."""
         schema = self._plan.schemas.get(dataset)
-        verdict = covers(schema, writer.fields)
+        verdict = covers(schema, reader.fields)
         if isinstance(verdict, Incompatible):
             detail = f"{frame.key}: {verdict}"
             self._refuse_all(batch, rows, SCHEMA_INCOMPATIBLE, detail, dataset)
@@ -106,21 +120,21 @@ class WrittenShredder(RangeShredder):
             self._samples.add_unlearned(Unlearned(dataset, frame.key, frame.message))
         else:
             fields = {
-                path: values_of(column_at(read.batch, writer.fields, path))
+                path: values_of(column_at(read.batch, reader.fields, path))
                 for path in self._kept_paths
             }
-            self._put_rows(batch, rows, schema, writer, read, fields)
+            self._put_rows(batch, rows, schema, reader, read, fields)
 
     def _placed(
-        self, batch: Any, rows: Any, fields: dict[str, list[Any]], writer: Writer
+        self, batch: Any, rows: Any, fields: dict[str, list[Any]], reader: RecordReader
     ) -> Iterator[tuple[str, Any]]:
         """The members of each dataset. Where the schema names it, all of them are of one."""
         if self._feed.route.kind != "schema" or self._only_to:
             return self._routed(batch, rows, fields, np.ones(len(rows), dtype=bool))
-        known = self._router.accepted(writer.name)
+        known = self._router.accepted(reader.name)
         if known is not None:
             return iter([(known, np.arange(len(rows)))])
-        routed = self._router.assign([writer.name])
+        routed = self._router.assign([reader.name])
         if routed.datasets:
             return iter([(routed.datasets[0], np.arange(len(rows)))])
         if len(routed.filtered):
@@ -135,16 +149,16 @@ class WrittenShredder(RangeShredder):
         batch: Any,
         rows: Any,
         schema: DatasetSchema,
-        writer: Writer,
-        read: Read,
+        reader: RecordReader,
+        read: DecodedBatch,
         fields: dict[str, list[Any]],
     ) -> None:
         """Records of one dataset, as columns of their writer."""
         spec = self._feed.time
-        column = column_at(read.batch, writer.fields, spec.field) if spec.field else None
+        column = column_at(read.batch, reader.fields, spec.field) if spec.field else None
         times = times_of(column, batch["timestamp"].to_numpy()[rows], spec, self._plan.now_s)
         good = self._refuse(batch, rows, times.bad, schema.dataset)
-        projected = project(read.batch, writer.fields, schema, read.rest)
+        projected = project(read.batch, reader.fields, schema, read.rest)
         piece = self._piece(batch, rows, schema, projected, times.micros, fields)
         self._put(batch, rows, piece, good)
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.datapath.codec.json.codec import JsonCodec, Part
+from penstock.datapath.codec.json.codec import DatasetRecords, JsonCodec
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.formats.orc.orc_times import not_for_orc
@@ -228,7 +228,7 @@ class RangeShredder:
         if len(rows) == 0 or self._only_to:
             return rows
 
-        def put(part: Part) -> None:
+        def put(part: DatasetRecords) -> None:
             mine = rows[part.members]
             times = self._times(batch, mine, part.fields)
             good = self._refuse(batch, mine, times.bad, part.schema.dataset)
@@ -242,9 +242,9 @@ class RangeShredder:
         """Look where each record belongs, then decode group by group."""
         if len(rows) == 0:
             return
-        peeked = self._codec.peek(self._texts(batch, rows), self._paths)
-        good = self._refuse(batch, rows, peeked.bad, "")
-        fields = dict(zip(self._paths, peeked.fields, strict=True))
+        partial = self._codec.partial_decode(self._texts(batch, rows), self._paths)
+        good = self._refuse(batch, rows, partial.bad, "")
+        fields = dict(zip(self._paths, partial.fields, strict=True))
         for dataset, members in self._routed(batch, rows, fields, good):
             mine = {path: [column[m] for m in members] for path, column in fields.items()}
             if dataset:
@@ -342,8 +342,8 @@ class RangeShredder:
         if schema is None:
             self._samples.add_new(dataset, values)
             return
-        for span in self._codec.spans(values, schema):
-            part = slice(span.start, span.stop)
+        for chunk in self._codec.row_ranges(values, schema):
+            part = slice(chunk.start, chunk.stop)
             mine = {path: column[part] for path, column in fields.items()}
             self._decode(batch, rows[part], values[part], schema, mine)
 

@@ -19,18 +19,18 @@ import pyarrow as pa
 from penstock.datapath.codec.avro.schema import as_record, columns_of_avro
 from penstock.datapath.codec.avro.types import AvroType
 from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets, slices, texts
-from penstock.datapath.codec.shared.cursors import Lanes, lanes_of
+from penstock.datapath.codec.shared.cursors import Cursors, cursors_of
 from penstock.datapath.codec.shared.shapes import Shape, bounds_of, shape_of
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.schema import Field, struct_of
 
-Step = Callable[[Lanes], pa.Array]
+ColumnReader = Callable[[Cursors], pa.Array]
 
 _INT32 = 2**31
 _MOST_ITEMS = 64  # of one array or map; each takes a round
 # A round costs about what the slow way takes for thirty items, whether there are thousands or one.
 # So a few records get a few rounds only, and half as many inside each array around.
-_FEW_LANES = 16
+_FEW_CURSORS = 16
 _FREE_ROUNDS = 8
 _WIDEST_DECIMAL = 16
 
@@ -43,7 +43,7 @@ class AvroPlan:
     fields: tuple[Field, ...]
     shape: Shape
     schema: pa.Schema
-    step: Step
+    read_column: ColumnReader
 
 
 @lru_cache(maxsize=512)
@@ -66,16 +66,16 @@ def read_columns(values: pa.Array, plan: AvroPlan, skipped: int) -> tuple[pa.Rec
 
     The first bytes of every payload, as many as `skipped`, are not Avro's.
     """
-    lanes = lanes_of(values, skipped)
-    whole = plan.step(lanes)
-    lanes.refuse(lanes.at != lanes.end)
+    cursors = cursors_of(values, skipped)
+    whole = plan.read_column(cursors)
+    cursors.refuse(cursors.at != cursors.end)
     batch = pa.RecordBatch.from_arrays(whole.flatten(), schema=plan.schema)
-    if lanes.bad.any():
-        batch = batch.filter(pa.array(~lanes.bad))
-    return batch, lanes.bad
+    if cursors.bad.any():
+        batch = batch.filter(pa.array(~cursors.bad))
+    return batch, cursors.bad
 
 
-def _step(kind: AvroType, shape: Shape) -> Step:
+def _reader_for(kind: AvroType, shape: Shape) -> ColumnReader:
     """How to read a type into the shape of its column."""
     if kind.kind == "union":
         return _union(kind, shape)
@@ -90,101 +90,103 @@ def _step(kind: AvroType, shape: Shape) -> Step:
     if kind.kind == "enum":
         return _enum(kind)
     if kind.kind == "fixed":
-        return lambda lanes: _bytes(lanes, np.full(len(lanes), kind.size))
+        return lambda cursors: _bytes(cursors, np.full(len(cursors), kind.size))
     return _PLAIN[kind.kind]
 
 
-def _record(kind: AvroType, shape: Shape) -> Step:
+def _record(kind: AvroType, shape: Shape) -> ColumnReader:
     """A struct. Fields that are always null take no bytes and have no column."""
     if shape.record is None:  # it has no fields
-        return lambda lanes: pa.array(np.ones(len(lanes), bool))
+        return lambda cursors: pa.array(np.ones(len(cursors), bool))
     members = shape.record.members
     kinds = [field.type for field in kind.fields if field.type.kind != "null"]
-    steps = [_step(each, member.shape) for each, member in zip(kinds, members, strict=True)]
+    readers = [_reader_for(each, member.shape) for each, member in zip(kinds, members, strict=True)]
     names = [member.column for member in members]
 
-    def step(lanes: Lanes) -> pa.Array:
-        return pa.StructArray.from_arrays([each(lanes) for each in steps], names)
+    def read_column(cursors: Cursors) -> pa.Array:
+        return pa.StructArray.from_arrays([each(cursors) for each in readers], names)
 
-    return step
+    return read_column
 
 
-def _union(kind: AvroType, shape: Shape) -> Step:
+def _union(kind: AvroType, shape: Shape) -> ColumnReader:
     """A nullable type, or a struct with a member per branch."""
     present = [at for at, branch in enumerate(kind.branches) if branch.kind != "null"]
     count = len(kind.branches)
     if len(present) == 1:
         wanted = present[0]
-        inside = _step(kind.branches[wanted], shape)
+        inside = _reader_for(kind.branches[wanted], shape)
 
-        def nullable(lanes: Lanes) -> pa.Array:
-            branch = _index(lanes, count)
-            return _some(inside, lanes, branch == wanted, shape.arrow)
+        def nullable(cursors: Cursors) -> pa.Array:
+            branch = _index(cursors, count)
+            return _some(inside, cursors, branch == wanted, shape.arrow)
 
         return nullable
     members = shape.record.members if shape.record is not None else ()
-    steps = [
-        (at, _step(kind.branches[at], member.shape), member)
+    readers = [
+        (at, _reader_for(kind.branches[at], member.shape), member)
         for at, member in zip(present, members, strict=True)
     ]
 
-    def several(lanes: Lanes) -> pa.Array:
-        branch = _index(lanes, count)
-        arrays = [_some(each, lanes, branch == at, m.shape.arrow) for at, each, m in steps]
+    def several(cursors: Cursors) -> pa.Array:
+        branch = _index(cursors, count)
+        arrays = [_some(each, cursors, branch == at, m.shape.arrow) for at, each, m in readers]
         is_null = ~np.isin(branch, present)
-        names = [member.column for _, _, member in steps]
+        names = [member.column for _, _, member in readers]
         return pa.StructArray.from_arrays(arrays, names, mask=pa.array(is_null))
 
     return several
 
 
-def _some(step: Step, lanes: Lanes, chosen: Mask, arrow: pa.DataType) -> pa.Array:
+def _some(
+    read_column: ColumnReader, cursors: Cursors, chosen: Mask, arrow: pa.DataType
+) -> pa.Array:
     """What a step reads in some records, and null in the others."""
     if chosen.all():
-        return step(lanes)
+        return read_column(cursors)
     mine = np.flatnonzero(chosen)
     if len(mine) == 0:
-        return pa.nulls(len(lanes), arrow)
-    some = lanes.some(mine)
-    found = step(some)
-    lanes.put(mine, some)
-    places = np.zeros(len(lanes), np.int32)
+        return pa.nulls(len(cursors), arrow)
+    some = cursors.some(mine)
+    found = read_column(some)
+    cursors.put(mine, some)
+    places = np.zeros(len(cursors), np.int32)
     places[mine] = np.arange(len(mine))
     return found.take(pa.array(places, mask=~chosen))
 
 
-def _index(lanes: Lanes, count: int) -> Numbers:
+def _index(cursors: Cursors, count: int) -> Numbers:
     """The number of a branch or a symbol; the first one in refused records."""
-    found = lanes.longs()
-    lanes.refuse((found < 0) | (found >= count))
-    return np.where(lanes.bad, 0, found)
+    found = cursors.longs()
+    cursors.refuse((found < 0) | (found >= count))
+    return np.where(cursors.bad, 0, found)
 
 
-def _collection(kind: AvroType, shape: Shape) -> Step:
+def _collection(kind: AvroType, shape: Shape) -> ColumnReader:
     """An array or a map: blocks of items, each with its count, until one has none."""
     if kind.item is None or shape.item is None:
         raise ValueError(f"a {kind.kind} without items")
-    item, is_map = _step(kind.item, shape.item), kind.kind == "map"
+    item, is_map = _reader_for(kind.item, shape.item), kind.kind == "map"
     item_arrow = shape.item.arrow
     free = max(_FREE_ROUNDS >> shape.path.count("[]"), 1)
 
-    def step(lanes: Lanes) -> pa.Array:
-        owners, keys, items = _items(lanes, item, is_map, free)
+    def read_column(cursors: Cursors) -> pa.Array:
+        owners, keys, items = _items(cursors, item, is_map, free)
         owner = np.concatenate(owners) if owners else np.empty(0, np.int64)
         order = pa.array(np.argsort(owner, kind="stable"))
-        starts = np.zeros(len(lanes) + 1, np.int32)
-        np.cumsum(np.bincount(owner, minlength=len(lanes)), out=starts[1:])
+        starts = np.zeros(len(cursors) + 1, np.int32)
+        np.cumsum(np.bincount(owner, minlength=len(cursors)), out=starts[1:])
         flat = _joined(items, item_arrow).take(order)
         if not is_map:
             return pa.ListArray.from_arrays(pa.array(starts), flat, type=shape.arrow)
         names = _joined(keys, pa.string()).take(order)
         return pa.MapArray.from_arrays(pa.array(starts), names, flat, type=shape.arrow)
 
-    return step
+    return read_column
 
 
 def _items(
-    lanes: Lanes, item: Step, with_keys: bool, free: int
+    cursors: Cursors, item: ColumnReader, with_keys: bool, free: int
 ) -> tuple[list[Numbers], list[pa.Array], list[pa.Array]]:
     """The items of all records, one of each record at a time: whose they are, keys, values.
 
@@ -193,14 +195,14 @@ def _items(
     owners: list[Numbers] = []
     keys: list[pa.Array] = []
     items: list[pa.Array] = []
-    left = _block(lanes)
+    left = _block(cursors)
     for turn in range(_MOST_ITEMS):
         mine = np.flatnonzero(left)
         if len(mine) == 0:
             return owners, keys, items
-        if turn >= free and len(mine) < _FEW_LANES:
+        if turn >= free and len(mine) < _FEW_CURSORS:
             break
-        some = lanes.some(mine)
+        some = cursors.some(mine)
         keys += [_text(some)] if with_keys else []
         items.append(item(some))
         owners.append(mine)
@@ -209,99 +211,99 @@ def _items(
         next_block = some.some(ended)
         rest[ended] = _block(next_block)
         some.put(ended, next_block)
-        lanes.put(mine, some)
+        cursors.put(mine, some)
         left[mine] = np.where(some.bad, 0, rest)
-    lanes.refuse(left > 0)
+    cursors.refuse(left > 0)
     return owners, keys, items
 
 
-def _block(lanes: Lanes) -> Numbers:
+def _block(cursors: Cursors) -> Numbers:
     """How many items follow; a block that also tells its size is left to the slow way."""
-    count = lanes.longs()
-    lanes.refuse(count < 0)
-    return np.where(lanes.bad, 0, count)
+    count = cursors.longs()
+    cursors.refuse(count < 0)
+    return np.where(cursors.bad, 0, count)
 
 
 def _joined(pieces: list[pa.Array], arrow: pa.DataType) -> pa.Array:
     return pa.concat_arrays(pieces) if pieces else pa.array([], arrow)
 
 
-def _integer(kind: AvroType, shape: Shape) -> Step:
+def _integer(kind: AvroType, shape: Shape) -> ColumnReader:
     """A whole number, or a day or time that is counted in one."""
     low, high = bounds_of(shape.type)
     if kind.kind == "int":
         low, high = max(low, -_INT32), min(high, _INT32 - 1)
     is_plain = shape.type.kind == "int64" and kind.kind == "long"
 
-    def step(lanes: Lanes) -> pa.Array:
-        found = lanes.longs()
+    def read_column(cursors: Cursors) -> pa.Array:
+        found = cursors.longs()
         if is_plain:
             return pa.array(found)
-        lanes.refuse((found < low) | (found > high))
-        found = np.where(lanes.bad, 0, found)
+        cursors.refuse((found < low) | (found > high))
+        found = np.where(cursors.bad, 0, found)
         if shape.type.kind == "date":
             return pa.array(found.astype(np.int32)).view(shape.arrow)
         return pa.array(found * shape.type.unit_us).view(shape.arrow)
 
-    return step
+    return read_column
 
 
-def _enum(kind: AvroType) -> Step:
+def _enum(kind: AvroType) -> ColumnReader:
     symbols = pa.array(kind.symbols, pa.string())
-    return lambda lanes: symbols.take(pa.array(_index(lanes, len(kind.symbols))))
+    return lambda cursors: symbols.take(pa.array(_index(cursors, len(kind.symbols))))
 
 
-def _boolean(lanes: Lanes) -> pa.Array:
-    found = lanes.words("u1", 1)
-    lanes.refuse(found > 1)
+def _boolean(cursors: Cursors) -> pa.Array:
+    found = cursors.words("u1", 1)
+    cursors.refuse(found > 1)
     return pa.array(found == 1)
 
 
-def _float(lanes: Lanes) -> pa.Array:
-    return pa.array(lanes.floats())
+def _float(cursors: Cursors) -> pa.Array:
+    return pa.array(cursors.floats())
 
 
-def _double(lanes: Lanes) -> pa.Array:
-    return pa.array(lanes.words("<f8", 8).astype(np.float64))
+def _double(cursors: Cursors) -> pa.Array:
+    return pa.array(cursors.words("<f8", 8).astype(np.float64))
 
 
-def _bytes(lanes: Lanes, length: Numbers) -> pa.Array:
-    return slices(lanes.data, *lanes.spans(length))
+def _bytes(cursors: Cursors, length: Numbers) -> pa.Array:
+    return slices(cursors.data, *cursors.byte_ranges(length))
 
 
-def _text(lanes: Lanes) -> pa.Array:
+def _text(cursors: Cursors) -> pa.Array:
     """A string; what is not UTF-8 refuses its record."""
-    found, wrong = texts(lanes.data, *lanes.spans(lanes.longs()))
+    found, wrong = texts(cursors.data, *cursors.byte_ranges(cursors.longs()))
     if wrong is not None:
-        lanes.refuse(wrong)
+        cursors.refuse(wrong)
     return found
 
 
-_PLAIN: dict[str, Step] = {
+_PLAIN: dict[str, ColumnReader] = {
     "boolean": _boolean,
     "float": _float,
     "double": _double,
-    "bytes": lambda lanes: _bytes(lanes, lanes.longs()),
+    "bytes": lambda cursors: _bytes(cursors, cursors.longs()),
     "string": _text,
 }
 
 
-def _decimal(kind: AvroType, shape: Shape) -> Step:
+def _decimal(kind: AvroType, shape: Shape) -> ColumnReader:
     """Digits as a whole number, highest byte first, in as many bytes as it needs or is given."""
     limit = 10**kind.precision
 
-    def step(lanes: Lanes) -> pa.Array:
-        length = lanes.longs() if kind.kind == "bytes" else np.full(len(lanes), kind.size)
-        start, end = lanes.spans(length)
+    def read_column(cursors: Cursors) -> pa.Array:
+        length = cursors.longs() if kind.kind == "bytes" else np.full(len(cursors), kind.size)
+        start, end = cursors.byte_ranges(length)
         length = end - start
-        lanes.refuse((length > _WIDEST_DECIMAL) | (length == 0))
-        length = np.where(lanes.bad, 1, length)
-        digits = _sixteen_bytes(lanes.data, np.where(lanes.bad, 0, start), length)
-        lanes.refuse(_beyond(digits, limit))
-        digits[lanes.bad] = 0
-        return pa.Array.from_buffers(shape.arrow, len(lanes), [None, pa.py_buffer(digits)])
+        cursors.refuse((length > _WIDEST_DECIMAL) | (length == 0))
+        length = np.where(cursors.bad, 1, length)
+        digits = _sixteen_bytes(cursors.data, np.where(cursors.bad, 0, start), length)
+        cursors.refuse(_beyond(digits, limit))
+        digits[cursors.bad] = 0
+        return pa.Array.from_buffers(shape.arrow, len(cursors), [None, pa.py_buffer(digits)])
 
-    return step
+    return read_column
 
 
 def _sixteen_bytes(data: Octets, start: Numbers, length: Numbers) -> Octets:

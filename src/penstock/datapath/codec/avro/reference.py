@@ -24,7 +24,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.datapath.codec.avro.types import AvroType
-from penstock.datapath.codec.shared.reasons import NOT_UTF8, OUT_OF_RANGE, TRUNCATED, Misfit
+from penstock.datapath.codec.shared.reasons import NOT_UTF8, OUT_OF_RANGE, TRUNCATED, BadValue
 from penstock.datapath.codec.shared.shapes import Shape, bounds_of
 
 TRAILING_BYTES = "TRAILING_BYTES"
@@ -42,7 +42,7 @@ def read_one(payload: bytes, root: AvroType, shape: Shape, skipped: int) -> dict
     found: dict[str, Any] = reading.value(root, shape)
     if reading.at < len(payload):
         count = len(payload) - reading.at
-        raise Misfit(TRAILING_BYTES, "", f"{count} bytes more than the schema asks for")
+        raise BadValue(TRAILING_BYTES, "", f"{count} bytes more than the schema asks for")
     return found
 
 
@@ -53,7 +53,7 @@ class _Reading:
         self._payload = payload
         self.at = at
         if at > len(payload):
-            raise Misfit(TRUNCATED, "", "shorter than its header")
+            raise BadValue(TRUNCATED, "", "shorter than its header")
 
     def value(self, kind: AvroType, shape: Shape) -> Any:
         """The value of a type that has this shape as a column."""
@@ -115,9 +115,9 @@ class _Reading:
                 item = self.value(kind.item, shape.item)
                 found.append((key, item) if kind.kind == "map" else item)
                 if self.at == before and len(found) > _MOST_EMPTY_ITEMS:
-                    raise Misfit(OUT_OF_RANGE, shape.path, "too many items without bytes")
+                    raise BadValue(OUT_OF_RANGE, shape.path, "too many items without bytes")
             if end is not None and end != self.at:
-                raise Misfit(OUT_OF_RANGE, shape.path, "a block is not as long as it says")
+                raise BadValue(OUT_OF_RANGE, shape.path, "a block is not as long as it says")
         return found
 
     def _integer(self, kind: AvroType, shape: Shape) -> int:
@@ -126,7 +126,9 @@ class _Reading:
             low, high = max(low, -_INT32), min(high, _INT32 - 1)
         found = self._long(shape.path)
         if not low <= found <= high:
-            raise Misfit(OUT_OF_RANGE, shape.path, f"out of range for {kind.logical or kind.kind}")
+            raise BadValue(
+                OUT_OF_RANGE, shape.path, f"out of range for {kind.logical or kind.kind}"
+            )
         return found if shape.type.kind in {"int64", "date"} else found * shape.type.unit_us
 
     def _decimal(self, kind: AvroType, shape: Shape) -> Decimal:
@@ -135,20 +137,20 @@ class _Reading:
         digits = int.from_bytes(raw, "big", signed=True)
         if not raw or abs(digits) >= 10**kind.precision:
             detail = f"does not fit decimal({kind.precision}, {kind.scale})"
-            raise Misfit(OUT_OF_RANGE, path, detail)
+            raise BadValue(OUT_OF_RANGE, path, detail)
         sign, number = int(digits < 0), str(abs(digits))
         return Decimal((sign, tuple(map(int, number)), -kind.scale))
 
     def _boolean(self, path: str) -> bool:
         found = self._take(1, path)[0]
         if found > 1:
-            raise Misfit(OUT_OF_RANGE, path, "neither true nor false")
+            raise BadValue(OUT_OF_RANGE, path, "neither true nor false")
         return found == 1
 
     def _index(self, count: int, path: str) -> int:
         found = self._long(path)
         if not 0 <= found < count:
-            raise Misfit(OUT_OF_RANGE, path, f"there are only {count} branches or symbols")
+            raise BadValue(OUT_OF_RANGE, path, f"there are only {count} branches or symbols")
         return found
 
     def _text(self, path: str) -> str:
@@ -156,17 +158,17 @@ class _Reading:
         try:
             return raw.decode()
         except UnicodeDecodeError as error:
-            raise Misfit(NOT_UTF8, path, f"{error.reason} (byte {error.start})") from None
+            raise BadValue(NOT_UTF8, path, f"{error.reason} (byte {error.start})") from None
 
     def _bytes(self, path: str) -> bytes:
         length = self._long(path)
         if length < 0:
-            raise Misfit(OUT_OF_RANGE, path, "a length below zero")
+            raise BadValue(OUT_OF_RANGE, path, "a length below zero")
         return self._take(length, path)
 
     def _take(self, count: int, path: str) -> bytes:
         if count > len(self._payload) - self.at:
-            raise Misfit(TRUNCATED, path, "the payload ends inside")
+            raise BadValue(TRUNCATED, path, "the payload ends inside")
         start, self.at = self.at, self.at + count
         return self._payload[start : self.at]
 
@@ -180,7 +182,7 @@ class _Reading:
             if byte < 128:
                 break
         else:
-            raise Misfit(OUT_OF_RANGE, path, "a number in more than ten bytes")
+            raise BadValue(OUT_OF_RANGE, path, "a number in more than ten bytes")
         if found >= 2**64:
-            raise Misfit(OUT_OF_RANGE, path, "a number of more than 64 bits")
+            raise BadValue(OUT_OF_RANGE, path, "a number of more than 64 bits")
         return (found >> 1) ^ -(found & 1)

@@ -11,12 +11,12 @@ import pyarrow as pa
 from penstock.datapath.codec.json.columns import columns_of
 from penstock.datapath.codec.json.decode_plan import DecodePlan
 from penstock.datapath.codec.json.payload import PARSER_ERRORS, Screen, fault_of, refuse
-from penstock.datapath.codec.json.reference import Fitter
-from penstock.datapath.codec.json.unknown_fields import Outside
+from penstock.datapath.codec.json.reference import ReferenceDecoder
+from penstock.datapath.codec.json.unknown_fields import UnknownFields
 from penstock.datapath.codec.json.value_count import has_too_many
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.reasons import TOO_MANY, Misfit
-from penstock.datapath.codec.shared.value_count import Span, too_many
+from penstock.datapath.codec.shared.reasons import TOO_MANY, BadValue
+from penstock.datapath.codec.shared.value_count import RowRange, too_many
 from penstock.model.bad_records import BadRecord
 
 # Small enough that parsed objects stay in the processor's cache until they are columns.
@@ -42,8 +42,8 @@ class Decoded:
 def decode(values: pa.Array, plan: DecodePlan, limits: Limits, exact_only: bool) -> Decoded:
     """Decode every record; a bad one never affects its neighbours."""
     decoding = _Decoding(values, plan, limits, exact_only)
-    for span in plan.scale.chunks(values, _CHUNK, limits.max_values):
-        decoding.add(span, values.slice(span.start, len(span)).to_pylist())
+    for chunk in plan.counter.chunks(values, _CHUNK, limits.max_values):
+        decoding.add(chunk, values.slice(chunk.start, len(chunk)).to_pylist())
     return decoding.result()
 
 
@@ -56,26 +56,26 @@ class _Decoding:
         self._plan = plan
         self._limits = limits
         self._exact_only = exact_only
-        self._fitter = Fitter(exact_only)
+        self._reference = ReferenceDecoder(exact_only)
         screen = Screen(values, limits)
         self._has_long = bool(screen.too_long())
-        self._outside = Outside(screen, self._fitter)
+        self._unknown_fields = UnknownFields(screen, self._reference)
         self._columns: list[list[pa.Array]] = [[] for _ in plan.schema]
         self._good: list[npt.NDArray[np.int64]] = []
         self._bad: list[BadRecord] = []
 
-    def add(self, span: Span, payloads: list[bytes]) -> None:
+    def add(self, chunk: RowRange, payloads: list[bytes]) -> None:
         """Decode a chunk; of a record that may be too much, the parser makes nothing unjudged."""
         parse: Callable[[bytes], Any] = refuse
-        start = span.start
-        if not self._exact_only and not span.is_heavy and not self._is_long(payloads):
-            self._plan = self._outside.widen(self._plan)
+        start = chunk.start
+        if not self._exact_only and not chunk.is_heavy and not self._is_long(payloads):
+            self._plan = self._unknown_fields.widen(self._plan)
             parse = self._plan.decode or refuse
         objects: list[Any] = []
         keep = objects.append
         left: dict[int, str] = {}
         bad_before = len(self._bad)
-        for payload in self._outside.without_suspects(self._plan, start, payloads):
+        for payload in self._unknown_fields.without_suspects(self._plan, start, payloads):
             try:
                 keep(parse(payload))
             except PARSER_ERRORS:
@@ -85,7 +85,7 @@ class _Decoding:
         if len(self._bad) > bad_before:
             good = good[[each is not None for each in objects]]
             objects = [each for each in objects if each is not None]
-        self._outside.gather(self._plan, objects, good, left)
+        self._unknown_fields.gather(self._plan, objects, good, left)
         self._take(objects, good, left)
 
     def _is_long(self, payloads: list[bytes]) -> bool:
@@ -102,9 +102,9 @@ class _Decoding:
             self._bad.append(BadRecord(index, TOO_MANY, too_many(self._limits.max_values)))
             return None
         try:
-            fitted, rest = self._fitter.fit(self._plan, index, payload)
-        except Misfit as misfit:
-            self._bad.append(BadRecord(index, misfit.reason, str(misfit)))
+            fitted, rest = self._reference.fit(self._plan, index, payload)
+        except BadValue as bad_value:
+            self._bad.append(BadRecord(index, bad_value.reason, str(bad_value)))
             return None
         if rest is not None:
             left[index] = rest
@@ -127,7 +127,7 @@ class _Decoding:
             pa.concat_arrays(pieces) if pieces else pa.array([], column.type)
             for pieces, column in zip(self._columns, schema, strict=True)
         ]
-        unknown = sorted(self._fitter.unknown.items())
+        unknown = sorted(self._reference.unknown.items())
         return Decoded(
             batch=pa.RecordBatch.from_arrays(arrays, schema=schema),
             good=np.concatenate(self._good) if self._good else np.empty(0, np.int64),

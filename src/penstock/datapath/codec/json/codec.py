@@ -46,23 +46,23 @@ import pyarrow as pa
 from penstock.datapath.codec.json import inference
 from penstock.datapath.codec.json.batch_decode import Decoded, decode
 from penstock.datapath.codec.json.decode_plan import plan_of
-from penstock.datapath.codec.json.one_pass import OnePass, Part
-from penstock.datapath.codec.json.partial_decode import NOT_SCALAR, Peeked, peek
+from penstock.datapath.codec.json.one_pass import DatasetRecords, OnePass
+from penstock.datapath.codec.json.partial_decode import NOT_SCALAR, PartialFields, partial_decode
 from penstock.datapath.codec.shared.buffers import as_payloads
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, Span
+from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, RowRange
 from penstock.model.schema import DatasetSchema
 
 __all__ = [
     "NOT_SCALAR",
+    "DatasetRecords",
     "Decoded",
     "JsonCodec",
     "Limits",
     "OnePass",
-    "Part",
-    "Peeked",
+    "PartialFields",
     "SchemaUnsupported",
     "arrow_schema",
 ]
@@ -75,9 +75,9 @@ class JsonCodec:
     limits: Limits = field(default_factory=Limits)
     exact_only: bool = False
 
-    def peek(self, values: pa.Array, paths: tuple[str, ...]) -> Peeked:
+    def partial_decode(self, values: pa.Array, paths: tuple[str, ...]) -> PartialFields:
         """Look at a few fields, by dotted path, of every record. Executor, once per batch."""
-        return peek(as_payloads(values), paths, self.limits)
+        return partial_decode(as_payloads(values), paths, self.limits)
 
     def decode(self, values: pa.Array, schema: DatasetSchema) -> Decoded:
         """Decode records of one dataset. Executor, once per batch and dataset.
@@ -86,9 +86,9 @@ class JsonCodec:
         """
         return decode(as_payloads(values), plan_of(schema), self.limits, self.exact_only)
 
-    def spans(self, values: pa.Array, schema: DatasetSchema) -> Iterator[Span]:
+    def row_ranges(self, values: pa.Array, schema: DatasetSchema) -> Iterator[RowRange]:
         """How to cut records before they are decoded, so that what they become is bounded."""
-        return plan_of(schema).scale.spans(as_payloads(values), MOST_AT_ONCE)
+        return plan_of(schema).counter.row_ranges(as_payloads(values), MOST_AT_ONCE)
 
     def one_pass(
         self, schemas: Mapping[str, DatasetSchema], tag: str, paths: tuple[str, ...]

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import msgspec
 import pyarrow as pa
 
-from penstock.datapath.codec.json.value_count import json_scale
+from penstock.datapath.codec.json.value_count import json_value_counter
 from penstock.datapath.codec.shared.shapes import arrow_schema, bounds_of, path_below
-from penstock.datapath.codec.shared.value_count import Scale
+from penstock.datapath.codec.shared.value_count import ValueCounter
 from penstock.model.arrow_types import arrow_type
 from penstock.model.schema import DatasetSchema, Field, FieldType
 
@@ -88,10 +88,10 @@ class DecodePlan:
     declared: bool
     fields: tuple[Field, ...]
     schema: pa.Schema
-    scale: Scale
+    counter: ValueCounter
     decode: Callable[[bytes], Any] | None
-    outside: tuple[tuple[str, str], ...] = ()
-    met: dict[str, int] = field(default_factory=dict)
+    extra_fields: tuple[tuple[str, str], ...] = ()
+    unknown_counts: dict[str, int] = field(default_factory=dict)
 
 
 def may_be_renamed(name: str) -> bool:
@@ -109,7 +109,7 @@ def plan_of(schema: DatasetSchema) -> DecodePlan:
         schema.declared,
         schema.fields,
         arrow_schema(schema),
-        json_scale(schema.fields),
+        json_value_counter(schema.fields),
         decode,
     )
 
@@ -121,13 +121,13 @@ def widened(plan: DecodePlan, names: tuple[str, ...]) -> DecodePlan:
     Only the reader changes, and only for speed: what is read so must be screened before, since
     the parser skips over it.
     """
-    outside = tuple((f"x{number}", name) for number, name in enumerate(names))
-    make = _struct(plan.root.members, True, outside)
+    extra_fields = tuple((f"x{number}", name) for number, name in enumerate(names))
+    make = _struct(plan.root.members, True, extra_fields)
     return replace(
         plan,
         root=replace(plan.root, make=make),
         decode=msgspec.json.Decoder(make).decode,
-        outside=outside,
+        extra_fields=extra_fields,
     )
 
 
@@ -184,15 +184,15 @@ def tagged_struct(
 
     Without a field there is no such text. The fields named in `nulls` may be there, as null.
     """
-    outside = tuple((f"x{number}", name) for number, name in enumerate(nulls))
+    extra_fields = tuple((f"x{number}", name) for number, name in enumerate(nulls))
     tag = (field, text) if field else (None, None)
-    return _struct(members, True, outside, tag, unread=type(None))
+    return _struct(members, True, extra_fields, tag, unread=type(None))
 
 
 def _struct(
     members: tuple[JsonField, ...],
     parsable: bool,
-    outside: tuple[tuple[str, str], ...] = (),
+    extra_fields: tuple[tuple[str, str], ...] = (),
     tag: tuple[str | None, str | None] = (None, None),
     unread: type = msgspec.Raw,
 ) -> type[msgspec.Struct]:
@@ -207,8 +207,8 @@ def _struct(
             fields.append((member.attribute, parsed | None if parsable else Any, None))
         else:
             fields.append((member.attribute, parsed))
-    fields += [(attribute, unread, None) for attribute, _ in outside]
-    names = {member.attribute: member.name for member in members} | dict(outside)
+    fields += [(attribute, unread, None) for attribute, _ in extra_fields]
+    names = {member.attribute: member.name for member in members} | dict(extra_fields)
     made = msgspec.defstruct(
         "Parsed",
         fields,

@@ -38,15 +38,15 @@ _NUMBERS = frozenset({"int64", "double"})
 _SCALARS = {"boolean": BOOLEAN, "string": STRING, "int64": INT64, "double": DOUBLE}
 
 
-class Seen:
+class SeenField:
     """What was seen of one field so far."""
 
     __slots__ = ("fields", "item", "kind")
 
     def __init__(self) -> None:
         self.kind: str = NOTHING
-        self.fields: dict[str, Seen] = {}
-        self.item: Seen | None = None
+        self.fields: dict[str, SeenField] = {}
+        self.item: SeenField | None = None
 
     def add(self, text: bytes, depth: int) -> None:
         """Take in one more value, found `depth` levels deep."""
@@ -76,13 +76,13 @@ class Seen:
         if self.kind == "struct":
             named = ((name, part) for name, part in members.items() if may_be_column(name))
             for name, part in named:
-                self.fields.setdefault(name, Seen()).add(bytes(part), depth + 1)
+                self.fields.setdefault(name, SeenField()).add(bytes(part), depth + 1)
 
     def _add_array(self, text: bytes, depth: int) -> None:
         items = items_of(text)
         self._meet(("list" if depth < MAX_NESTING else CONFLICT) if items else NOTHING)
         if self.kind == "list":
-            self.item = self.item or Seen()
+            self.item = self.item or SeenField()
             for part in items:
                 self.item.add(bytes(part), depth + 1)
 
@@ -121,14 +121,14 @@ def is_learnable(text: bytes) -> bool:
     """True when a field with this value could be given a column; a long one always could."""
     if len(text) > _LONG:
         return True
-    seen = Seen()
+    seen = SeenField()
     seen.add(text, 1)
     return seen.type() is not None
 
 
-def see(samples: Iterable[bytes], limits: Limits) -> Seen:
+def see(samples: Iterable[bytes], limits: Limits) -> SeenField:
     """Everything seen in the samples that are JSON objects; the others are passed over."""
-    root = Seen()
+    root = SeenField()
     root.kind = "struct"
     for payload in samples:
         if fault_of(payload, limits) is None:
@@ -177,7 +177,7 @@ class _Growth:
     def __init__(self, budget: int) -> None:
         self._budget = budget
 
-    def fields(self, known: tuple[Field, ...], seen: Seen, *, top: bool) -> tuple[Field, ...]:
+    def fields(self, known: tuple[Field, ...], seen: SeenField, *, top: bool) -> tuple[Field, ...]:
         """The known fields, grown inside, then the new ones."""
         grown = tuple(self._field(field, seen.fields.get(field.name)) for field in known)
         names = {field.name for field in known}
@@ -185,12 +185,12 @@ class _Growth:
         self._budget -= sum(1 + count_nested(kind) for _, kind, _ in new)
         return with_columns(new, kept=grown, top=top)
 
-    def _field(self, field: Field, seen: Seen | None) -> Field:
+    def _field(self, field: Field, seen: SeenField | None) -> Field:
         if seen is None:
             return field
         return Field(field.name, field.column, self._type(field.type, seen), field.nullable)
 
-    def _type(self, kind: FieldType, seen: Seen) -> FieldType:
+    def _type(self, kind: FieldType, seen: SeenField) -> FieldType:
         """The same type; only structs, also those in lists, gain fields."""
         if kind.kind == "struct" and seen.kind == "struct":
             return struct_of(self.fields(kind.fields, seen, top=False))

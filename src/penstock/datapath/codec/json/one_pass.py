@@ -31,9 +31,9 @@ from penstock.datapath.codec.json.decode_plan import (
 )
 from penstock.datapath.codec.json.payload import PARSER_ERRORS, Screen, refuse
 from penstock.datapath.codec.json.route_guess import NOT_GUESSED, code_type, guess
-from penstock.datapath.codec.json.template_search import Likes, values_at
-from penstock.datapath.codec.json.unknown_fields import often_met
-from penstock.datapath.codec.json.value_count import scale_of
+from penstock.datapath.codec.json.template_search import TemplateSearch, values_at
+from penstock.datapath.codec.json.unknown_fields import frequent_unknown
+from penstock.datapath.codec.json.value_count import value_counter
 from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, widest_item
@@ -53,11 +53,11 @@ _CHUNK = 1_024
 _VALUE_BYTES = 8
 
 Values = list[Any]
-Look = Callable[[Values], Values]
+Getter = Callable[[Values], Values]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DatasetRecords:
     """The records of one dataset: which they were, their columns, and the wanted fields' values.
 
     The values of a field are a list, or the very column where that holds whole numbers.
@@ -70,7 +70,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kind:
+class _CompiledDataset:
     """One dataset, compiled: its tag, its plan without the tag's field, and looks at the paths.
 
     A path that is a column of whole numbers needs no look; `columns` says which column it is.
@@ -83,7 +83,7 @@ class _Kind:
     plan: DecodePlan
     record: JsonObject
     tag_at: int | None
-    looks: dict[str, Look]
+    getters: dict[str, Getter]
     columns: dict[str, int]
     heavy: tuple[int, ...]
 
@@ -111,17 +111,17 @@ class OnePass:
         self._patience = 1
         self._compile()
 
-    def read(self, values: pa.Array, put: Callable[[Part], None]) -> Numbers:
+    def read(self, values: pa.Array, put: Callable[[DatasetRecords], None]) -> Numbers:
         """Hand over the records that could be read, by dataset; the numbers of those that are left.
 
         A dataset whose records become very many values is handed over in several parts.
         """
-        if not self._kinds or self._pause or Screen(values, self._limits).too_long():
+        if not self._datasets or self._pause or Screen(values, self._limits).too_long():
             self._pause = max(self._pause - 1, 0)
             return np.arange(len(values))
-        if self._nulls != self._often_met():
+        if self._nulls != self._frequent_unknown():
             self._compile()
-        found = [_Found(kind, put) for kind in self._kinds]
+        found = [_DatasetColumns(kind, put) for kind in self._datasets]
         left = [
             rows if is_heavy else self._read_chunk(rows, payloads.to_pylist(), found)
             for rows, payloads, is_heavy in self._chunks(values, found)
@@ -134,7 +134,7 @@ class OnePass:
         return np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
 
     def _chunks(
-        self, values: pa.Array, found: list["_Found"]
+        self, values: pa.Array, found: list["_DatasetColumns"]
     ) -> Iterator[tuple[Numbers, pa.Array, bool]]:
         """The records in chunks, each of one kind as far as that can be guessed.
 
@@ -143,17 +143,17 @@ class OnePass:
         """
         for number, rows, payloads in self._by_kind(values):
             if number != NOT_GUESSED:
-                likes = self._likes[number].reading(rows, payloads, self._decode_light)
-                for some, columns in likes.read:
+                searched = self._searches[number].search(rows, payloads, self._decode_light)
+                for some, columns in searched.read:
                     found[number].add_columns(some, columns)
-                rows, payloads = likes.rows, likes.payloads
-            for span in self._scale.chunks(payloads, _CHUNK, self._limits.max_values):
-                some = rows[span.start : span.stop]
-                yield some, payloads.slice(span.start, len(span)), span.is_heavy
+                rows, payloads = searched.rows, searched.payloads
+            for chunk in self._counter.chunks(payloads, _CHUNK, self._limits.max_values):
+                some = rows[chunk.start : chunk.stop]
+                yield some, payloads.slice(chunk.start, len(chunk)), chunk.is_heavy
 
     def _by_kind(self, values: pa.Array) -> Iterator[tuple[int, Numbers, pa.Array]]:
         """The records of each kind that there seems to be, likes together."""
-        if len(self._kinds) == 1:
+        if len(self._datasets) == 1:
             yield 0, np.arange(len(values)), values
             return
         codes = guess(values, self._tag, self._texts)
@@ -163,38 +163,44 @@ class OnePass:
         for start, end in pairwise([0, *ends] if len(codes) else []):
             yield int(codes[start]), order[start:end], values.slice(start, end - start)
 
-    def _often_met(self) -> list[tuple[str, ...]]:
+    def _frequent_unknown(self) -> list[tuple[str, ...]]:
         """Per dataset the fields without a column that keep coming, mostly because they are null.
 
         The usual way has counted them; a parser that knows them need not refuse their records.
         """
-        return [often_met(plan) for plan in self._plans]
+        return [frequent_unknown(plan) for plan in self._plans]
 
     def _compile(self) -> None:
-        self._nulls = self._often_met()
+        self._nulls = self._frequent_unknown()
         found = [
-            _kind(text, schema, self._tag, self._paths, nulls)
+            _compiled(text, schema, self._tag, self._paths, nulls)
             for (text, schema), nulls in zip(self._schemas, self._nulls, strict=True)
         ]
-        self._kinds = [kind for kind in found if kind is not None]
-        self._number = {kind.record.make: number for number, kind in enumerate(self._kinds)}
-        self._texts = {kind.text: number for number, kind in enumerate(self._kinds)}
-        self._scale = scale_of(0, max((kind.plan.scale.widest for kind in self._kinds), default=0))
-        self._likes = [Likes(kind.record, self._tag, kind.text) for kind in self._kinds]
-        classes = tuple(kind.record.make for kind in self._kinds)
+        self._datasets = [kind for kind in found if kind is not None]
+        self._number = {kind.record.make: number for number, kind in enumerate(self._datasets)}
+        self._texts = {kind.text: number for number, kind in enumerate(self._datasets)}
+        self._counter = value_counter(
+            0, max((kind.plan.counter.widest for kind in self._datasets), default=0)
+        )
+        self._searches = [
+            TemplateSearch(kind.record, self._tag, kind.text) for kind in self._datasets
+        ]
+        classes = tuple(kind.record.make for kind in self._datasets)
         if self._tag:
             # With a single class the parser would not ask for the tag. No dataset has this one.
             classes += (tagged_struct((), self._tag, ""),)
         self._decode: Callable[[bytes], Any] = refuse
-        if self._kinds:
+        if self._datasets:
             self._decode = msgspec.json.Decoder(Union[classes]).decode  # noqa: UP007
 
     def _decode_light(self, payload: bytes) -> Any:
         """Parse a record that may become a template, unless it may become too much."""
-        is_light = self._scale.most_of(len(payload)) <= self._limits.max_values
+        is_light = self._counter.bound_of(len(payload)) <= self._limits.max_values
         return self._decode(payload) if is_light else refuse(payload)
 
-    def _read_chunk(self, rows: Numbers, payloads: list[bytes], found: list["_Found"]) -> Numbers:
+    def _read_chunk(
+        self, rows: Numbers, payloads: list[bytes], found: list["_DatasetColumns"]
+    ) -> Numbers:
         """Parse a chunk and add its records to what was found; the numbers of those left."""
         objects = _parsed(self._decode, payloads)
         kinds = set(map(type, objects))
@@ -205,7 +211,7 @@ class OnePass:
             found[number].add(rows, objects)
             return rows[:0]
         numbers = map(self._number.get, map(type, objects), repeat(_NO_PART))
-        codes = np.fromiter(numbers, code_type(len(self._kinds)), len(objects))
+        codes = np.fromiter(numbers, code_type(len(self._datasets)), len(objects))
         for number in np.unique(codes[codes != _NO_PART]).tolist():
             members = np.flatnonzero(codes == number)
             mine = [objects[member] for member in members.tolist()]
@@ -214,11 +220,11 @@ class OnePass:
         return left
 
 
-class _Found:
+class _DatasetColumns:
     """What was read of one dataset so far, a chunk at a time, until it is handed over."""
 
-    def __init__(self, kind: _Kind, put: Callable[[Part], None]) -> None:
-        self._kind = kind
+    def __init__(self, kind: _CompiledDataset, put: Callable[[DatasetRecords], None]) -> None:
+        self._compiled = kind
         self._put = put
         self._begin()
 
@@ -230,33 +236,33 @@ class _Found:
 
     def add(self, members: Numbers, objects: Values) -> None:
         """Turn the objects of a chunk into columns."""
-        looks = {path: look(objects) for path, look in self._kind.looks.items()}
-        self._keep(members, columns_of(self._kind.record, objects), looks)
+        getters = {path: getter(objects) for path, getter in self._compiled.getters.items()}
+        self._keep(members, columns_of(self._compiled.record, objects), getters)
 
     def add_columns(self, members: Numbers, columns: list[pa.Array]) -> None:
         """Take records whose columns are there already."""
-        kind, count = self._kind, len(members)
-        looks = {
+        kind, count = self._compiled, len(members)
+        getters = {
             path: [kind.text] * count
             if path == kind.tag
             else values_at(kind.record, columns, path, count)
-            for path in kind.looks
+            for path in kind.getters
         }
-        self._keep(members, columns, looks)
+        self._keep(members, columns, getters)
 
-    def _keep(self, members: Numbers, columns: list[pa.Array], looks: dict[str, Values]) -> None:
+    def _keep(self, members: Numbers, columns: list[pa.Array], getters: dict[str, Values]) -> None:
         self.members.append(members)
         self.columns.append(columns)
-        self.fields.append(looks)
-        self._values += len(members) * self._kind.plan.scale.width
-        self._values += sum(columns[at].nbytes for at in self._kind.heavy) // _VALUE_BYTES
+        self.fields.append(getters)
+        self._values += len(members) * self._compiled.plan.counter.width
+        self._values += sum(columns[at].nbytes for at in self._compiled.heavy) // _VALUE_BYTES
         if self._values > MOST_AT_ONCE:
             self.hand_over()
 
     def hand_over(self) -> None:
         """Let go of everything that was read, if there is anything."""
         if self.members:
-            self._put(_part(self._kind, self))
+            self._put(_part(self._compiled, self))
             self._begin()
 
 
@@ -272,7 +278,7 @@ def _parsed(decode: Callable[[bytes], Any], payloads: list[bytes]) -> list[Any]:
     return objects
 
 
-def _part(kind: _Kind, found: _Found) -> Part:
+def _part(kind: _CompiledDataset, found: _DatasetColumns) -> DatasetRecords:
     """Everything that was found of one dataset as one batch, in the order of the records."""
     members, arrays = found.members[0], list(found.columns[0])
     if len(found.members) > 1:
@@ -283,20 +289,21 @@ def _part(kind: _Kind, found: _Found) -> Part:
     arrays.append(pa.nulls(len(members), pa.string()))
     batch = pa.RecordBatch.from_arrays(arrays, schema=kind.plan.schema)
     fields: dict[str, Any] = {
-        path: list(chain.from_iterable(each[path] for each in found.fields)) for path in kind.looks
+        path: list(chain.from_iterable(each[path] for each in found.fields))
+        for path in kind.getters
     }
     if bool((members[1:] < members[:-1]).any()):  # some guesses were wrong
         order = np.argsort(members)
         members, batch = members[order], batch.take(pa.array(order))
         fields = {path: [values[at] for at in order.tolist()] for path, values in fields.items()}
     fields |= {path: batch.column(at) for path, at in kind.columns.items()}
-    return Part(kind.schema, members, batch, fields)
+    return DatasetRecords(kind.schema, members, batch, fields)
 
 
 @lru_cache(maxsize=512)
-def _kind(
+def _compiled(
     text: str, schema: DatasetSchema, tag: str, paths: tuple[str, ...], nulls: tuple[str, ...]
-) -> _Kind | None:
+) -> _CompiledDataset | None:
     """Compile one dataset, or None when only the usual way is exact for it."""
     plan = plan_of(schema)
     members, tag_at = plan.root.members, None
@@ -313,18 +320,18 @@ def _kind(
         for at, path in enumerate(each.name for each in plan.root.members)
         if path in paths and "." not in path and _is_whole_number(plan.root.members[at])
     }
-    looks = {
-        path: _look(members, path, text if path == tag else None)
+    getters = {
+        path: _getter_for(members, path, text if path == tag else None)
         for path in paths
         if path not in columns
     }
-    exact = {path: look for path, look in looks.items() if look is not None}
-    if len(exact) < len(looks):
+    exact = {path: getter for path, getter in getters.items() if getter is not None}
+    if len(exact) < len(getters):
         return None
     make = tagged_struct(members, tag, text, tuple(name for name in nulls if name != tag))
     record = replace(plan.root, members=members, make=make)
     heavy = tuple(at for at, each in enumerate(members) if widest_item(each.shape.type))
-    return _Kind(tag, text, schema, plan, record, tag_at, exact, columns, heavy)
+    return _CompiledDataset(tag, text, schema, plan, record, tag_at, exact, columns, heavy)
 
 
 def _is_whole_number(member: JsonField) -> bool:
@@ -336,7 +343,7 @@ def _is_text(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _look(members: tuple[JsonField, ...], path: str, constant: str | None) -> Look | None:
+def _getter_for(members: tuple[JsonField, ...], path: str, constant: str | None) -> Getter | None:
     """How to get the values at a path; None when they are not what a look would give."""
     if constant is not None:
         return lambda objects: [constant] * len(objects)
@@ -356,10 +363,10 @@ def _look(members: tuple[JsonField, ...], path: str, constant: str | None) -> Lo
     return None
 
 
-def _getter(attributes: list[str]) -> Look:
+def _getter(attributes: list[str]) -> Getter:
     """Follow attributes from every object; nothing leads to nothing."""
 
-    def look(objects: Values) -> Values:
+    def getter(objects: Values) -> Values:
         reached = objects
         for attribute in attributes:
             get = attrgetter(attribute)
@@ -369,4 +376,4 @@ def _getter(attributes: list[str]) -> Look:
                 reached = [None if each is None else get(each) for each in reached]
         return reached
 
-    return look
+    return getter

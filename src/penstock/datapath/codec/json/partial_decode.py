@@ -35,7 +35,7 @@ NOT_SCALAR = Marker.NOT_SCALAR
 
 
 @dataclass(frozen=True, slots=True)
-class Peeked:
+class PartialFields:
     """What a look gave: per path one value per record in their order, and the bad records.
 
     A field that is absent or null is None, and so is every field of a bad record; an array, an
@@ -47,7 +47,7 @@ class Peeked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Glass:
+class _PathParser:
     """Paths compiled for looking: a parser, and per path the attributes that lead to its value."""
 
     decode: Callable[[bytes], Any]
@@ -55,22 +55,26 @@ class Glass:
     nothing: Any
 
 
-def peek(values: pa.Array, paths: tuple[str, ...], limits: Limits) -> Peeked:
+def partial_decode(values: pa.Array, paths: tuple[str, ...], limits: Limits) -> PartialFields:
     """Look at each record; bad ones never affect their neighbours."""
-    glass = _glass(paths)
+    parser = _path_parser(paths)
     doubtful = Screen(values, limits).suspects()
-    peeked = Peeked([[] for _ in paths], [])
+    partial = PartialFields([[] for _ in paths], [])
     for start in range(0, len(values), _CHUNK):
-        _peek_chunk(glass, values.slice(start, _CHUNK).to_pylist(), start, doubtful, peeked)
-    _settle(values, paths, limits, peeked, doubtful)
-    return peeked
+        _decode_chunk(parser, values.slice(start, _CHUNK).to_pylist(), start, doubtful, partial)
+    _settle(values, paths, limits, partial, doubtful)
+    return partial
 
 
-def _peek_chunk(
-    glass: Glass, payloads: list[bytes], start: int, doubtful: set[int], peeked: Peeked
+def _decode_chunk(
+    parser: _PathParser,
+    payloads: list[bytes],
+    start: int,
+    doubtful: set[int],
+    partial: PartialFields,
 ) -> None:
     """Parse one chunk; whoever cannot be parsed becomes doubtful and gets a place holder."""
-    decode = glass.decode
+    decode = parser.decode
     found: list[Any] = []
     keep = found.append
     for payload in payloads:
@@ -78,8 +82,8 @@ def _peek_chunk(
             keep(decode(payload))
         except PARSER_ERRORS:
             doubtful.add(start + len(found))
-            keep(glass.nothing)
-    for column, attributes in zip(peeked.fields, glass.attributes, strict=True):
+            keep(parser.nothing)
+    for column, attributes in zip(partial.fields, parser.attributes, strict=True):
         column.extend(_along(attributes, found))
 
 
@@ -93,19 +97,23 @@ def _along(attributes: tuple[str, ...], found: list[Any]) -> list[Any]:
 
 
 def _settle(
-    values: pa.Array, paths: tuple[str, ...], limits: Limits, peeked: Peeked, doubtful: set[int]
+    values: pa.Array,
+    paths: tuple[str, ...],
+    limits: Limits,
+    partial: PartialFields,
+    doubtful: set[int],
 ) -> None:
     """Judge the doubtful records one by one, in order."""
     for index in sorted(doubtful):
         payload = values[index].as_py()
         fault = fault_of(payload, limits)
         if fault is not None:
-            peeked.bad.append(BadRecord(index, *fault))
-        for column, path in zip(peeked.fields, paths, strict=True):
-            column[index] = None if fault else look(payload, path)
+            partial.bad.append(BadRecord(index, *fault))
+        for column, path in zip(partial.fields, paths, strict=True):
+            column[index] = None if fault else value_at(payload, path)
 
 
-def look(payload: bytes, path: str) -> object | None:
+def value_at(payload: bytes, path: str) -> object | None:
     """The reference: the value at a dotted path of a payload that is one JSON object."""
     text = payload.strip(b" \t\r\n")
     for name in path.split("."):
@@ -120,7 +128,7 @@ def look(payload: bytes, path: str) -> object | None:
 
 
 @lru_cache(maxsize=64)
-def _glass(paths: tuple[str, ...]) -> Glass:
+def _path_parser(paths: tuple[str, ...]) -> _PathParser:
     """Compile paths into one struct.
 
     Where one path leads through another, or a name cannot be given to the parser, every record
@@ -131,14 +139,14 @@ def _glass(paths: tuple[str, ...]) -> Glass:
     plain = all(may_be_renamed(name) for names in split for name in names)
     if not plain or not through.isdisjoint(split):
         nothing = msgspec.defstruct("Nothing", [("f0", Any, None)])()
-        return Glass(refuse, tuple(("f0",) for _ in paths), nothing)
+        return _PathParser(refuse, tuple(("f0",) for _ in paths), nothing)
     branches: dict[str, Any] = {}
     for names in split:
         branch = branches
         for name in names:
             branch = branch.setdefault(name, {})
     struct = _struct(branches)
-    return Glass(
+    return _PathParser(
         msgspec.json.Decoder(struct).decode,
         tuple(_attributes(branches, names) for names in split),
         struct(),
@@ -152,7 +160,7 @@ def _struct(branches: dict[str, Any]) -> type[msgspec.Struct]:
         kind: Any = _struct(below) | None if below else _SCALAR
         fields.append((f"f{number}", kind, None))
     names = {f"f{number}": name for number, name in enumerate(branches)}
-    return msgspec.defstruct("Peeking", fields, rename=names, gc=False)
+    return msgspec.defstruct("PartialRecord", fields, rename=names, gc=False)
 
 
 def _attributes(branches: dict[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:

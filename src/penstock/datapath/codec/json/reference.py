@@ -14,15 +14,15 @@ from penstock.datapath.codec.json.inference import is_learnable, may_be_column
 from penstock.datapath.codec.json.payload import PARSER_ERRORS
 from penstock.datapath.codec.json.scalars import expect, scalar
 from penstock.datapath.codec.json.value_text import items_of, members_of, object_text
-from penstock.datapath.codec.shared.reasons import MISSING_FIELD, WRONG_TYPE, Misfit
+from penstock.datapath.codec.shared.reasons import MISSING_FIELD, WRONG_TYPE, BadValue
 
 Text = bytes | msgspec.Raw
 Fitted = tuple[Any, str | None]
 _NULL = b"null"
-_MOST_COUNTED = 256
+_MOST_UNKNOWN = 256
 
 
-class Fitter:
+class ReferenceDecoder:
     """Holds records against a plan.
 
     `unknown` gathers the paths of fields without a column that a later version of the schema
@@ -34,7 +34,7 @@ class Fitter:
     def __init__(self, exact_only: bool) -> None:
         self._exact_only = exact_only
         self._index = 0
-        self._met: dict[str, int] = {}
+        self._unknown_counts: dict[str, int] = {}
         self.unknown: dict[str, int] = {}
 
     def fit(self, plan: DecodePlan, index: int, payload: bytes) -> Fitted:
@@ -44,7 +44,7 @@ class Fitter:
         a value does not fit.
         """
         self._index = index
-        self._met = plan.met
+        self._unknown_counts = plan.unknown_counts
         return self._object(plan.root, payload, not plan.declared)
 
     def _object(self, record: JsonObject, text: Text, tolerant: bool) -> Fitted:
@@ -70,8 +70,8 @@ class Fitter:
 
     def _count(self, name: str) -> None:
         """Count an unknown field of the top level, as long as there are not too many."""
-        if name in self._met or len(self._met) < _MOST_COUNTED:
-            self._met[name] = self._met.get(name, 0) + 1
+        if name in self._unknown_counts or len(self._unknown_counts) < _MOST_UNKNOWN:
+            self._unknown_counts[name] = self._unknown_counts.get(name, 0) + 1
 
     def remember(self, path: str, index: int, text: Text) -> None:
         """Note a field without a column, met in the record with this number and not null there."""
@@ -88,11 +88,11 @@ class Fitter:
         text = bytes(raw)
         if text == _NULL:
             if not member.nullable:
-                raise Misfit(MISSING_FIELD, member.shape.path, "missing or null")
+                raise BadValue(MISSING_FIELD, member.shape.path, "missing or null")
             return None, None
         try:
             return self._value(member.shape, text, tolerant)
-        except Misfit:
+        except BadValue:
             if not tolerant:
                 raise
             return None, text.decode()
@@ -133,5 +133,5 @@ class Fitter:
         if text != _NULL:
             return self._value(item, text, tolerant)
         if not shape.type.item_nullable:
-            raise Misfit(WRONG_TYPE, item.path, f"wanted {item.type.kind}, found null")
+            raise BadValue(WRONG_TYPE, item.path, f"wanted {item.type.kind}, found null")
         return None, None

@@ -7,7 +7,7 @@ import msgspec
 
 from penstock.datapath.codec.json.decode_plan import JsonType
 from penstock.datapath.codec.json.value_text import is_integer, is_number, kind_of
-from penstock.datapath.codec.shared.reasons import OUT_OF_RANGE, WRONG_TYPE, Misfit
+from penstock.datapath.codec.shared.reasons import OUT_OF_RANGE, WRONG_TYPE, BadValue
 from penstock.datapath.codec.shared.shapes import bounds_of
 
 _STRING = msgspec.json.Decoder(str)
@@ -20,7 +20,7 @@ def expect(shape: JsonType, text: bytes, wanted: str) -> None:
     """Raise Misfit unless the value is of a kind."""
     found = kind_of(text)
     if found != wanted:
-        raise Misfit(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found {found}")
+        raise BadValue(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found {found}")
 
 
 def scalar(shape: JsonType, text: bytes) -> Any:
@@ -41,10 +41,10 @@ def scalar(shape: JsonType, text: bytes) -> Any:
 def _integer(shape: JsonType, text: bytes) -> int:
     """An integer, written as one, within what the type can hold."""
     if not is_integer(text):
-        raise Misfit(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found a fraction")
+        raise BadValue(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found a fraction")
     low, high = bounds_of(shape.type)
     if len(text) > _LONGEST_INT64 or not low <= int(text) <= high:
-        raise Misfit(OUT_OF_RANGE, shape.path, f"out of range for {shape.type.kind}")
+        raise BadValue(OUT_OF_RANGE, shape.path, f"out of range for {shape.type.kind}")
     return int(text)
 
 
@@ -57,9 +57,9 @@ def _double(shape: JsonType, text: bytes) -> float:
     else:
         number = _double_of(int(text))
         if abs(number) != float("inf") and int(number) != int(text):
-            raise Misfit(OUT_OF_RANGE, shape.path, "an integer that no double equals")
+            raise BadValue(OUT_OF_RANGE, shape.path, "an integer that no double equals")
     if abs(number) == float("inf"):
-        raise Misfit(OUT_OF_RANGE, shape.path, "out of range for double")
+        raise BadValue(OUT_OF_RANGE, shape.path, "out of range for double")
     return number
 
 
@@ -75,7 +75,7 @@ def _decimal(shape: JsonType, text: bytes) -> Decimal:
     """An exact number, written as a number or as a string of one; never rounded."""
     number = text[1:-1] if kind_of(text) == "string" else text
     if not is_number(number):
-        raise Misfit(WRONG_TYPE, shape.path, f"wanted decimal, found {kind_of(text)}")
+        raise BadValue(WRONG_TYPE, shape.path, f"wanted decimal, found {kind_of(text)}")
     precision, scale = shape.type.precision, shape.type.scale
     try:
         if len(number) > _LONGEST_DECIMAL:
@@ -83,7 +83,7 @@ def _decimal(shape: JsonType, text: bytes) -> Decimal:
         return _scaled(number.decode(), precision, scale)
     except InvalidOperation:
         detail = f"does not fit decimal({precision}, {scale})"
-        raise Misfit(OUT_OF_RANGE, shape.path, detail) from None
+        raise BadValue(OUT_OF_RANGE, shape.path, detail) from None
 
 
 def _scaled(number: str, precision: int, scale: int) -> Decimal:

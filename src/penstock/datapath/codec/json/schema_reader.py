@@ -16,9 +16,9 @@ from penstock.datapath.codec.json.batch_decode import decode
 from penstock.datapath.codec.json.decode_plan import DecodePlan, plan_of
 from penstock.datapath.codec.json.schema import from_json_schema
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.record_reader import Read, Writer
+from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, Span
+from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, RowRange
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import MAX_FIELDS, MAX_NESTING, DatasetSchema
 
@@ -28,7 +28,7 @@ _BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _ELSEWHERE = frozenset({"definitions", "$defs", "default", "examples", "enum", "const"})
 
 
-def json_writer(schema: RegisteredSchema) -> Writer:
+def json_schema_reader(schema: RegisteredSchema) -> RecordReader:
     """Make a schema ready for reading; raises SchemaUnsupported."""
     root = _parsed(schema.text)
     others = {name: _parsed(text) for name, text in schema.references}
@@ -37,20 +37,22 @@ def json_writer(schema: RegisteredSchema) -> Writer:
     plan = plan_of(DatasetSchema("record", 1, declared=True, fields=fields))
     title = root.get("title")
     name = title if isinstance(title, str) else ""
-    return Writer(name, fields, partial(_read, plan), partial(_spans, plan))
+    return RecordReader(name, fields, partial(_read, plan), partial(_row_ranges, plan))
 
 
-def _spans(plan: DecodePlan, values: pa.Array) -> Iterator[Span]:
-    return plan.scale.spans(values, MOST_AT_ONCE)
+def _row_ranges(plan: DecodePlan, values: pa.Array) -> Iterator[RowRange]:
+    return plan.counter.row_ranges(values, MOST_AT_ONCE)
 
 
-def _read(plan: DecodePlan, values: pa.Array, skipped: int) -> Read:
+def _read(plan: DecodePlan, values: pa.Array, skipped: int) -> DecodedBatch:
     bodies = pc.binary_slice(values, skipped, _END) if skipped else values
     decoded = decode(bodies, plan, Limits(), exact_only=False)
     *columns, rest = decoded.batch.columns
     schema = pa.schema(list(decoded.batch.schema)[:-1])
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-    return Read(batch, decoded.good, decoded.bad, rest if rest.null_count < len(rest) else None)
+    return DecodedBatch(
+        batch, decoded.good, decoded.bad, rest if rest.null_count < len(rest) else None
+    )
 
 
 def _parsed(text: str) -> dict[str, Any]:

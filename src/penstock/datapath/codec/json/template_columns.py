@@ -50,7 +50,7 @@ _TRUE, _FALSE = (np.uint64(int.from_bytes(text, "little")) for text in (b"true",
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Screened:
+class ScreenedPayloads:
     """Payloads end to end, and where each begins and ends.
 
     `plain` marks those that have neither escapes nor control characters.
@@ -62,7 +62,7 @@ class Screened:
     plain: Mask
 
 
-def screened(values: pa.Array) -> Screened:
+def screened(values: pa.Array) -> ScreenedPayloads:
     """Look at every byte once, in blocks that stay in the processor's cache."""
     joined, bounds = buffers_of(values)
     data = np.concatenate((joined, _PAD))
@@ -72,33 +72,33 @@ def screened(values: pa.Array) -> Screened:
         if block.min() < _SPACE or bool((block == _BACKSLASH).any()):
             odd = np.flatnonzero((block < _SPACE) | (block == _BACKSLASH)) + start
             plain[np.searchsorted(bounds, odd, side="right") - 1] = False
-    return Screened(data, bounds[:-1], bounds[1:], plain)
+    return ScreenedPayloads(data, bounds[:-1], bounds[1:], plain)
 
 
-def read_like(
-    seen: Screened, template: Template, record: JsonObject
+def read_by_template(
+    seen: ScreenedPayloads, template: Template, record: JsonObject
 ) -> tuple[list[pa.Array], Mask]:
     """The columns of the payloads that are like a template, and a mask of which those are.
 
     There is an array per member of the record.
     """
-    lanes = _Lanes(seen)
+    cursors = _Cursors(seen)
     arrays = []
-    lanes.expect(_look(template.literals[0]))
+    cursors.expect(_compiled(template.literals[0]))
     for shape, literal in zip(template.slots, template.literals[1:], strict=True):
-        look = _look(literal)
-        arrays.append(lanes.value(shape, look))
-        lanes.expect(look)
-    lanes.expect_end()
+        compiled = _compiled(literal)
+        arrays.append(cursors.value(shape, compiled))
+        cursors.expect(compiled)
+    cursors.expect_end()
     columns = _columns(record, template.tree, arrays, len(seen.plain))
-    if not lanes.all_good:
-        kept = pa.array(lanes.good)
+    if not cursors.all_good:
+        kept = pa.array(cursors.good)
         columns = [column.filter(kept) for column in columns]
-    return columns, lanes.good
+    return columns, cursors.good
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Literal:
     """A literal as words to compare with: where, what, and which bits of it.
 
     `begins` is its first byte, eight times.
@@ -110,7 +110,7 @@ class _Look:
 
 
 @lru_cache(maxsize=4_096)
-def _look(literal: bytes) -> _Look:
+def _compiled(literal: bytes) -> _Literal:
     """Compile a literal; the last word of a long one overlaps the one before."""
     length = len(literal)
     words: list[tuple[int, np.uint64, np.uint64 | None]] = [
@@ -120,17 +120,17 @@ def _look(literal: bytes) -> _Look:
         words.append((length - 8, _word(literal[-8:]), None))
     elif length % 8:
         words.append((0, _word(literal), np.uint64(2 ** (8 * length) - 1)))
-    return _Look(length, np.uint64(literal[0]) * _ONES, tuple(words))
+    return _Literal(length, np.uint64(literal[0]) * _ONES, tuple(words))
 
 
 def _word(octets: bytes) -> np.uint64:
     return np.uint64(int.from_bytes(octets, "little"))
 
 
-class _Lanes:
+class _Cursors:
     """A cursor per record. Those of records that are refused stand at their start."""
 
-    def __init__(self, seen: Screened) -> None:
+    def __init__(self, seen: ScreenedPayloads) -> None:
         self._data = seen.data
         self._words: Words = overlapping(seen.data, "<u8")
         self._start = seen.starts
@@ -139,18 +139,18 @@ class _Lanes:
         self.good = seen.plain.copy()
         self.all_good = bool(self.good.all())
 
-    def expect(self, look: _Look) -> None:
+    def expect(self, compiled: _Literal) -> None:
         """Step over a literal."""
-        for offset, word, mask in look.words:
+        for offset, word, mask in compiled.words:
             here = self._words[self._at + offset]
             self._keep((here == word) if mask is None else (here & mask) == word)
-        self._move(self._at + look.length)
+        self._move(self._at + compiled.length)
 
     def expect_end(self) -> None:
         """Every record must be at its end."""
         self._keep(self._at == self._end)
 
-    def value(self, shape: JsonType, follows: _Look) -> pa.Array:
+    def value(self, shape: JsonType, follows: _Literal) -> pa.Array:
         """Step over a value, up to the literal that follows; the values of all records."""
         kind = shape.type.kind
         if kind == "string":
@@ -195,20 +195,20 @@ class _Lanes:
         self._move(stop)
         return (start, stop) if self.all_good else (np.where(self.good, start, self._at), self._at)
 
-    def _texts(self, follows: _Look) -> pa.Array:
+    def _texts(self, follows: _Literal) -> pa.Array:
         found, wrong = texts(self._data, *self._span(follows.begins))
         if wrong is not None:
             self._keep(~wrong)
         return found
 
-    def _booleans(self, follows: _Look) -> pa.Array:
+    def _booleans(self, follows: _Literal) -> pa.Array:
         start, stop = self._span(follows.begins)
         length, word = stop - start, self._words[start]
         is_true = (length == 4) & (word & np.uint64(2**32 - 1) == _TRUE)
         self._keep(is_true | ((length == 5) & (word & np.uint64(2**40 - 1) == _FALSE)))
         return pa.array(is_true)
 
-    def _doubles(self, follows: _Look) -> pa.Array:
+    def _doubles(self, follows: _Literal) -> pa.Array:
         """Numbers as a parser reads them; those that may have lost a digit are refused."""
         found, not_text = texts(self._data, *self._span(follows.begins))
         right = pc.match_substring_regex(found, f"^{NUMBER}$").to_numpy(zero_copy_only=False)

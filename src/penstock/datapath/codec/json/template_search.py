@@ -13,21 +13,21 @@ import pyarrow.compute as pc
 from penstock.datapath.codec.json.decode_plan import JsonObject
 from penstock.datapath.codec.json.payload import PARSER_ERRORS
 from penstock.datapath.codec.json.template import Template, template_of
-from penstock.datapath.codec.json.template_columns import read_like, screened
+from penstock.datapath.codec.json.template_columns import read_by_template, screened
 from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.model.schema import FieldType
 
 Columns = list[pa.Array]
 
 # Below this many records the parser is as quick.
-WORTH = 1_000
+FEWEST_RECORDS = 1_000
 _MOST_TEMPLATES = 4
 _MOST_TRIES = 8
 _USEFUL = 1 / 16  # of the records that are left, a template should read this share at least
 _STRIDE = 7_919  # so that tries look at records far from each other
 
 
-class Likes:
+class TemplateSearch:
     """The templates of one dataset. One per task, since it remembers what was of use."""
 
     def __init__(self, record: JsonObject, tag: str, text: str) -> None:
@@ -37,25 +37,25 @@ class Likes:
         self._templates: list[Template] = []
         self._tries = 0
 
-    def reading(
+    def search(
         self, rows: Numbers, payloads: pa.Array, parse: Callable[[bytes], Any]
-    ) -> "Reading":
+    ) -> "TemplateRead":
         """Read all records that are like a template, known or new.
 
         `parse` tells whether a record may serve as a template: it must be one of this dataset.
         """
-        reading = Reading(rows, payloads)
+        result = TemplateRead(rows, payloads)
         for template in self._templates:
-            reading.take(template, self._record)
-        while len(reading.rows) >= WORTH and self._may_try:
+            result.take(template, self._record)
+        while len(result.rows) >= FEWEST_RECORDS and self._may_try:
             self._tries += 1
-            place = self._tries * _STRIDE % len(reading.rows)
-            found = self._template(reading.payloads[place].as_py(), parse)
+            place = self._tries * _STRIDE % len(result.rows)
+            found = self._template(result.payloads[place].as_py(), parse)
             if found is not None:
-                wanted = _USEFUL * len(reading.rows)
-                if reading.take(found, self._record) >= wanted:
+                wanted = _USEFUL * len(result.rows)
+                if result.take(found, self._record) >= wanted:
                     self._templates.append(found)
-        return reading
+        return result
 
     @property
     def _may_try(self) -> bool:
@@ -70,7 +70,7 @@ class Likes:
         return template_of(payload, self._record, self._tag, self._text)
 
 
-class Reading:
+class TemplateRead:
     """Records on their way: `read` holds those with columns, `rows` and `payloads` the others."""
 
     def __init__(self, rows: Numbers, payloads: pa.Array) -> None:
@@ -80,9 +80,9 @@ class Reading:
 
     def take(self, template: Template, record: JsonObject) -> int:
         """Read the records that are like a template; how many they were."""
-        if len(self.rows) < WORTH:
+        if len(self.rows) < FEWEST_RECORDS:
             return 0
-        columns, good = read_like(screened(self.payloads), template, record)
+        columns, good = read_by_template(screened(self.payloads), template, record)
         count = int(good.sum())
         if count:
             self.read.append((self.rows[good], columns))

@@ -13,44 +13,44 @@ import numpy.typing as npt
 
 from penstock.datapath.codec.json.decode_plan import DecodePlan, may_be_renamed, widened
 from penstock.datapath.codec.json.payload import Screen
-from penstock.datapath.codec.json.reference import Fitter
+from penstock.datapath.codec.json.reference import ReferenceDecoder
 from penstock.datapath.codec.json.value_text import name_text
 
 _OFTEN = 16
 _MOST_NAMES = 32
 
 
-def often_met(plan: DecodePlan) -> tuple[str, ...]:
+def frequent_unknown(plan: DecodePlan) -> tuple[str, ...]:
     """The fields without a column that keep coming, as far as a parser can be told their names."""
-    met = plan.met.items()
-    often = [name for name, times in met if times >= _OFTEN and may_be_renamed(name)]
+    unknown_counts = plan.unknown_counts.items()
+    often = [name for name, times in unknown_counts if times >= _OFTEN and may_be_renamed(name)]
     return tuple(sorted(often[:_MOST_NAMES]))
 
 
-class Outside:
+class UnknownFields:
     """Reads such fields along for one batch.
 
     The parser skips over them, so payloads whose skipped parts could be wrong are kept from it:
     the batch is screened once, the first time that anything is read along.
     """
 
-    def __init__(self, screen: Screen, fitter: Fitter) -> None:
+    def __init__(self, screen: Screen, reference: ReferenceDecoder) -> None:
         self._screen = screen
-        self._fitter = fitter
+        self._reference = reference
         self._suspects: set[int] | None = None
 
     def widen(self, plan: DecodePlan) -> DecodePlan:
         """The plan for the next chunk, with the fields that were met often."""
-        if plan.decode is None or not plan.met:
+        if plan.decode is None or not plan.unknown_counts:
             return plan
-        names = often_met(plan)
-        if names == tuple(name for _, name in plan.outside):
+        names = frequent_unknown(plan)
+        if names == tuple(name for _, name in plan.extra_fields):
             return plan
         return widened(plan, names)
 
     def without_suspects(self, plan: DecodePlan, start: int, payloads: list[bytes]) -> list[bytes]:
         """The payloads of a chunk for the parser; a suspect is blanked, so it will refuse it."""
-        if not plan.outside:
+        if not plan.extra_fields:
             return payloads
         if self._suspects is None:
             self._suspects = self._screen.suspects()
@@ -71,12 +71,12 @@ class Outside:
         """Put the text of what was read along into `left`, by the number of its record."""
         numbers = good.tolist()
         found: dict[int, str] = {}
-        for attribute, name in plan.outside:
+        for attribute, name in plan.extra_fields:
             label = name_text(name)
             for index, raw in zip(numbers, map(attrgetter(attribute), objects), strict=True):
                 text = "null" if raw is None else str(raw, "utf-8")
                 if text != "null":
-                    self._fitter.remember(plan.root.path_of(name), index, raw)
+                    self._reference.remember(plan.root.path_of(name), index, raw)
                     before = found.get(index)
                     found[index] = f"{label}{text}" if before is None else f"{before},{label}{text}"
         for index, members in found.items():

@@ -16,7 +16,12 @@ import pyarrow.compute as pc
 from penstock.datapath.codec.json.payload import without_strings
 from penstock.datapath.codec.json.value_text import items_of, kind_of, members_of
 from penstock.datapath.codec.shared.byte_gather import Numbers, Octets
-from penstock.datapath.codec.shared.value_count import Scale, item_width, widest_item, width_of
+from penstock.datapath.codec.shared.value_count import (
+    ValueCounter,
+    item_width,
+    widest_item,
+    width_of,
+)
 from penstock.model.schema import Field, FieldType
 
 Text = bytes | msgspec.Raw
@@ -28,15 +33,15 @@ _STEPS = bytes.maketrans(b"{[}]n", b"\x01\x01\xff\xff\0")
 
 
 @lru_cache(maxsize=512)
-def json_scale(fields: tuple[Field, ...]) -> Scale:
+def json_value_counter(fields: tuple[Field, ...]) -> ValueCounter:
     """Weighs the records of a schema."""
     widest = max((widest_item(field.type) for field in fields), default=0)
-    return scale_of(width_of(fields), widest)
+    return value_counter(width_of(fields), widest)
 
 
-def scale_of(width: int, widest: int) -> Scale:
+def value_counter(width: int, widest: int) -> ValueCounter:
     """Weighs records of any schema that is no wider than this."""
-    return Scale(width, widest, _SHORTEST_ITEM, _most_items, _most_items_each)
+    return ValueCounter(width, widest, _SHORTEST_ITEM, _most_items, _most_items_each)
 
 
 def _most_items(data: Octets) -> int:
@@ -54,7 +59,7 @@ def has_too_many(payload: bytes, fields: tuple[Field, ...], most: int) -> bool:
 
     The values of its own columns do not count, since the schema bounds them.
     """
-    widest = json_scale(fields).widest
+    widest = json_value_counter(fields).widest
     if widest * (len(payload) // _SHORTEST_ITEM + 1) <= most:
         return False
     if widest * (payload.count(b"{") + payload.count(b"null")) <= most:

@@ -47,14 +47,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class JsonTexts:
     """Payloads as JSON, empty where they are bad."""
 
     texts: pa.Array
     bad: list[BadRecord]
 
 
-def as_json(values: pa.Array, limits: Limits) -> Said:
+def as_json(values: pa.Array, limits: Limits) -> JsonTexts:
     """The JSON of every payload; a bad one never affects its neighbours."""
     texts: list[bytes] = []
     bad: list[BadRecord] = []
@@ -64,7 +64,7 @@ def as_json(values: pa.Array, limits: Limits) -> Said:
         except _Wrong as wrong:
             bad.append(BadRecord(row, wrong.reason, wrong.detail))
             texts.append(b"")
-    return Said(pa.array(texts, pa.binary()), bad)
+    return JsonTexts(pa.array(texts, pa.binary()), bad)
 
 
 class _Wrong(Exception):

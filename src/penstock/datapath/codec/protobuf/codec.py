@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.datapath.codec.protobuf.columns import read_columns
-from penstock.datapath.codec.protobuf.message_layout import Layout, layout_of
+from penstock.datapath.codec.protobuf.message_layout import MessageLayout, message_layout
 from penstock.datapath.codec.protobuf.reference import read_one
 from penstock.datapath.codec.protobuf.types import parse_proto
 from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.reasons import Misfit
-from penstock.datapath.codec.shared.record_reader import Read, Writer, merged_read
-from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, Span
+from penstock.datapath.codec.shared.reasons import BadValue
+from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader, in_record_order
+from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, RowRange
 from penstock.model.bad_records import BadRecord
 from penstock.model.registered_schema import RegisteredSchema
 
@@ -25,33 +25,35 @@ MOST_VALUES = Limits().max_values
 _VALUES_AT_A_TIME = 1024 * 1024
 
 
-def proto_writer(schema: RegisteredSchema, message: tuple[int, ...]) -> Writer:
+def protobuf_reader(schema: RegisteredSchema, message: tuple[int, ...]) -> RecordReader:
     """Make one message of a schema ready for reading; raises SchemaUnsupported.
 
     The schema's text is what `engine.proto_compile` makes of it on the driver. `message` is the
     place of the message in it: (0,) is the first, (1, 0) the first one inside the second.
     """
     layout = proto_layout(schema, message)
-    return Writer(layout.name, layout.fields, partial(read_proto, layout), partial(_spans, layout))
+    return RecordReader(
+        layout.name, layout.fields, partial(read_proto, layout), partial(_row_ranges, layout)
+    )
 
 
-def _spans(layout: Layout, values: pa.Array) -> Iterator[Span]:
-    return layout.scale.spans(values, MOST_AT_ONCE)
+def _row_ranges(layout: MessageLayout, values: pa.Array) -> Iterator[RowRange]:
+    return layout.counter.row_ranges(values, MOST_AT_ONCE)
 
 
-def proto_layout(schema: RegisteredSchema, message: tuple[int, ...]) -> Layout:
+def proto_layout(schema: RegisteredSchema, message: tuple[int, ...]) -> MessageLayout:
     """What both ways of reading need of a message; raises SchemaUnsupported."""
     types = parse_proto(schema.text)
-    return layout_of(types, types.message_at(message))
+    return message_layout(types, types.message_at(message))
 
 
 def read_proto(
-    layout: Layout,
+    layout: MessageLayout,
     values: pa.Array,
     skipped: int,
     exact_only: bool = False,
     most: int = MOST_VALUES,
-) -> Read:
+) -> DecodedBatch:
     """Read records of one message; `exact_only` leaves all of them to the reference.
 
     `most` is how many values the lists of one record may become, where their items are messages.
@@ -64,16 +66,16 @@ def read_proto(
     for row in refused.tolist():
         try:
             slow.add(row, *read_one(values[row].as_py(), layout.body, skipped, most))
-        except Misfit as misfit:
-            slow.bad.append(BadRecord(row, misfit.reason, str(misfit)))
+        except BadValue as bad_value:
+            slow.bad.append(BadRecord(row, bad_value.reason, str(bad_value)))
     rows = np.array(slow.rows, np.int64)
-    return merged_read(fast.batch, fast.good, slow.batch(), rows, slow.bad)
+    return in_record_order(fast.batch, fast.good, slow.batch(), rows, slow.bad)
 
 
 class _Slow:
     """Records of the reference; they are Python values for a while, so not too many at a time."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: MessageLayout) -> None:
         self._layout = layout
         self._singles: list[dict[str, Any]] = []
         self._values = 0
@@ -85,7 +87,7 @@ class _Slow:
         """Take one record; its lists have so many values."""
         self.rows.append(row)
         self._singles.append(single)
-        self._values += self._layout.scale.width + values
+        self._values += self._layout.counter.width + values
         if self._values > _VALUES_AT_A_TIME:
             self._settle()
 
@@ -100,12 +102,12 @@ class _Slow:
         self._singles, self._values = [], 0
 
 
-def _none(layout: Layout) -> Read:
+def _none(layout: MessageLayout) -> DecodedBatch:
     empty = pa.RecordBatch.from_pylist([], schema=layout.schema)
-    return Read(empty, np.empty(0, np.int64), [])
+    return DecodedBatch(empty, np.empty(0, np.int64), [])
 
 
-def _read_fast(layout: Layout, values: pa.Array, skipped: int, most: int) -> Read:
+def _read_fast(layout: MessageLayout, values: pa.Array, skipped: int, most: int) -> DecodedBatch:
     """What is in one of the orders that writers have; none of the others is among the bad.
 
     A record that may become too many values is left alone.
@@ -119,16 +121,18 @@ def _read_fast(layout: Layout, values: pa.Array, skipped: int, most: int) -> Rea
         good = left[~refused]
         is_first = len(read.good) == 0
         read = (
-            Read(more, good, []) if is_first else merged_read(read.batch, read.good, more, good, [])
+            DecodedBatch(more, good, [])
+            if is_first
+            else in_record_order(read.batch, read.good, more, good, [])
         )
         left = left[refused]
     return read
 
 
-def _light(layout: Layout, values: pa.Array, most: int) -> Numbers:
+def _light(layout: MessageLayout, values: pa.Array, most: int) -> Numbers:
     """The records whose lists cannot become more than `most` values, by their bound."""
-    scale = replace(layout.scale, width=0)
-    if len(values) == 0 or scale.most_of(pc.max(pc.binary_length(values)).as_py()) <= most:
+    counter = replace(layout.counter, width=0)
+    if len(values) == 0 or counter.bound_of(pc.max(pc.binary_length(values)).as_py()) <= most:
         return np.arange(len(values))
-    heavy = [span.start for span in scale.spans(values, most) if span.is_heavy]
+    heavy = [chunk.start for chunk in counter.row_ranges(values, most) if chunk.is_heavy]
     return np.delete(np.arange(len(values)), heavy)

@@ -15,9 +15,14 @@ from penstock.datapath.codec.protobuf.schema import (
     plain_type,
 )
 from penstock.datapath.codec.protobuf.types import ProtoEnum, ProtoField, ProtoMessage, ProtoTypes
-from penstock.datapath.codec.protobuf.value_count import proto_scale
+from penstock.datapath.codec.protobuf.value_count import proto_value_counter
 from penstock.datapath.codec.shared.shapes import Record, Shape, shape_of
-from penstock.datapath.codec.shared.value_count import Scale, item_width, widest_item, width_of
+from penstock.datapath.codec.shared.value_count import (
+    ValueCounter,
+    item_width,
+    widest_item,
+    width_of,
+)
 from penstock.model.schema import STRING, Field, struct_of
 
 Rank = tuple[int, int]
@@ -26,7 +31,7 @@ _BLANKS: dict[str, Any] = {"bool": False, "string": "", "bytes": b"", "float": 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Body:
+class MessageBody:
     """A message at one place of an event. `slots` are in the order of its columns.
 
     `meaning` is `struct`, `entry` of a map, `timestamp`, `duration`, `wrapper` or `empty`.
@@ -52,7 +57,7 @@ class Slot:
     shape: Shape
     item: Shape
     names: dict[int, str] = dataclass_field(default_factory=dict)
-    body: Body | None = None
+    body: MessageBody | None = None
     weight: int = 0
 
     @property
@@ -64,7 +69,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class MessageLayout:
     """All that both ways of reading need of a message.
 
     The fast way expects fields in the order of their numbers in `body`. `others` are the same
@@ -74,18 +79,18 @@ class Layout:
 
     name: str
     fields: tuple[Field, ...]
-    body: Body
-    others: tuple[Body, ...]
+    body: MessageBody
+    others: tuple[MessageBody, ...]
     schema: pa.Schema
-    scale: Scale
+    counter: ValueCounter
 
 
 @lru_cache(maxsize=512)
-def layout_of(types: ProtoTypes, root: ProtoMessage) -> Layout:
+def message_layout(types: ProtoTypes, root: ProtoMessage) -> MessageLayout:
     """Compile a message; raises SchemaUnsupported."""
     fields = columns_of_proto(types, root)
     shape = shape_of(struct_of(fields), "")
-    bodies: dict[tuple[int, ...], Body] = {}
+    bodies: dict[tuple[int, ...], MessageBody] = {}
     for habit in (_by_number, _at_least, _behind_all):
         layouts = _Layouts(types, habit)
         body = layouts.struct(root, shape.record)
@@ -96,11 +101,11 @@ def layout_of(types: ProtoTypes, root: ProtoMessage) -> Layout:
         [pa.field(each.name, each.type, nullable[each.name]) for each in shape.arrow]
     )
     widest = widest_item(struct_of(fields))
-    scale = proto_scale(width_of(fields), widest, frozenset(_heavy_tags(first)))
-    return Layout(root.name, fields, first, tuple(others), schema, scale)
+    counter = proto_value_counter(width_of(fields), widest, frozenset(_heavy_tags(first)))
+    return MessageLayout(root.name, fields, first, tuple(others), schema, counter)
 
 
-def _heavy_tags(body: Body) -> Iterator[int]:
+def _heavy_tags(body: MessageBody) -> Iterator[int]:
     """The tags of all items that are messages, at whatever depth."""
     for slot in body.slots:
         if slot.weight:
@@ -137,7 +142,7 @@ class _Layouts:
         self._habit = habit
         self.order: list[int] = []
 
-    def struct(self, message: ProtoMessage, record: Record | None) -> Body:
+    def struct(self, message: ProtoMessage, record: Record | None) -> MessageBody:
         """A message with a column per field."""
         members = record.members if record is not None else ()
         slots = [
@@ -166,7 +171,7 @@ class _Layouts:
         body, weight = self._message(message, item), item_width(shape.type)
         return Slot(field, rank, column, shape, item, body=body, weight=weight)
 
-    def _message(self, message: ProtoMessage, shape: Shape) -> Body:
+    def _message(self, message: ProtoMessage, shape: Shape) -> MessageBody:
         meaning = meaning_of(message)
         if meaning == "struct":
             return self.struct(message, shape.record)
@@ -176,7 +181,7 @@ class _Layouts:
         ]
         return _body(meaning, slots)
 
-    def _entry(self, field: ProtoField, shape: Shape) -> Body:
+    def _entry(self, field: ProtoField, shape: Shape) -> MessageBody:
         """The key and the value of a map, which is a map or a list of structs as a column."""
         key, value = entry_of(self._types.message(field.type, shape.path), shape.path)
         if shape.item is None:
@@ -197,5 +202,5 @@ def _names(enum: ProtoEnum) -> dict[int, str]:
     return found
 
 
-def _body(meaning: str, slots: list[Slot]) -> Body:
-    return Body(meaning, tuple(slots), {slot.field.number: slot for slot in slots})
+def _body(meaning: str, slots: list[Slot]) -> MessageBody:
+    return MessageBody(meaning, tuple(slots), {slot.field.number: slot for slot in slots})

@@ -38,7 +38,7 @@ import struct
 from decimal import Decimal
 from typing import Any
 
-from penstock.datapath.codec.protobuf.message_layout import Body, Slot
+from penstock.datapath.codec.protobuf.message_layout import MessageBody, Slot
 from penstock.datapath.codec.protobuf.types import (
     EIGHT_BYTES,
     FOUR_BYTES,
@@ -56,7 +56,7 @@ from penstock.datapath.codec.shared.reasons import (
     TOO_MANY,
     TRUNCATED,
     WRONG_TYPE,
-    Misfit,
+    BadValue,
 )
 from penstock.datapath.codec.shared.value_count import too_many
 
@@ -79,13 +79,15 @@ _LAYOUTS = {
 Seen = dict[int, Any]  # what a message holds, by the numbers of its fields
 
 
-def read_one(payload: bytes, body: Body, skipped: int, most: int) -> tuple[dict[str, Any], int]:
+def read_one(
+    payload: bytes, body: MessageBody, skipped: int, most: int
+) -> tuple[dict[str, Any], int]:
     """The columns of one record as Python values, and how many values its lists became.
 
     Raises Misfit, also when these are above `most`.
     """
     if skipped > len(payload):
-        raise Misfit(TRUNCATED, "", "shorter than its header")
+        raise BadValue(TRUNCATED, "", "shorter than its header")
     seen: Seen = {}
     reading = _Reading(payload, skipped, most)
     reading.message(body, seen, len(payload), "")
@@ -102,7 +104,7 @@ class _Reading:
         self._items = 0
         self.values = 0
 
-    def message(self, body: Body, seen: Seen, end: int, path: str) -> None:
+    def message(self, body: MessageBody, seen: Seen, end: int, path: str) -> None:
         """Add what a message holds to what was seen of it before."""
         while self._at < end:
             number, wire = self._tag(end, path)
@@ -121,7 +123,7 @@ class _Reading:
                 self._expect(slot, wire)
                 self._singular(body, slot, seen, end)
 
-    def _singular(self, body: Body, slot: Slot, seen: Seen, end: int) -> None:
+    def _singular(self, body: MessageBody, slot: Slot, seen: Seen, end: int) -> None:
         if slot.field.oneof:
             for rival in body.slots:
                 if rival.field.oneof == slot.field.oneof and rival is not slot:
@@ -198,7 +200,7 @@ class _Reading:
                 continue
             around.append(number)
             if len(around) > MOST_GROUPS:
-                raise Misfit(TOO_DEEP, path, f"at most {MOST_GROUPS} levels of groups are read")
+                raise BadValue(TOO_DEEP, path, f"at most {MOST_GROUPS} levels of groups are read")
 
     def _tag(self, end: int, path: str) -> tuple[int, int]:
         tag = self._varint(end, path)
@@ -207,25 +209,25 @@ class _Reading:
     def _expect(self, slot: Slot, wire: int) -> None:
         if wire != slot.field.wire:
             detail = f"wanted {slot.field.kind}, found the wire type {wire}"
-            raise Misfit(WRONG_TYPE, slot.item.path, detail)
+            raise BadValue(WRONG_TYPE, slot.item.path, detail)
 
     def _count(self, slot: Slot) -> None:
         self._items += 1
         self.values += slot.weight
         if self.values > self._most:
-            raise Misfit(TOO_MANY, slot.item.path, too_many(self._most))
+            raise BadValue(TOO_MANY, slot.item.path, too_many(self._most))
         if self._items > MOST_ITEMS:
-            raise Misfit(OUT_OF_RANGE, slot.item.path, f"over {MOST_ITEMS} items in one record")
+            raise BadValue(OUT_OF_RANGE, slot.item.path, f"over {MOST_ITEMS} items in one record")
 
     def _end_of_span(self, end: int, path: str) -> int:
         length = self._varint(end, path)
         if length > end - self._at:
-            raise Misfit(TRUNCATED, path, "the payload ends inside")
+            raise BadValue(TRUNCATED, path, "the payload ends inside")
         return self._at + length
 
     def _take(self, count: int, end: int, path: str) -> bytes:
         if count > end - self._at:
-            raise Misfit(TRUNCATED, path, "the payload ends inside")
+            raise BadValue(TRUNCATED, path, "the payload ends inside")
         start, self._at = self._at, self._at + count
         return self._payload[start : self._at]
 
@@ -234,25 +236,25 @@ class _Reading:
         found, at = 0, self._at
         for place in range(_LONGEST_VARINT):
             if at + place >= end:
-                raise Misfit(TRUNCATED, path, "the payload ends inside")
+                raise BadValue(TRUNCATED, path, "the payload ends inside")
             byte = self._payload[at + place]
             found |= (byte & 127) << (7 * place)
             if byte < 128:
                 self._at = at + place + 1
                 break
         else:
-            raise Misfit(OUT_OF_RANGE, path, "a number in more than ten bytes")
+            raise BadValue(OUT_OF_RANGE, path, "a number in more than ten bytes")
         if found >= 2**64:
-            raise Misfit(OUT_OF_RANGE, path, "a number of more than 64 bits")
+            raise BadValue(OUT_OF_RANGE, path, "a number of more than 64 bits")
         return found
 
 
 def _check_tag(number: int, wire: int, path: str) -> None:
     """Refuse what cannot begin a field."""
     if not 1 <= number <= LAST_NUMBER:
-        raise Misfit(OUT_OF_RANGE, path, "no field has such a number")
+        raise BadValue(OUT_OF_RANGE, path, "no field has such a number")
     if wire not in {VARINT, EIGHT_BYTES, LENGTH, FOUR_BYTES, GROUP}:
-        raise Misfit(OUT_OF_RANGE, path, f"the wire type {wire} is not read")
+        raise BadValue(OUT_OF_RANGE, path, f"the wire type {wire} is not read")
 
 
 def _whole(kind: str, raw: int) -> Any:
@@ -272,10 +274,10 @@ def _text(raw: bytes, path: str) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise Misfit(NOT_UTF8, path, f"{error.reason} (byte {error.start})") from None
+        raise BadValue(NOT_UTF8, path, f"{error.reason} (byte {error.start})") from None
 
 
-def _struct(body: Body, seen: Seen) -> dict[str, Any]:
+def _struct(body: MessageBody, seen: Seen) -> dict[str, Any]:
     """The columns of a message."""
     return {slot.column: _column(slot, seen) for slot in body.slots}
 
@@ -290,7 +292,7 @@ def _column(slot: Slot, seen: Seen) -> Any:
     if found is not None:
         return _value(slot, found)
     if label == "required":
-        raise Misfit(MISSING_FIELD, slot.shape.path, "it is required")
+        raise BadValue(MISSING_FIELD, slot.shape.path, "it is required")
     if label == "explicit":
         return None
     return _value(slot, slot.blank if slot.body is None else {})
@@ -329,13 +331,13 @@ def _value(slot: Slot, found: Any) -> Any:
 
 def _moment(seconds: int, nanos: int, path: str) -> int:
     if not FIRST_SECOND <= seconds <= LAST_SECOND or not 0 <= nanos <= MOST_NANOS:
-        raise Misfit(OUT_OF_RANGE, path, "no time of the years 1 to 9999")
+        raise BadValue(OUT_OF_RANGE, path, "no time of the years 1 to 9999")
     return seconds * 1_000_000 + nanos // 1_000
 
 
 def _duration(seconds: int, nanos: int, path: str) -> int:
     opposed = (seconds < 0 < nanos) or (nanos < 0 < seconds)
     if opposed or abs(seconds) > MOST_SECONDS or abs(nanos) > MOST_NANOS:
-        raise Misfit(OUT_OF_RANGE, path, "no duration of up to 10,000 years")
+        raise BadValue(OUT_OF_RANGE, path, "no duration of up to 10,000 years")
     whole = abs(seconds) * 1_000_000 + abs(nanos) // 1_000
     return -whole if seconds < 0 or nanos < 0 else whole

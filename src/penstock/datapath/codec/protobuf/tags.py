@@ -15,7 +15,7 @@ from penstock.datapath.codec.protobuf.types import (
     VARINT,
 )
 from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, overlapping
-from penstock.datapath.codec.shared.cursors import Lanes
+from penstock.datapath.codec.shared.cursors import Cursors
 
 WIDTHS = {FOUR_BYTES: 4, EIGHT_BYTES: 8}
 _WIRES = (VARINT, LENGTH, FOUR_BYTES, EIGHT_BYTES)
@@ -29,14 +29,14 @@ class Tag:
     word: int
     width: int
 
-    def found(self, lanes: Lanes) -> Mask:
+    def found(self, cursors: Cursors) -> Mask:
         """Where a field comes next; its tag is stepped over there. Never in a refused record."""
         if self.width == 1:
-            here: Mask = (lanes.data[lanes.at] == self.word) & (lanes.at < lanes.end)
+            here: Mask = (cursors.data[cursors.at] == self.word) & (cursors.at < cursors.end)
         else:
-            word = overlapping(lanes.data, "<u8")[lanes.at] & np.uint64(256**self.width - 1)
-            here = (word == np.uint64(self.word)) & (lanes.at + self.width <= lanes.end)
-        lanes.at = lanes.at + (here if self.width == 1 else here * self.width)
+            word = overlapping(cursors.data, "<u8")[cursors.at] & np.uint64(256**self.width - 1)
+            here = (word == np.uint64(self.word)) & (cursors.at + self.width <= cursors.end)
+        cursors.at = cursors.at + (here if self.width == 1 else here * self.width)
         return here
 
 
@@ -49,41 +49,41 @@ def tag_of(number: int, wire: int) -> Tag:
     return Tag(int.from_bytes(raw, "little"), len(raw))
 
 
-def spans(lanes: Lanes, present: Mask) -> tuple[Numbers, Numbers]:
+def length_ranges(cursors: Cursors, present: Mask) -> tuple[Numbers, Numbers]:
     """Step over a length and as many bytes; where they begin and end. Nothing where it is not."""
     if present.all():
-        length = lanes.varints().view(np.int64)
+        length = cursors.varints().view(np.int64)
     else:
-        length = np.zeros(len(lanes), np.int64)
+        length = np.zeros(len(cursors), np.int64)
         mine = np.flatnonzero(present)
-        some = lanes.some(mine)
+        some = cursors.some(mine)
         length[mine] = some.varints().view(np.int64)
-        lanes.put(mine, some)
-    return lanes.spans(length)
+        cursors.put(mine, some)
+    return cursors.byte_ranges(length)
 
 
-def over(lanes: Lanes, wire: int) -> tuple[Numbers, Numbers]:
+def skip_value(cursors: Cursors, wire: int) -> tuple[Numbers, Numbers]:
     """Step over a value; where it begins and ends."""
     if wire == LENGTH:
-        return spans(lanes, np.ones(len(lanes), bool))
-    start = lanes.at
+        return length_ranges(cursors, np.ones(len(cursors), bool))
+    start = cursors.at
     if wire == VARINT:
-        lanes.varints()
+        cursors.varints()
     else:
-        lanes.skip(WIDTHS[wire])
-    return start, lanes.at
+        cursors.skip(WIDTHS[wire])
+    return start, cursors.at
 
 
-def skip_unknown(lanes: Lanes, known: Numbers) -> None:
+def skip_unknown(cursors: Cursors, known: Numbers) -> None:
     """Step over fields at the end that the schema does not have: those of a newer schema.
 
     A field that it has, which is out of order then, and anything that is no field are refused.
     """
     for _ in range(_MOST_UNKNOWN):
-        mine = np.flatnonzero(lanes.at < lanes.end)
+        mine = np.flatnonzero(cursors.at < cursors.end)
         if len(mine) == 0:
             return
-        some = lanes.some(mine)
+        some = cursors.some(mine)
         tag = some.varints()
         number, wire = (tag >> np.uint64(3)).astype(np.int64), (tag & np.uint64(7)).astype(np.int64)
         some.refuse((number < 1) | (number > LAST_NUMBER) | np.isin(number, known))
@@ -91,6 +91,6 @@ def skip_unknown(lanes: Lanes, known: Numbers) -> None:
         for each in _WIRES:
             chosen = np.flatnonzero((wire == each) & ~some.bad)
             part = some.some(chosen)
-            over(part, each)
+            skip_value(part, each)
             some.put(chosen, part)
-        lanes.put(mine, some)
+        cursors.put(mine, some)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.datapath.codec.protobuf.message_layout import Slot
 from penstock.datapath.codec.shared.byte_gather import Mask
-from penstock.datapath.codec.shared.cursors import Lanes
+from penstock.datapath.codec.shared.cursors import Cursors
 
 Raw = npt.NDArray[Any]
 _ONE = np.uint32(1)
@@ -21,45 +21,45 @@ class NumberKind:
     """How a kind of number is read at cursors that stand at one."""
 
     type: type[np.generic]
-    read: Callable[[Lanes], Raw]
+    read: Callable[[Cursors], Raw]
 
 
-def _int32(lanes: Lanes) -> Raw:
-    return lanes.varints().astype(np.uint32).view(np.int32).astype(np.int64)
+def _int32(cursors: Cursors) -> Raw:
+    return cursors.varints().astype(np.uint32).view(np.int32).astype(np.int64)
 
 
-def _uint32(lanes: Lanes) -> Raw:
-    return lanes.varints().astype(np.uint32).astype(np.int64)
+def _uint32(cursors: Cursors) -> Raw:
+    return cursors.varints().astype(np.uint32).astype(np.int64)
 
 
-def _sint32(lanes: Lanes) -> Raw:
-    found = lanes.varints().astype(np.uint32)
+def _sint32(cursors: Cursors) -> Raw:
+    found = cursors.varints().astype(np.uint32)
     return ((found >> _ONE) ^ (np.uint32(0) - (found & _ONE))).view(np.int32).astype(np.int64)
 
 
 def _fixed(kind: str, width: int, target: type[np.generic]) -> NumberKind:
-    return NumberKind(target, lambda lanes: lanes.words(kind, width).astype(target))
+    return NumberKind(target, lambda cursors: cursors.words(kind, width).astype(target))
 
 
 NUMBERS = {
     "int32": NumberKind(np.int64, _int32),
-    "int64": NumberKind(np.int64, lambda lanes: lanes.varints().view(np.int64)),
+    "int64": NumberKind(np.int64, lambda cursors: cursors.varints().view(np.int64)),
     "uint32": NumberKind(np.int64, _uint32),
-    "uint64": NumberKind(np.uint64, lambda lanes: lanes.varints()),
+    "uint64": NumberKind(np.uint64, lambda cursors: cursors.varints()),
     "sint32": NumberKind(np.int64, _sint32),
-    "sint64": NumberKind(np.int64, lambda lanes: lanes.longs()),
-    "bool": NumberKind(np.bool_, lambda lanes: lanes.varints() != 0),
+    "sint64": NumberKind(np.int64, lambda cursors: cursors.longs()),
+    "bool": NumberKind(np.bool_, lambda cursors: cursors.varints() != 0),
     "enum": NumberKind(np.int64, _int32),
     "fixed32": _fixed("<u4", 4, np.int64),
     "sfixed32": _fixed("<i4", 4, np.int64),
     "fixed64": _fixed("<u8", 8, np.uint64),
     "sfixed64": _fixed("<i8", 8, np.int64),
-    "float": NumberKind(np.float64, lambda lanes: lanes.floats()),
+    "float": NumberKind(np.float64, lambda cursors: cursors.floats()),
     "double": _fixed("<f8", 8, np.float64),
 }
 # An array of numbers, the cursors they were read at, and where there is one; refuses what has no
 # place in the column.
-Finish = Callable[[Raw, Lanes, Mask | None], pa.Array]
+Finish = Callable[[Raw, Cursors, Mask | None], pa.Array]
 
 
 def finishing(slot: Slot) -> Finish:
@@ -76,15 +76,15 @@ def _enum(names: dict[int, str]) -> Finish:
     numbers = np.array(sorted(names), np.int64)
     texts = pa.array([names[number] for number in numbers.tolist()], pa.string())
 
-    def finish(found: Raw, lanes: Lanes, present: Mask | None) -> pa.Array:
+    def finish(found: Raw, cursors: Cursors, present: Mask | None) -> pa.Array:
         place = np.minimum(np.searchsorted(numbers, found), len(numbers) - 1)
-        lanes.refuse(numbers[place] != found)
+        cursors.refuse(numbers[place] != found)
         return texts.take(pa.array(place, mask=None if present is None else ~present))
 
     return finish
 
 
-def _unsigned(found: Raw, _: Lanes, present: Mask | None) -> pa.Array:
+def _unsigned(found: Raw, _: Cursors, present: Mask | None) -> pa.Array:
     """Numbers of 64 bits without a sign, which only a decimal can hold."""
     halves = np.zeros((len(found), 2), np.uint64)
     halves[:, 0] = found

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.shared.record_reader import Read, Writer
+from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import BINARY, Field
 
@@ -12,11 +12,11 @@ _FIELDS = (Field("value", "value", BINARY, nullable=False),)
 _SCHEMA = pa.schema([pa.field("value", pa.binary(), nullable=False)])
 
 
-def raw_writer() -> Writer:
+def raw_reader() -> RecordReader:
     """Nothing to decode."""
-    return Writer("", _FIELDS, _read)
+    return RecordReader("", _FIELDS, _read)
 
 
-def _read(values: pa.Array, _skipped: int) -> Read:
+def _read(values: pa.Array, _skipped: int) -> DecodedBatch:
     batch = pa.RecordBatch.from_arrays([values.cast(pa.binary())], schema=_SCHEMA)
-    return Read(batch, np.arange(len(values)), [])
+    return DecodedBatch(batch, np.arange(len(values)), [])

@@ -35,7 +35,7 @@ _LONGEST_VARINT = 10
 
 
 @dataclass(slots=True)
-class Lanes:
+class Cursors:
     """A cursor per record. `bad` marks records that are refused; their cursors stand still.
 
     Lanes are in the order of the records in `data`. Used by one thread. As long as nothing is
@@ -52,11 +52,13 @@ class Lanes:
         """How many records are read."""
         return len(self.at)
 
-    def some(self, chosen: Numbers) -> "Lanes":
+    def some(self, chosen: Numbers) -> "Cursors":
         """The cursors of some records, to be handed back by `put`."""
-        return Lanes(self.data, self.at[chosen], self.end[chosen], self.bad[chosen], self.is_whole)
+        return Cursors(
+            self.data, self.at[chosen], self.end[chosen], self.bad[chosen], self.is_whole
+        )
 
-    def put(self, chosen: Numbers, some: "Lanes") -> None:
+    def put(self, chosen: Numbers, some: "Cursors") -> None:
         """Take back the cursors of some records."""
         self.at[chosen] = some.at
         if not some.is_whole:
@@ -124,7 +126,7 @@ class Lanes:
         signed = (value >> np.uint64(1)).view(np.int64)
         return signed ^ -(value & np.uint64(1)).view(np.int64)
 
-    def spans(self, length: Numbers) -> tuple[Numbers, Numbers]:
+    def byte_ranges(self, length: Numbers) -> tuple[Numbers, Numbers]:
         """Step over as many bytes as each record says; where they begin and end."""
         # Without signs, so that a length below zero is larger than any rest.
         self.refuse(length.view(np.uint64) > (self.end - self.at).view(np.uint64))
@@ -132,11 +134,13 @@ class Lanes:
         self.at = start + length if self.is_whole else np.where(self.bad, start, start + length)
         return start, self.at
 
-    def _long_varints(self, lanes: Numbers, value: npt.NDArray[np.uint64], width: Numbers) -> None:
+    def _long_varints(
+        self, cursors: Numbers, value: npt.NDArray[np.uint64], width: Numbers
+    ) -> None:
         """Those of nine and ten bytes, byte by byte; what is longer or wider is refused."""
-        at = self.at[lanes]
-        found = np.zeros(len(lanes), np.uint64)
-        size = np.zeros(len(lanes), np.int64)
+        at = self.at[cursors]
+        found = np.zeros(len(cursors), np.uint64)
+        size = np.zeros(len(cursors), np.int64)
         for place in range(_LONGEST_VARINT):
             byte = self.data[np.minimum(at + place, len(self.data) - 1)].astype(np.uint64)
             going = size == 0
@@ -145,16 +149,16 @@ class Lanes:
             size = np.where(going & (byte < 128), place + 1, size)
         wide = (size == _LONGEST_VARINT) & (self.data[at + _LONGEST_VARINT - 1] > 1)
         wrong = np.zeros(len(self.at), bool)
-        wrong[lanes[(size == 0) | wide]] = True
-        value[lanes], width[lanes] = found, size
+        wrong[cursors[(size == 0) | wide]] = True
+        value[cursors], width[cursors] = found, size
         self.refuse(wrong)
 
 
-def lanes_of(values: pa.Array, skipped: int = 0) -> Lanes:
+def cursors_of(values: pa.Array, skipped: int = 0) -> Cursors:
     """Cursors at the beginning of every payload, or behind its first bytes."""
     data, offsets = buffers_of(values)
     at, end = offsets[:-1] + skipped, offsets[1:]
     short = at > end
     is_whole = not short.any()
     begin = at if is_whole else np.where(short, end, at)
-    return Lanes(np.concatenate((data, _PAD)), begin, end.copy(), short, is_whole)
+    return Cursors(np.concatenate((data, _PAD)), begin, end.copy(), short, is_whole)

@@ -49,14 +49,14 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
+class FramedRecords:
     """Records by frame, as their places in the batch, and those that have none."""
 
     groups: list[tuple[Frame, Numbers]]
     bad: list[BadRecord]
 
 
-def framed(values: pa.Array, headers: pa.Array | None, with_message: bool) -> Framed:
+def frames_of(values: pa.Array, headers: pa.Array | None, with_message: bool) -> FramedRecords:
     """Look at every record. `headers` are JSON texts, null where a record has none."""
     by_header = _by_header(headers, with_message)
     rows = np.setdiff1d(np.arange(len(values)), list(by_header), assume_unique=True)
@@ -73,7 +73,7 @@ def framed(values: pa.Array, headers: pa.Array | None, with_message: bool) -> Fr
         else:
             bad += [BadRecord(row, *found) for row in members.tolist()]
     joined = [(frame, np.sort(np.concatenate(parts))) for frame, parts in groups.items()]
-    return Framed(joined, sorted(bad, key=lambda record: record.index))
+    return FramedRecords(joined, sorted(bad, key=lambda record: record.index))
 
 
 def _by_prefix(

@@ -11,7 +11,7 @@ OUT_OF_RANGE = "OUT_OF_RANGE"
 MISSING_FIELD = "MISSING_FIELD"
 
 
-class Misfit(Exception):
+class BadValue(Exception):
     """A value that its column cannot hold: a stable code, where it was found, and what was."""
 
     def __init__(self, reason: str, path: str, detail: str) -> None:

@@ -48,7 +48,7 @@ def widest_item(kind: FieldType) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RowRange:
     """Neighbouring records. One that `is_heavy` is alone, and above the limit by its bound."""
 
     start: int
@@ -60,45 +60,47 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scale:
+class ValueCounter:
     """Weighs the records of one schema: `width` values each, and at most `widest` per item.
 
-    No item takes fewer bytes than `item_bytes`. `total` bounds the items in bytes of many records,
-    `each` those of every record.
+    No item takes fewer bytes than `item_bytes`. `items_in` bounds the items in the bytes of many
+    records, `items_of_each` those of every record.
     """
 
     width: int
     widest: int
     item_bytes: int
-    total: Callable[[Octets], int]
-    each: Callable[[pa.Array], Numbers]
+    items_in: Callable[[Octets], int]
+    items_of_each: Callable[[pa.Array], Numbers]
 
-    def spans(self, values: pa.Array, most: int) -> Iterator[Span]:
+    def row_ranges(self, values: pa.Array, most: int) -> Iterator[RowRange]:
         """The records in spans of at most so many values; most often all of them are one."""
         if self._is_light(values, most):
-            yield Span(0, len(values))
+            yield RowRange(0, len(values))
             return
-        items: Numbers = self.each(values) if self.widest else np.zeros(len(values), np.int64)
+        items: Numbers = (
+            self.items_of_each(values) if self.widest else np.zeros(len(values), np.int64)
+        )
         ends, start = np.cumsum(self.width + self.widest * items), 0
         while start < len(values):
             before = int(ends[start - 1]) if start else 0
             stop = int(np.searchsorted(ends, before + most, side="right"))
-            yield Span(start, max(stop, start + 1), is_heavy=stop == start)
+            yield RowRange(start, max(stop, start + 1), is_heavy=stop == start)
             start = max(stop, start + 1)
 
-    def most_of(self, size_bytes: int) -> int:
+    def bound_of(self, size_bytes: int) -> int:
         """A bound for one record, by the number of its bytes."""
         return self.width + self.widest * (size_bytes // self.item_bytes + 1)
 
-    def chunks(self, values: pa.Array, rows: int, most: int) -> Iterator[Span]:
+    def chunks(self, values: pa.Array, rows: int, most: int) -> Iterator[RowRange]:
         """The same in spans of at most so many records, whose own columns do not count."""
         items = replace(self, width=0)
         for start in range(0, len(values), rows):
             if not self.widest:
-                yield Span(start, min(start + rows, len(values)))
+                yield RowRange(start, min(start + rows, len(values)))
                 continue
-            for span in items.spans(values.slice(start, rows), most):
-                yield Span(start + span.start, start + span.stop, span.is_heavy)
+            for chunk in items.row_ranges(values.slice(start, rows), most):
+                yield RowRange(start + chunk.start, start + chunk.stop, chunk.is_heavy)
 
     def _is_light(self, values: pa.Array, most: int) -> bool:
         room = most - self.width * len(values)
@@ -106,4 +108,4 @@ class Scale:
             return room >= 0 or len(values) == 0
         data, _ = buffers_of(values)
         items = len(data) // self.item_bytes + 1
-        return self.widest * items <= room or self.widest * self.total(data) <= room
+        return self.widest * items <= room or self.widest * self.items_in(data) <= room

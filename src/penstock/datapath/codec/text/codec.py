@@ -30,7 +30,7 @@ import pyarrow.compute as pc
 from penstock.datapath.codec.shared.buffers import is_utf8
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.reasons import EMPTY, NOT_UTF8, TOO_LONG
-from penstock.datapath.codec.shared.record_reader import Read, Writer, merged_read
+from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader, in_record_order
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.bad_records import BadRecord
 from penstock.model.registered_schema import RegisteredSchema
@@ -58,7 +58,7 @@ def text_schema(layout: TextLayout) -> RegisteredSchema:
     return RegisteredSchema("text", msgspec.json.encode(layout).decode())
 
 
-def text_writer(schema: RegisteredSchema, limits: Limits | None = None) -> Writer:
+def text_reader(schema: RegisteredSchema, limits: Limits | None = None) -> RecordReader:
     """Make a layout ready for reading; raises SchemaUnsupported."""
     layout = msgspec.json.decode(schema.text, type=TextLayout)
     names = layout.columns or group_names(layout.pattern)
@@ -67,7 +67,7 @@ def text_writer(schema: RegisteredSchema, limits: Limits | None = None) -> Write
     if len(set(names)) < len(names):
         raise SchemaUnsupported("$", "two columns have one name")
     fields = with_columns([(name, STRING, True) for name in names], top=True)
-    return Writer("", fields, partial(_read, layout, fields, limits or Limits()))
+    return RecordReader("", fields, partial(_read, layout, fields, limits or Limits()))
 
 
 def group_names(pattern: str) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def _whole(pattern: str) -> str:
 
 def _read(
     layout: TextLayout, fields: tuple[Field, ...], limits: Limits, values: pa.Array, _skipped: int
-) -> Read:
+) -> DecodedBatch:
     schema = pa.schema([pa.field(field.column, pa.string()) for field in fields])
     lengths = pc.binary_length(values).to_numpy(zero_copy_only=False)
     bad = [BadRecord(row, EMPTY, "no bytes") for row in np.flatnonzero(lengths == 0).tolist()]
@@ -102,20 +102,22 @@ def _read(
         texts = values.filter(pa.array(good)).cast(pa.string())
     texts = pc.replace_substring_regex(texts, _LINE_END, "")
     read = _cut(layout, schema, texts, rows)
-    return Read(read.batch, read.good, sorted([*bad, *read.bad], key=lambda each: each.index))
+    return DecodedBatch(
+        read.batch, read.good, sorted([*bad, *read.bad], key=lambda each: each.index)
+    )
 
 
-def _cut(layout: TextLayout, schema: pa.Schema, texts: pa.Array, rows: Any) -> Read:
+def _cut(layout: TextLayout, schema: pa.Schema, texts: pa.Array, rows: Any) -> DecodedBatch:
     if layout.delimiter:
         return _by_delimiter(layout.delimiter, schema, texts, rows)
     found = pc.extract_regex(texts, _whole(layout.pattern))
     good = found.is_valid().to_numpy(zero_copy_only=False)
     bad = [BadRecord(row, NO_MATCH, "the pattern does not fit") for row in rows[~good].tolist()]
     columns = found.filter(pa.array(good)).flatten()
-    return Read(pa.RecordBatch.from_arrays(columns, schema=schema), rows[good], bad)
+    return DecodedBatch(pa.RecordBatch.from_arrays(columns, schema=schema), rows[good], bad)
 
 
-def _by_delimiter(delimiter: str, schema: pa.Schema, texts: pa.Array, rows: Any) -> Read:
+def _by_delimiter(delimiter: str, schema: pa.Schema, texts: pa.Array, rows: Any) -> DecodedBatch:
     """Texts without quotes are split at once, the others one by one."""
     quoted = pc.match_substring(texts, _QUOTE).to_numpy(zero_copy_only=False)
     plain = texts.filter(pa.array(~quoted))
@@ -146,7 +148,7 @@ def _by_delimiter(delimiter: str, schema: pa.Schema, texts: pa.Array, rows: Any)
             slow_rows.append(row)
             slow.append(dict(zip(schema.names, found, strict=True)))
     single = pa.RecordBatch.from_pylist(slow, schema=schema)
-    return merged_read(fast, plain_rows[fits], single, np.array(slow_rows, np.int64), bad)
+    return in_record_order(fast, plain_rows[fits], single, np.array(slow_rows, np.int64), bad)
 
 
 def split_quoted(text: str, delimiter: str) -> list[str] | None:

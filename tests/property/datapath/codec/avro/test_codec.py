@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from penstock.datapath.codec.avro.codec import read_avro
 from penstock.datapath.codec.avro.columns import AvroPlan, avro_plan
 from penstock.datapath.codec.avro.types import AvroType, label_of, parse_avro
-from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.shared.record_reader import DecodedBatch
 from penstock.datapath.codec.shared.shapes import Shape
 from tests.helpers.avro_worlds import World, block_worlds, micros, read_back, ticks, worlds
 
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def both_ways(text: str, payloads: list[bytes], skipped: int = 0) -> tuple[AvroPlan, Read]:
+def both_ways(text: str, payloads: list[bytes], skipped: int = 0) -> tuple[AvroPlan, DecodedBatch]:
     """Read in both ways, and insist that they agree row for row and word for word."""
     plan = avro_plan(parse_avro(text))
     values = pa.array(payloads, pa.binary())
@@ -35,7 +35,7 @@ def both_ways(text: str, payloads: list[bytes], skipped: int = 0) -> tuple[AvroP
     return plan, fast
 
 
-def same_values(one: Read, other: Read) -> bool:
+def same_values(one: DecodedBatch, other: DecodedBatch) -> bool:
     """Equal but for NaN, which is not equal to itself."""
     return repr(one.batch.to_pylist()) == repr(other.batch.to_pylist())
 

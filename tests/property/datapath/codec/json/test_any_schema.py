@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.reader_cache import writer_of
-from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.reader_cache import record_reader
+from penstock.datapath.codec.shared.record_reader import RecordReader
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.registered_schema import RegisteredSchema, SchemaType
 
@@ -71,14 +71,14 @@ def placed(kind: SchemaType, part: Any) -> list[Any]:
 def test_any_document_is_a_schema_or_refused(drawn: tuple[SchemaType, Any]) -> None:
     kind, part = drawn
     for document in placed(kind, part):
-        found = writer_of(RegisteredSchema(kind, json.dumps(document)), (0,))
-        assert isinstance(found, Writer | SchemaUnsupported)
+        found = record_reader(RegisteredSchema(kind, json.dumps(document)), (0,))
+        assert isinstance(found, RecordReader | SchemaUnsupported)
 
 
 @given(st.sampled_from(TYPES), st.text(max_size=30))
 def test_any_text_is_a_schema_or_refused(kind: SchemaType, text: str) -> None:
-    found = writer_of(RegisteredSchema(kind, text), (0,))
-    assert isinstance(found, Writer | SchemaUnsupported)
+    found = record_reader(RegisteredSchema(kind, text), (0,))
+    assert isinstance(found, RecordReader | SchemaUnsupported)
 
 
 @pytest.mark.parametrize("levels", [40, 200, 330, 900, 5_000])
@@ -103,12 +103,12 @@ def test_a_schema_that_nests_without_end_is_read_or_refused(
     around = f'{{"type":"object","properties":{{"a":{text}}}}}'
     for each in (text, around):
         found = written_below(stack, RegisteredSchema(kind, each))
-        assert isinstance(found, Writer | SchemaUnsupported)
+        assert isinstance(found, RecordReader | SchemaUnsupported)
 
 
-def written_below(stack: int, schema: RegisteredSchema) -> Writer | SchemaUnsupported:
+def written_below(stack: int, schema: RegisteredSchema) -> RecordReader | SchemaUnsupported:
     """A writer, made with so many calls around it."""
     if stack:
         return written_below(stack - 1, schema)
-    writer_of.cache_clear()
-    return writer_of(schema, (0,))
+    record_reader.cache_clear()
+    return record_reader(schema, (0,))

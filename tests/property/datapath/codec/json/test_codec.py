@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from penstock.datapath.codec.json.batch_decode import Decoded
 from penstock.datapath.codec.json.codec import NOT_SCALAR, JsonCodec
-from penstock.datapath.codec.json.partial_decode import look
+from penstock.datapath.codec.json.partial_decode import value_at
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.model.schema import (
     BOOLEAN,
@@ -281,7 +281,7 @@ def test_only_json_objects_are_read_and_all_of_them(
         for index, payload in enumerate(payloads)
         if not (shallow[index] and _is_json_object(payload))
     ]
-    assert [bad.index for bad in FAST.peek(values, ("a", "user.b")).bad] == wanted
+    assert [bad.index for bad in FAST.partial_decode(values, ("a", "user.b")).bad] == wanted
     inferred = DatasetSchema("d", 1, False, tuple(map(_all_nullable, schema.fields)))
     assert [bad.index for bad in FAST.decode(values, inferred).bad] == wanted
 
@@ -291,12 +291,12 @@ def test_a_look_gives_what_the_record_holds(
     drawn: tuple[DatasetSchema, list[bytes]], paths: list[str]
 ) -> None:
     payloads = drawn[1]
-    peeked = FAST.peek(pa.array(payloads, pa.binary()), tuple(paths))
-    bad = {each.index for each in peeked.bad}
-    for path, column in zip(paths, peeked.fields, strict=True):
+    partial = FAST.partial_decode(pa.array(payloads, pa.binary()), tuple(paths))
+    bad = {each.index for each in partial.bad}
+    for path, column in zip(paths, partial.fields, strict=True):
         assert len(column) == len(payloads)
         for index, payload in enumerate(payloads):
-            found = None if index in bad else look(payload, path)
+            found = None if index in bad else value_at(payload, path)
             assert repr(column[index]) == repr(found)
             if index not in bad and found is not NOT_SCALAR:
                 assert found == _walk(json.loads(payload), path)

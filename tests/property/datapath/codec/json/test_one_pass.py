@@ -12,8 +12,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.json import template_search as likes
-from penstock.datapath.codec.json.codec import JsonCodec, OnePass, Part
+from penstock.datapath.codec.json import template_search
+from penstock.datapath.codec.json.codec import DatasetRecords, JsonCodec, OnePass
 from penstock.model.schema import STRING, DatasetSchema, Field
 from tests.property.datapath.codec.json.test_codec import (
     broken,
@@ -30,9 +30,9 @@ TEXTS: st.SearchStrategy[Any] = st.sampled_from(
 )
 
 
-def read(reader: OnePass, values: pa.Array) -> tuple[list[Part], Any]:
+def read(reader: OnePass, values: pa.Array) -> tuple[list[DatasetRecords], Any]:
     """The parts that are handed over, and what is left."""
-    parts: list[Part] = []
+    parts: list[DatasetRecords] = []
     left = reader.read(values, parts.append)
     return parts, left
 
@@ -79,7 +79,7 @@ def mixed(draw: st.DrawFn) -> tuple[dict[str, DatasetSchema], list[bytes]]:
 def test_what_is_read_in_one_pass_is_what_looking_and_decoding_give(
     drawn: tuple[dict[str, DatasetSchema], list[bytes]], worth: int
 ) -> None:
-    with mock.patch.object(likes, "WORTH", worth):
+    with mock.patch.object(template_search, "FEWEST_RECORDS", worth):
         check(*drawn)
 
 
@@ -94,7 +94,7 @@ def check(by_text: dict[str, DatasetSchema], payloads: list[bytes]) -> None:
     assert seen == list(range(len(payloads)))
     for part in parts:
         mine = values.take(pa.array(part.members))
-        looked = CODEC.peek(mine, PATHS)
+        looked = CODEC.partial_decode(mine, PATHS)
         decoded = CODEC.decode(mine, part.schema)
         assert (looked.bad, decoded.bad) == ([], [])
         assert set(looked.fields[0]) == {part.schema.dataset}
@@ -138,7 +138,7 @@ def test_without_a_tag_all_records_are_of_one_dataset(
     for part in parts:
         mine = values.take(pa.array(part.members))
         assert repr(part.batch.to_pylist()) == repr(CODEC.decode(mine, schema).batch.to_pylist())
-        looked = CODEC.peek(mine, ("a",)).fields
+        looked = CODEC.partial_decode(mine, ("a",)).fields
         assert repr([as_looked_at(part.fields["a"])]) == repr(looked)
     assert len(left) + sum(len(part.members) for part in parts) == len(payloads)
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datapath.codec.json.codec import JsonCodec
-from penstock.datapath.codec.json.schema_reader import json_writer
-from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.json.schema_reader import json_schema_reader
+from penstock.datapath.codec.shared.record_reader import RecordReader
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
@@ -57,25 +57,25 @@ PARTS: Schemas = st.recursive(
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[Writer, list[bytes]]:
+def worlds(draw: st.DrawFn) -> tuple[RecordReader, list[bytes]]:
     """A writer, and records of it in any order."""
     schema = msgspec.json.encode(draw(objects(PARTS))).decode()
-    writer = json_writer(RegisteredSchema("json", schema))
-    sound = events_of(writer.fields).flatmap(spellings)
-    any_payload = st.one_of(sound, odd_events(writer.fields), sound.flatmap(broken))
-    return writer, draw(st.lists(any_payload, max_size=12))
+    reader = json_schema_reader(RegisteredSchema("json", schema))
+    sound = events_of(reader.fields).flatmap(spellings)
+    any_payload = st.one_of(sound, odd_events(reader.fields), sound.flatmap(broken))
+    return reader, draw(st.lists(any_payload, max_size=12))
 
 
 @given(worlds())
 def test_what_is_read_behind_an_id_is_what_the_reference_reads(
-    world: tuple[Writer, list[bytes]],
+    world: tuple[RecordReader, list[bytes]],
 ) -> None:
-    writer, payloads = world
-    schema = DatasetSchema("record", 1, declared=True, fields=writer.fields)
+    reader, payloads = world
+    schema = DatasetSchema("record", 1, declared=True, fields=reader.fields)
     wanted = REFERENCE.decode(pa.array(payloads, pa.binary()), schema)
     *columns, rest = wanted.batch.columns
     for before in (b"", ID):
-        found = writer.read(
+        found = reader.read(
             pa.array([before + each for each in payloads], pa.binary()), len(before)
         )
         found.batch.validate(full=True)
@@ -91,8 +91,8 @@ def test_what_is_read_behind_an_id_is_what_the_reference_reads(
 @given(st.one_of(st.binary(max_size=40), objects(PARTS).map(msgspec.json.encode).flatmap(broken)))
 def test_a_broken_schema_is_refused_or_read_and_does_no_harm(text: bytes) -> None:
     try:
-        writer = json_writer(RegisteredSchema("json", text.decode(errors="replace")))
+        reader = json_schema_reader(RegisteredSchema("json", text.decode(errors="replace")))
     except SchemaUnsupported:
         return
-    found = writer.read(pa.array([ID + b"{}", ID], pa.binary()), len(ID))
+    found = reader.read(pa.array([ID + b"{}", ID], pa.binary()), len(ID))
     assert len(found.good) + len(found.bad) == 2

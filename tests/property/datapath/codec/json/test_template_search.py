@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.json import template_search as likes
+from penstock.datapath.codec.json import template_search
 from penstock.datapath.codec.json.codec import JsonCodec
 from penstock.datapath.codec.json.decode_plan import plan_of
 from penstock.datapath.codec.json.template import template_of
-from penstock.datapath.codec.json.template_search import Likes
+from penstock.datapath.codec.json.template_search import TemplateSearch
 from penstock.model.schema import (
     BOOLEAN,
     DATE,
@@ -94,8 +94,8 @@ def changed(draw: st.DrawFn, payload: bytes) -> bytes:
 def read_alike(payloads: list[bytes]) -> tuple[dict[int, Any], list[int]]:
     """The rows that were read like a template, by number; and the numbers of the others."""
     rows = np.arange(len(payloads))
-    with mock.patch.object(likes, "WORTH", 1):
-        found = Likes(RECORD, "", "").reading(rows, pa.array(payloads, pa.binary()), PARSE)
+    with mock.patch.object(template_search, "FEWEST_RECORDS", 1):
+        found = TemplateSearch(RECORD, "", "").search(rows, pa.array(payloads, pa.binary()), PARSE)
     names = [member.column for member in RECORD.members]
     read: dict[int, Any] = {}
     for numbers, columns in found.read:
@@ -246,9 +246,9 @@ def test_whoever_writes_every_event_differently_is_not_asked_for_long() -> None:
         asked.append(payload)
         return PARSE(payload)
 
-    reader = Likes(RECORD, "", "")
-    with mock.patch.object(likes, "WORTH", 1):
+    reader = TemplateSearch(RECORD, "", "")
+    with mock.patch.object(template_search, "FEWEST_RECORDS", 1):
         for _ in range(5):
-            found = reader.reading(np.arange(64), pa.array(many, pa.binary()), parse)
+            found = reader.search(np.arange(64), pa.array(many, pa.binary()), parse)
             assert len(found.rows) + sum(len(rows) for rows, _ in found.read) == 64
     assert len(asked) <= 8

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from penstock.datapath.codec.protobuf.codec import read_proto
 from penstock.datapath.codec.protobuf.columns import read_columns
-from penstock.datapath.codec.protobuf.message_layout import Body, Layout, Slot
+from penstock.datapath.codec.protobuf.message_layout import MessageBody, MessageLayout, Slot
 from penstock.datapath.codec.protobuf.types import ProtoFile
-from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.shared.record_reader import DecodedBatch
 from penstock.datapath.codec.shared.shapes import Shape, shape_of
 from penstock.model.schema import struct_of
 from tests.helpers.avro_worlds import micros
@@ -27,7 +27,7 @@ MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(Heal
 LONG_VARINT = re.compile(rb"[\x80-\xff]{5}")
 
 
-def both_ways(plan: Layout, payloads: list[bytes], skipped: int = 0) -> Read:
+def both_ways(plan: MessageLayout, payloads: list[bytes], skipped: int = 0) -> DecodedBatch:
     """Read in both ways, and insist that they agree row for row and word for word."""
     values = pa.array(payloads, pa.binary())
     fast = read_proto(plan, values, skipped)
@@ -41,7 +41,7 @@ def both_ways(plan: Layout, payloads: list[bytes], skipped: int = 0) -> Read:
     return fast
 
 
-def wanted(body: Body, message: Any) -> dict[str, Any]:
+def wanted(body: MessageBody, message: Any) -> dict[str, Any]:
     """What columns should hold, from what google.protobuf reads. Maps are without an order."""
     return {slot.column: _wanted(slot, message) for slot in body.slots}
 
@@ -85,13 +85,13 @@ def decimal_or(shape: Shape) -> Any:
     return Decimal if shape.type.kind == "decimal" else lambda value: value
 
 
-def found_in(plan: Layout, batch: pa.RecordBatch) -> list[Any]:
+def found_in(plan: MessageLayout, batch: pa.RecordBatch) -> list[Any]:
     """Rows as Python values; times as counts of microseconds, maps as dicts."""
     shape = shape_of(struct_of(plan.fields), "")
     return [_counted(plan.body, shape, row) for row in batch.to_pylist()]
 
 
-def _counted(body: Body, shape: Shape, row: dict[str, Any]) -> dict[str, Any]:
+def _counted(body: MessageBody, shape: Shape, row: dict[str, Any]) -> dict[str, Any]:
     return {slot.column: _shown(slot, slot.shape, row[slot.column]) for slot in body.slots}
 
 

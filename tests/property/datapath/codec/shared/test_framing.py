@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.shared.framing import NOT_FRAMED, SCHEMA_HEADER, Frame, framed
+from penstock.datapath.codec.shared.framing import NOT_FRAMED, SCHEMA_HEADER, Frame, frames_of
 from penstock.datapath.codec.shared.reasons import EMPTY
 from tests.unit.datapath.codec.shared.test_framing import by_row
 
@@ -108,7 +108,7 @@ def one_frame(value: bytes, protobuf: bool) -> Frame | str:
 def test_frames_are_what_a_look_at_each_record_finds(
     payloads: list[bytes], protobuf: bool, start: int
 ) -> None:
-    found = framed(pa.array(payloads, pa.binary()).slice(start), None, protobuf)
+    found = frames_of(pa.array(payloads, pa.binary()).slice(start), None, protobuf)
     kept = payloads[start:]
     assert by_row(found, len(kept)) == [one_frame(value, protobuf) for value in kept]
 
@@ -119,7 +119,7 @@ def test_a_header_goes_before_the_bytes_and_does_no_harm_to_others(
 ) -> None:
     payloads, headers = [value for value, _ in records], [text for _, text in records]
     texts = pa.array(headers, pa.string())
-    rows = by_row(framed(pa.array(payloads, pa.binary()), texts, protobuf), len(records))
+    rows = by_row(frames_of(pa.array(payloads, pa.binary()), texts, protobuf), len(records))
     for (value, text), row in zip(records, rows, strict=True):
         assert row == (one_frame(value, protobuf) if text is None else by_header(text, protobuf)
                        or one_frame(value, protobuf))  # fmt: skip

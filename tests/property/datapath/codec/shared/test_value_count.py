@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from penstock.datapath.codec.json import codec as json_codec
 from penstock.datapath.codec.json import one_pass
-from penstock.datapath.codec.json.codec import JsonCodec, Part
-from penstock.datapath.codec.json.value_count import count_items, json_scale
+from penstock.datapath.codec.json.codec import DatasetRecords, JsonCodec
+from penstock.datapath.codec.json.value_count import count_items, json_value_counter
 from penstock.datapath.codec.protobuf import codec as proto_codec
 from penstock.datapath.codec.protobuf.codec import read_proto
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.shared.record_reader import DecodedBatch
 from penstock.model.schema import DatasetSchema, Field, FieldType
 from tests.helpers.proto_worlds import World, worlds
 from tests.helpers.shredding import BY_TYPE, an_event, learned, shred
@@ -93,7 +93,7 @@ def test_one_pass_leaves_what_may_become_too_much(
     sound = events_of(schema.fields).flatmap(spellings)
     payloads = data.draw(st.lists(sound, max_size=8))
     values, codec = pa.array(payloads, pa.binary()), JsonCodec(Limits(max_values=most))
-    parts: list[Part] = []
+    parts: list[DatasetRecords] = []
     with mock.patch.object(one_pass, "MOST_AT_ONCE", most):
         left = codec.one_pass({"d": schema}, "", ()).read(values, parts.append)
     rows = [left, *(part.members for part in parts)]
@@ -104,7 +104,9 @@ def test_one_pass_leaves_what_may_become_too_much(
         assert repr(part.batch.to_pylist()) == repr(decoded.batch.to_pylist())
 
 
-def read(world: World, payloads: list[bytes], most: int, *, exact_only: bool = False) -> Read:
+def read(
+    world: World, payloads: list[bytes], most: int, *, exact_only: bool = False
+) -> DecodedBatch:
     return read_proto(world.layout(), pa.array(payloads, pa.binary()), 0, exact_only, most)
 
 
@@ -125,8 +127,8 @@ def test_both_ways_of_protobuf_refuse_the_same(
     assert [bad for bad in fast.bad if bad.index not in over] == [
         bad for bad in free.bad if bad.index not in over
     ]
-    bounds = list(replace(world.layout().scale, width=0).spans(pa.array(payloads), most))
-    assert over <= {span.start for span in bounds if span.is_heavy}
+    bounds = list(replace(world.layout().counter, width=0).row_ranges(pa.array(payloads), most))
+    assert over <= {chunk.start for chunk in bounds if chunk.is_heavy}
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.integers(0, 3), st.integers(0, 20))
@@ -134,16 +136,16 @@ def test_spans_hold_all_records_and_no_more_than_they_may(
     items: list[int], width: int, most: int
 ) -> None:
     values = pa.array([b"{}," * each for each in items], pa.binary())
-    scale = json_scale(())
-    scale = replace(scale, width=width, widest=2)
-    spans = list(scale.spans(values, most))
-    assert [row for span in spans for row in range(span.start, span.stop)] == list(
+    counter = json_value_counter(())
+    counter = replace(counter, width=width, widest=2)
+    row_ranges = list(counter.row_ranges(values, most))
+    assert [row for chunk in row_ranges for row in range(chunk.start, chunk.stop)] == list(
         range(len(items))
     )
-    for span in spans:
-        weight = sum(width + 2 * each for each in items[span.start : span.stop])
-        assert weight <= most or (len(span) == 1 and span.is_heavy)
-        assert not span.is_heavy or weight > most
+    for chunk in row_ranges:
+        weight = sum(width + 2 * each for each in items[chunk.start : chunk.stop])
+        assert weight <= most or (len(chunk) == 1 and chunk.is_heavy)
+        assert not chunk.is_heavy or weight > most
 
 
 LISTS = st.recursive(

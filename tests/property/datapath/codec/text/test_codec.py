@@ -13,8 +13,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.shared.record_reader import Read
-from penstock.datapath.codec.text.codec import TextLayout, text_schema, text_writer
+from penstock.datapath.codec.shared.record_reader import DecodedBatch
+from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
 
 FLAGS = re.ASCII | re.DOTALL  # classes of RE2 are ASCII's; a dot may be a line end
 LETTERS = "ab1 é-\n"
@@ -35,9 +35,9 @@ def patterns(draw: st.DrawFn) -> str:
     return "".join(found) + draw(st.one_of(st.just(""), PARTS))
 
 
-def read(layout: TextLayout, texts: list[str]) -> Read:
+def read(layout: TextLayout, texts: list[str]) -> DecodedBatch:
     payloads = [text.encode() for text in texts]
-    return text_writer(text_schema(layout)).read(pa.array(payloads, pa.binary()), 0)
+    return text_reader(text_schema(layout)).read(pa.array(payloads, pa.binary()), 0)
 
 
 def without_line_end(text: str) -> str:

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from penstock.datapath.codec.json.codec import JsonCodec
-from penstock.datapath.codec.reader_cache import writer_of
-from penstock.datapath.codec.shared.cursors import Lanes
-from penstock.datapath.codec.shared.record_reader import Read, Writer
+from penstock.datapath.codec.reader_cache import record_reader
+from penstock.datapath.codec.shared.cursors import Cursors
+from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.model.registered_schema import RegisteredSchema
@@ -24,25 +24,25 @@ def record(kind: object, name: str = "R") -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": [{"name": "x", "type": kind}]}
 
 
-def writer(schema: object, *references: tuple[str, object]) -> Writer:
+def reader(schema: object, *references: tuple[str, object]) -> RecordReader:
     """A schema made ready for reading."""
     named = tuple((name, json.dumps(each)) for name, each in references)
-    found = writer_of(RegisteredSchema("avro", json.dumps(schema), named), ())
-    assert isinstance(found, Writer), found
+    found = record_reader(RegisteredSchema("avro", json.dumps(schema), named), ())
+    assert isinstance(found, RecordReader), found
     return found
 
 
 def refusal(schema: object, *references: tuple[str, object]) -> SchemaUnsupported:
     """Why a schema is refused."""
     named = tuple((name, json.dumps(each)) for name, each in references)
-    found = writer_of(RegisteredSchema("avro", json.dumps(schema), named), ())
+    found = record_reader(RegisteredSchema("avro", json.dumps(schema), named), ())
     assert isinstance(found, SchemaUnsupported), found
     return found
 
 
-def read(schema: object, *payloads: bytes) -> Read:
+def read(schema: object, *payloads: bytes) -> DecodedBatch:
     """Records as columns."""
-    return writer(schema).read(pa.array(payloads, pa.binary()), 0)
+    return reader(schema).read(pa.array(payloads, pa.binary()), 0)
 
 
 @pytest.mark.parametrize(
@@ -185,14 +185,14 @@ def test_a_few_records_of_arrays_inside_arrays_take_few_rounds(
     without them.
     """
     steps = 0
-    longs = Lanes.longs
+    longs = Cursors.longs
 
-    def counted(lanes: Lanes) -> Any:
+    def counted(cursors: Cursors) -> Any:
         nonlocal steps
         steps += 1
-        return longs(lanes)
+        return longs(cursors)
 
-    monkeypatch.setattr(Lanes, "longs", counted)
+    monkeypatch.setattr(Cursors, "longs", counted)
     large, small = geometry(*counts), geometry(1, 1, 5)
     wanted = [[[[1.5, -2.5]] * counts[2]] * counts[1]] * counts[0]
     for beside in (0, 2_000):
@@ -221,9 +221,9 @@ def wide(name: str, fields: int) -> dict[str, Any]:
 def test_fields_of_referenced_schemas_count_once() -> None:
     """A union of events, each in a subject of its own, as one topic of many types has it."""
     parts = [(f"T{number}", wide(f"T{number}", 60)) for number in range(16)]
-    found = writer([name for name, _ in parts], *parts)
+    found = reader([name for name, _ in parts], *parts)
     assert len(found.fields[0].type.fields) == 16
-    assert writer([each for _, each in parts]).fields == found.fields
+    assert reader([each for _, each in parts]).fields == found.fields
     more = [*parts, ("T16", wide("T16", 60))]
     assert "more than 1000 fields" in refusal([name for name, _ in more], *more).why
 
@@ -231,7 +231,7 @@ def test_fields_of_referenced_schemas_count_once() -> None:
 def test_what_is_used_twice_counts_twice_and_a_reference_alone_is_bounded_too() -> None:
     twice = {"type": "record", "name": "R", "fields": [
         {"name": "a", "type": "T"}, {"name": "b", "type": "T"}]}  # fmt: skip
-    assert len(writer(twice, ("T", wide("T", 499))).fields) == 2
+    assert len(reader(twice, ("T", wide("T", 499))).fields) == 2
     assert "more than 1000" in refusal(twice, ("T", wide("T", 500))).why
     assert "more than 1000" in refusal("int", ("T", wide("T", 1001))).why
 
@@ -249,8 +249,8 @@ def test_a_signalling_nan_is_read_without_a_word() -> None:
 def test_an_event_without_a_name_is_not_called_none() -> None:
     """Else `route: {by: schema}` would make a dataset of that name."""
     nameless = {"type": "record", "fields": [{"name": "x", "type": "int"}]}
-    assert writer(nameless).name == ""
-    assert writer(nameless | {"namespace": "shop", "name": None}).name == ""
-    assert writer(nameless | {"name": "None"}).name == "None"
+    assert reader(nameless).name == ""
+    assert reader(nameless | {"namespace": "shop", "name": None}).name == ""
+    assert reader(nameless | {"name": "None"}).name == "None"
     assert read(nameless, b"\2").batch.to_pylist() == [{"x": 1}]
     assert read(record(nameless), b"\2").batch.to_pylist() == [{"x": {"x": 1}}]

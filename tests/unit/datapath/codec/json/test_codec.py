@@ -108,9 +108,9 @@ def test_poison_is_reported_alone_and_hides_no_neighbour(
     assert [(bad.index, bad.reason) for bad in decoded.bad] == [(1, reason), (3, reason)]
     assert decoded.good.tolist() == [0, 2, 4]
     assert decoded.batch["a"].to_pylist() == [7, 8, 7]
-    peeked = codec.peek(values, ("a", "s"))
-    assert [(bad.index, bad.reason) for bad in peeked.bad] == [(1, reason), (3, reason)]
-    assert peeked.fields == [[7, None, 8, None, 7], [None] * 5]
+    partial = codec.partial_decode(values, ("a", "s"))
+    assert [(bad.index, bad.reason) for bad in partial.bad] == [(1, reason), (3, reason)]
+    assert partial.fields == [[7, None, 8, None, 7], [None] * 5]
 
 
 def test_details_never_repeat_the_payload() -> None:
@@ -125,21 +125,21 @@ def test_details_never_repeat_the_payload() -> None:
 def test_the_deepest_payload_that_is_read_has_64_levels(codec: JsonCodec) -> None:
     fine = b'{"zz":' * 64 + b"1" + b"}" * 64
     assert json.loads(_row(codec, fine, PLAIN)["_rest"]) == json.loads(fine)
-    assert codec.peek(_binary(fine), ("a",)).bad == []
+    assert codec.partial_decode(_binary(fine), ("a",)).bad == []
 
 
 @BOTH
 def test_brackets_inside_strings_are_not_depth(codec: JsonCodec) -> None:
     payload = json.dumps({"s": '\\"' + "[{" * 500, "a": 1}).encode()
     assert _row(codec, payload, PLAIN)["a"] == 1
-    assert codec.peek(_binary(payload), ("a",)).fields == [[1]]
+    assert codec.partial_decode(_binary(payload), ("a",)).fields == [[1]]
 
 
 @BOTH
 def test_a_payload_longer_than_the_limit_is_bad(codec: JsonCodec) -> None:
     small = JsonCodec(Limits(max_bytes=20), exact_only=codec.exact_only)
     values = _binary(GOOD, b'{"s":"%s"}' % (b"x" * 13), GOOD, b'{"s":"%s"}' % (b"x" * 12))
-    for bad in (small.decode(values, PLAIN).bad, small.peek(values, ("a",)).bad):
+    for bad in (small.decode(values, PLAIN).bad, small.partial_decode(values, ("a",)).bad):
         assert [(each.index, each.reason) for each in bad] == [(1, "TOO_LONG")]
 
 
@@ -148,14 +148,14 @@ def test_a_million_digits_are_kept_as_text_and_take_no_time(codec: JsonCodec) ->
     digits = b"9" * 1_000_000
     start = time.process_time()
     decoded = codec.decode(_binary(GOOD, b'{"a":%s}' % digits, b'{"d":%s}' % digits), PLAIN)
-    peeked = codec.peek(_binary(b'{"a":%s}' % digits, GOOD), ("a",))
+    partial = codec.partial_decode(_binary(b'{"a":%s}' % digits, GOOD), ("a",))
     assert time.process_time() - start < 2
     assert decoded.batch["a"].to_pylist() == [7, None, None]
     assert [text and len(text) for text in decoded.batch["_rest"].to_pylist()] == [
         None, 1_000_006, 1_000_006,
     ]  # fmt: skip
-    assert peeked.bad == []
-    assert peeked.fields[0][1] == 7
+    assert partial.bad == []
+    assert partial.fields[0][1] == 7
 
 
 @BOTH
@@ -230,7 +230,7 @@ def test_of_a_key_that_comes_twice_the_last_one_wins(codec: JsonCodec) -> None:
     assert _row(codec, b'{"a":"x","a":1,"s":"1","s":"2"}', PLAIN) == {
         "a": 1, "d": None, "s": "2", "_rest": None,
     }  # fmt: skip
-    assert codec.peek(_binary(b'{"a":1,"\\u0061":2}'), ("a",)).fields == [[2]]
+    assert codec.partial_decode(_binary(b'{"a":1,"\\u0061":2}'), ("a",)).fields == [[2]]
 
 
 @BOTH
@@ -432,8 +432,8 @@ def test_dates_and_times_fit_from_year_1_to_9999(
     for inside, year in ((first, 1), (last, 9999)):
         row = _row(codec, b'{"%s":%d}' % (name.encode(), inside), schema)
         assert row[name].year == year
-    for outside in (first - 1, last + 1):
-        fault = _fault(codec, b'{"%s":%d}' % (name.encode(), outside), schema)
+    for extra_fields in (first - 1, last + 1):
+        fault = _fault(codec, b'{"%s":%d}' % (name.encode(), extra_fields), schema)
         assert fault[0] == "OUT_OF_RANGE"
 
 
@@ -470,14 +470,14 @@ def test_any_name_can_be_a_field(codec: JsonCodec) -> None:
 def test_a_batch_may_be_empty_or_a_slice_and_a_schema_without_fields(codec: JsonCodec) -> None:
     nothing = _schema()
     assert codec.decode(_binary(), PLAIN).batch.schema == arrow_schema(PLAIN)
-    assert codec.peek(_binary(), ("a",)).fields == [[]]
+    assert codec.partial_decode(_binary(), ("a",)).fields == [[]]
     assert codec.decode(_binary(b"{}", GOOD), nothing).batch.to_pylist() == [
         {"_rest": None}, {"_rest": '{"a":7}'},
     ]  # fmt: skip
     for kind in (pa.binary(), pa.large_binary(), pa.string()):
         values = pa.array([b"{", GOOD, b'{"a":[', b'{"a":8}'], pa.binary()).cast(kind).slice(1, 2)
         assert codec.decode(values, PLAIN).batch["a"].to_pylist() == [7]
-        assert [bad.index for bad in codec.peek(values, ("a",)).bad] == [1]
+        assert [bad.index for bad in codec.partial_decode(values, ("a",)).bad] == [1]
 
 
 def test_nulls_are_the_callers_mistake() -> None:

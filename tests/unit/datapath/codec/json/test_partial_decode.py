@@ -12,47 +12,51 @@ from penstock.datapath.codec.shared.limits import Limits
 CODEC = JsonCodec()
 
 
-def _peek(path: str, *events: object) -> list[object]:
+def _values_at(path: str, *events: object) -> list[object]:
     values = pa.array([json.dumps(event).encode() for event in events], pa.binary())
-    peeked = CODEC.peek(values, (path,))
-    assert peeked.bad == []
-    return peeked.fields[0]
+    partial = CODEC.partial_decode(values, (path,))
+    assert partial.bad == []
+    return partial.fields[0]
 
 
 def test_scalars_are_given_as_they_are() -> None:
     events = [{"t": value} for value in ("x", 1, 1.5, True, None, 10**30)]
-    assert _peek("t", *events, {}) == ["x", 1, 1.5, True, None, 10**30, None]
+    assert _values_at("t", *events, {}) == ["x", 1, 1.5, True, None, 10**30, None]
 
 
 def test_arrays_objects_and_boundless_numbers_are_marked() -> None:
     values = pa.array([b'{"t":[1]}', b'{"t":{}}', b'{"t":1e400}', b'{"t":1}'], pa.binary())
-    assert CODEC.peek(values, ("t",)).fields == [[NOT_SCALAR, NOT_SCALAR, NOT_SCALAR, 1]]
+    assert CODEC.partial_decode(values, ("t",)).fields == [[NOT_SCALAR, NOT_SCALAR, NOT_SCALAR, 1]]
 
 
 def test_a_dotted_path_leads_through_objects_only() -> None:
     events = [{"a": {"b": {"c": 1}}}, {"a": {"b": [1]}}, {"a": "x"}, {"a": None}, {"a.b.c": 1}, {}]
-    assert _peek("a.b.c", *events) == [1, None, None, None, None, None]
+    assert _values_at("a.b.c", *events) == [1, None, None, None, None, None]
 
 
 def test_several_paths_share_their_way() -> None:
     values = pa.array([b'{"a":{"b":1,"c":"x"},"d":2}', b'{"d":3}'], pa.binary())
-    assert CODEC.peek(values, ("a.b", "d", "a.c")).fields == [[1, None], [2, 3], ["x", None]]
+    assert CODEC.partial_decode(values, ("a.b", "d", "a.c")).fields == [
+        [1, None],
+        [2, 3],
+        ["x", None],
+    ]
 
 
 def test_a_path_may_lead_through_another_one() -> None:
     values = pa.array([b'{"a":{"b":1}}', b'{"a":2}'], pa.binary())
-    assert CODEC.peek(values, ("a", "a.b")).fields == [[NOT_SCALAR, 2], [1, None]]
+    assert CODEC.partial_decode(values, ("a", "a.b")).fields == [[NOT_SCALAR, 2], [1, None]]
 
 
 def test_a_path_may_have_a_name_that_no_parser_takes() -> None:
-    assert _peek('q"uote', {'q"uote': 5}, {"x": 1}) == [5, None]
+    assert _values_at('q"uote', {'q"uote': 5}, {"x": 1}) == [5, None]
 
 
 def test_without_paths_payloads_are_still_judged() -> None:
     values = pa.array([b"{}", b"{", b"{}"], pa.binary())
-    peeked = CODEC.peek(values, ())
-    assert peeked.fields == []
-    assert [bad.index for bad in peeked.bad] == [1]
+    partial = CODEC.partial_decode(values, ())
+    assert partial.fields == []
+    assert [bad.index for bad in partial.bad] == [1]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.codec.json.schema_reader import json_writer
-from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.json.schema_reader import json_schema_reader
+from penstock.datapath.codec.shared.record_reader import DecodedBatch
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.registered_schema import RegisteredSchema
 
@@ -31,16 +31,16 @@ def registered(schema: Any, **others: Any) -> RegisteredSchema:
     return RegisteredSchema("json", json.dumps(schema), references)
 
 
-def read(*values: bytes, skipped: int = 0) -> Read:
-    writer = json_writer(registered(CLICK, people=PEOPLE))
-    return writer.read(pa.array(values, pa.binary()), skipped)
+def read(*values: bytes, skipped: int = 0) -> DecodedBatch:
+    reader = json_schema_reader(registered(CLICK, people=PEOPLE))
+    return reader.read(pa.array(values, pa.binary()), skipped)
 
 
 def test_what_a_schema_refers_to_is_part_of_it() -> None:
-    writer = json_writer(registered(CLICK, people=PEOPLE))
-    assert writer.name == "Click"
-    assert [field.name for field in writer.fields] == ["n", "who", "others"]
-    kind = writer.fields[2].type.item
+    reader = json_schema_reader(registered(CLICK, people=PEOPLE))
+    assert reader.name == "Click"
+    assert [field.name for field in reader.fields] == ["n", "who", "others"]
+    kind = reader.fields[2].type.item
     assert kind is not None
     assert [field.name for field in kind.fields] == ["id"]
 
@@ -76,7 +76,7 @@ def test_records_are_read_behind_their_ids_and_what_has_no_column_is_kept() -> N
 )
 def test_references_that_lead_nowhere_are_told(schema: Any, why: str) -> None:
     with pytest.raises(SchemaUnsupported, match=why):
-        json_writer(registered(schema))
+        json_schema_reader(registered(schema))
 
 
 def test_a_field_may_be_called_like_a_word_of_json_schema() -> None:
@@ -84,19 +84,19 @@ def test_a_field_may_be_called_like_a_word_of_json_schema() -> None:
     names = ["definitions", "$defs", "$ref", "properties", "default", "enum", "const"]
     inner = {"type": "object", "properties": dict.fromkeys(names, kind), "required": names}
     root = {"type": "object", "properties": {"o": inner} | dict.fromkeys(names, kind)}
-    writer = json_writer(registered(root))
-    assert [field.name for field in writer.fields] == ["o", *names]
-    assert [field.name for field in writer.fields[0].type.fields] == names
+    reader = json_schema_reader(registered(root))
+    assert [field.name for field in reader.fields] == ["o", *names]
+    assert [field.name for field in reader.fields[0].type.fields] == names
     event = {"o": dict.fromkeys(names, "x")} | dict.fromkeys(names, "y")
-    found = writer.read(pa.array([json.dumps(event).encode()], pa.binary()), 0)
+    found = reader.read(pa.array([json.dumps(event).encode()], pa.binary()), 0)
     assert (found.bad, found.rest) == ([], None)
     assert found.batch.to_pylist()[0]["definitions"] == "y"
 
 
 def test_what_only_looks_like_a_reference_is_a_value() -> None:
     kind = {"type": "string", "default": {"$ref": "#/nowhere"}, "examples": [{"$ref": "x.json"}]}
-    writer = json_writer(registered({"type": "object", "properties": {"a": kind}}))
-    assert [field.name for field in writer.fields] == ["a"]
+    reader = json_schema_reader(registered({"type": "object", "properties": {"a": kind}}))
+    assert [field.name for field in reader.fields] == ["a"]
 
 
 def test_a_small_schema_cannot_become_a_large_one() -> None:
@@ -111,4 +111,4 @@ def test_a_small_schema_cannot_become_a_large_one() -> None:
     levels["l30"] = {"type": "integer"}
     root = {**levels["l0"], "definitions": levels}
     with pytest.raises(SchemaUnsupported, match="too far"):
-        json_writer(registered(root))
+        json_schema_reader(registered(root))

@@ -14,8 +14,8 @@ from penstock.datapath.codec.protobuf import columns as proto_columns
 from penstock.datapath.codec.protobuf import reference as proto_reference
 from penstock.datapath.codec.protobuf.codec import proto_layout, read_proto
 from penstock.datapath.codec.protobuf.columns import read_columns
-from penstock.datapath.codec.protobuf.message_layout import Layout
-from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.protobuf.message_layout import MessageLayout
+from penstock.datapath.codec.shared.record_reader import DecodedBatch
 from penstock.datapath.schemas.protobuf.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 
@@ -44,17 +44,17 @@ message Event { required int32 a = 1; optional In b = 2; } message In { required
 """
 
 
-def layout(body: str, syntax: str = "proto3") -> Layout:
+def layout(body: str, syntax: str = "proto3") -> MessageLayout:
     text = f'syntax = "{syntax}"; {body}'
     return proto_layout(prepared(RegisteredSchema("protobuf", text)), (0,))
 
 
 @pytest.fixture(scope="module")
-def plain() -> Layout:
+def plain() -> MessageLayout:
     return layout(PLAIN)
 
 
-def both_ways(plan: Layout, payloads: list[bytes]) -> Read:
+def both_ways(plan: MessageLayout, payloads: list[bytes]) -> DecodedBatch:
     values = pa.array(payloads, pa.binary())
     fast, slow = read_proto(plan, values, 0), read_proto(plan, values, 0, exact_only=True)
     assert fast.bad == slow.bad
@@ -63,7 +63,7 @@ def both_ways(plan: Layout, payloads: list[bytes]) -> Read:
     return fast
 
 
-def one(plan: Layout, payload: bytes) -> dict[str, Any]:
+def one(plan: MessageLayout, payload: bytes) -> dict[str, Any]:
     """The only record, which must be good."""
     read = both_ways(plan, [payload])
     assert read.bad == []
@@ -71,7 +71,7 @@ def one(plan: Layout, payload: bytes) -> dict[str, Any]:
     return row
 
 
-def is_fast(plan: Layout, payload: bytes) -> bool:
+def is_fast(plan: MessageLayout, payload: bytes) -> bool:
     return not read_columns(pa.array([payload], pa.binary()), plan, plan.body, 0)[1].any()
 
 
@@ -129,13 +129,13 @@ def piece(number: int, rest: bytes) -> bytes:
         (piece(8, piece(1, b"\xff")), "NOT_UTF8"),
     ],
 )  # fmt: skip
-def test_a_broken_record_has_a_reason(plain: Layout, payload: bytes, reason: str) -> None:
+def test_a_broken_record_has_a_reason(plain: MessageLayout, payload: bytes, reason: str) -> None:
     read = both_ways(plain, [b"\x08\x07", payload, b"\x08\x07"])
     assert [(bad.index, bad.reason) for bad in read.bad] == [(1, reason)]
     assert read.batch["small"].to_pylist() == [7, 7]
 
 
-def test_no_records_are_no_rows(plain: Layout) -> None:
+def test_no_records_are_no_rows(plain: MessageLayout) -> None:
     read = both_ways(plain, [])
     assert (read.batch.num_rows, read.good.tolist(), read.bad) == (0, [], [])
 
@@ -148,7 +148,7 @@ def test_executors_need_no_library_of_protobufs_makers() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_an_empty_record_has_every_default(plain: Layout) -> None:
+def test_an_empty_record_has_every_default(plain: MessageLayout) -> None:
     assert one(plain, b"") == {
         "small": 0, "zigzag": 0, "text": "", "real": 0.0, "yes": False, "inside": None, "many": [],
         "named": [], "words": [], "numbered": [], "wide": 0, "color": "RED", "rows": [],
@@ -156,7 +156,7 @@ def test_an_empty_record_has_every_default(plain: Layout) -> None:
     }  # fmt: skip
 
 
-def test_numbers_keep_as_many_bits_as_their_fields_have(plain: Layout) -> None:
+def test_numbers_keep_as_many_bits_as_their_fields_have(plain: MessageLayout) -> None:
     assert one(plain, b"\x08" + varint(2**64 - 5))["small"] == -5
     assert one(plain, b"\x08" + varint(2**32 + 3))["small"] == 3
     assert one(plain, b"\x10" + varint(2**64 - 1))["zigzag"] == -(2**63)
@@ -166,12 +166,12 @@ def test_numbers_keep_as_many_bits_as_their_fields_have(plain: Layout) -> None:
     assert one(plain, b"\x08\x83\x80\x00")["small"] == 3
 
 
-def test_an_enum_is_a_name_or_the_digits_of_its_number(plain: Layout) -> None:
+def test_an_enum_is_a_name_or_the_digits_of_its_number(plain: MessageLayout) -> None:
     payloads = [b"\x60\x02", b"\x60\x07", b"\x60" + varint(2**64 - 1)]
     assert both_ways(plain, payloads).batch["color"].to_pylist() == ["BLUE", "7", "-1"]
 
 
-def test_unknown_fields_are_skipped_wherever_they_are(plain: Layout) -> None:
+def test_unknown_fields_are_skipped_wherever_they_are(plain: MessageLayout) -> None:
     unknown = (
         field(99, 0, b"\x01")
         + field(98, 1, b"\0" * 8)
@@ -189,7 +189,7 @@ def test_unknown_fields_are_skipped_wherever_they_are(plain: Layout) -> None:
     assert one(plain, known + unknown * 20)["small"] == 7
 
 
-def test_unknown_groups_are_skipped_to_their_end(plain: Layout) -> None:
+def test_unknown_groups_are_skipped_to_their_end(plain: MessageLayout) -> None:
     known, end = b"\x08\x07" + piece(3, b"x"), field(99, 4, b"")
     empty, deep = field(99, 3, end), field(99, 3, b"") * 100 + end * 100
     full = field(99, 3, b"\x08\x01" + piece(97, b"\xff") + field(98, 1, b"\0" * 8) + empty + end)
@@ -199,14 +199,14 @@ def test_unknown_groups_are_skipped_to_their_end(plain: Layout) -> None:
         assert one(plain, piece(6, b"\x08\x01" + group))["inside"] == {"a": 1, "b": ""}
 
 
-def test_the_last_of_two_values_counts_and_messages_are_merged(plain: Layout) -> None:
+def test_the_last_of_two_values_counts_and_messages_are_merged(plain: MessageLayout) -> None:
     twice = b"\x08\x01" + piece(6, b"\x08\x05") + b"\x08\x02" + piece(6, piece(2, b"b"))
     row = one(plain, twice)
     assert row["small"] == 2
     assert row["inside"] == {"a": 5, "b": "b"}
 
 
-def test_numbers_are_read_packed_and_not_packed_and_in_any_mixture(plain: Layout) -> None:
+def test_numbers_are_read_packed_and_not_packed_and_in_any_mixture(plain: MessageLayout) -> None:
     packed, single = piece(7, b"\x01\x02\x80\x01"), b"\x38\x09"
     assert one(plain, packed)["many"] == [1, 2, 128]
     assert one(plain, single + single)["many"] == [9, 9]
@@ -216,7 +216,7 @@ def test_numbers_are_read_packed_and_not_packed_and_in_any_mixture(plain: Layout
 
 
 def test_long_lists_are_read_packed_the_fast_way_and_otherwise_by_the_slow_one(
-    plain: Layout,
+    plain: MessageLayout,
 ) -> None:
     numbers = list(range(5_000))
     packed = piece(7, b"".join(map(varint, numbers))) + piece(13, struct.pack("<3I", 1, 2, 3))
@@ -228,7 +228,9 @@ def test_long_lists_are_read_packed_the_fast_way_and_otherwise_by_the_slow_one(
     assert one(plain, words)["words"] == [str(number) for number in range(300)]
 
 
-def test_many_items_are_read_in_parts(plain: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_items_are_read_in_parts(
+    plain: MessageLayout, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(proto_columns, "_MOST_AT_ONCE", 3)
     payloads = [piece(7, b"\x01\x80\x01\x02\x03"), b"", piece(7, b"\x05"), piece(7, b"\x06" * 9)]
     assert all(is_fast(plain, payload) for payload in payloads)
@@ -236,7 +238,7 @@ def test_many_items_are_read_in_parts(plain: Layout, monkeypatch: pytest.MonkeyP
     assert found == [[1, 128, 2, 3], [], [5], [6] * 9]
 
 
-def test_of_a_key_that_comes_twice_the_last_value_counts(plain: Layout) -> None:
+def test_of_a_key_that_comes_twice_the_last_value_counts(plain: MessageLayout) -> None:
     def entry(key: bytes, value: int) -> bytes:
         return piece(8, piece(1, key) + b"\x10" + varint(value))
 
@@ -310,7 +312,7 @@ def test_a_oneof_may_be_written_where_other_writers_write_it(place: int) -> None
     assert [rows[0], rows[1], rows[3], rows[4]] == [wanted] * 4
 
 
-def test_without_oneofs_there_is_only_one_order(plain: Layout) -> None:
+def test_without_oneofs_there_is_only_one_order(plain: MessageLayout) -> None:
     assert plain.others == ()
     single = layout("message E { oneof one { int32 a = 1; } optional int32 b = 2; int32 c = 3; }")
     assert len(single.others) == 1  # a oneof of one field is one, and `optional` is not
@@ -329,7 +331,7 @@ def test_a_required_field_must_be_there() -> None:
 
 
 def test_a_record_with_too_many_items_is_refused(
-    plain: Layout, monkeypatch: pytest.MonkeyPatch
+    plain: MessageLayout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Goal: both ways agree about the limit. Method: a low one, since counting takes a while."""
     for module in (proto_columns, proto_reference):

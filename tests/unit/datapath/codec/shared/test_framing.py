@@ -12,7 +12,13 @@ from confluent_kafka.schema_registry import dual_schema_id_deserializer
 from confluent_kafka.schema_registry.serde import SchemaId
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from penstock.datapath.codec.shared.framing import NOT_FRAMED, SCHEMA_HEADER, Frame, Framed, framed
+from penstock.datapath.codec.shared.framing import (
+    NOT_FRAMED,
+    SCHEMA_HEADER,
+    Frame,
+    FramedRecords,
+    frames_of,
+)
 from penstock.datapath.codec.shared.reasons import EMPTY
 
 GUID = uuid.UUID("0f4c5ad1-6a3e-4d55-8a86-1c2f3b4d5e6f")
@@ -24,11 +30,11 @@ def prefixed(number: int, rest: bytes = b"rest") -> bytes:
 
 def frames(values: list[bytes], protobuf: bool = False, headers: list[str | None] | None = None):  # type: ignore[no-untyped-def]
     texts = pa.array(headers if headers is not None else [None] * len(values), pa.string())
-    found = framed(pa.array(values, pa.binary()), texts, protobuf)
+    found = frames_of(pa.array(values, pa.binary()), texts, protobuf)
     return by_row(found, len(values))
 
 
-def by_row(found: Framed, count: int) -> list[Frame | str]:
+def by_row(found: FramedRecords, count: int) -> list[Frame | str]:
     rows: list[Frame | str | None] = [None] * count
     for frame, members in found.groups:
         assert bool((np.diff(members) > 0).all()), "in the order of the records"

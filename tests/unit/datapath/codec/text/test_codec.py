@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.raw.codec import raw_writer
+from penstock.datapath.codec.raw.codec import raw_reader
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.record_reader import Read
+from penstock.datapath.codec.shared.record_reader import DecodedBatch
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.datapath.codec.text.codec import TextLayout, split_quoted, text_schema, text_writer
+from penstock.datapath.codec.text.codec import TextLayout, split_quoted, text_reader, text_schema
 
 LOG = r"(?P<level>[A-Z]+) (?P<path>/\S*)(?: (?P<more>.*))?"
 
 
-def read(layout: TextLayout, *values: bytes, limits: Limits | None = None) -> Read:
-    return text_writer(text_schema(layout), limits).read(pa.array(values, pa.binary()), 0)
+def read(layout: TextLayout, *values: bytes, limits: Limits | None = None) -> DecodedBatch:
+    return text_reader(text_schema(layout), limits).read(pa.array(values, pa.binary()), 0)
 
 
 def test_a_pattern_gives_a_column_per_named_group() -> None:
@@ -129,7 +129,7 @@ def test_what_is_too_long_is_refused() -> None:
 @pytest.mark.parametrize("pattern", ["", "(", "(?P<a>x)(?P<a>y)", "no groups", r"(?P<a>x)\1"])
 def test_a_pattern_that_cannot_be_used_is_told(pattern: str) -> None:
     with pytest.raises(SchemaUnsupported):
-        text_writer(text_schema(TextLayout(pattern)))
+        text_reader(text_schema(TextLayout(pattern)))
 
 
 def test_no_records_are_no_rows() -> None:
@@ -140,7 +140,7 @@ def test_no_records_are_no_rows() -> None:
 @given(st.lists(st.binary(max_size=60), max_size=20), st.integers(0, 20))
 def test_raw_values_are_bytes_whatever_they_hold(payloads: list[bytes], start: int) -> None:
     values = pa.array(payloads, pa.binary()).slice(start)
-    found = raw_writer().read(values, 0)
+    found = raw_reader().read(values, 0)
     assert [row["value"] for row in found.batch.to_pylist()] == payloads[start:]
     assert found.good.tolist() == list(range(len(values)))
     assert found.bad == []

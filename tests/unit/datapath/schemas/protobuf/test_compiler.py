@@ -16,11 +16,11 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorSet,
 )
 
-from penstock.datapath.codec.protobuf.codec import proto_writer
+from penstock.datapath.codec.protobuf.codec import protobuf_reader
 from penstock.datapath.codec.protobuf.types import ProtoFile, parse_proto
-from penstock.datapath.codec.reader_cache import writer_of
+from penstock.datapath.codec.reader_cache import record_reader
 from penstock.datapath.codec.shared.projection import project
-from penstock.datapath.codec.shared.record_reader import Writer
+from penstock.datapath.codec.shared.record_reader import RecordReader
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.schemas.for_executors import fixed_schema
 from penstock.datapath.schemas.protobuf import compiler as proto_compile
@@ -48,8 +48,10 @@ def proto(text: str, *references: tuple[str, str]) -> RegisteredSchema:
     return prepared(RegisteredSchema("protobuf", text, references))
 
 
-def writer(text: str, *references: tuple[str, str], message: tuple[int, ...] = (0,)) -> Writer:
-    return proto_writer(proto(text, *references), message)
+def reader(
+    text: str, *references: tuple[str, str], message: tuple[int, ...] = (0,)
+) -> RecordReader:
+    return protobuf_reader(proto(text, *references), message)
 
 
 def described(name: str = "event.proto", *dependencies: str) -> FileDescriptorProto:
@@ -71,12 +73,12 @@ def base64_of(file: FileDescriptorProto) -> str:
 
 def refusal(text: str, *references: tuple[str, str], message: tuple[int, ...] = (0,)) -> str:
     with pytest.raises(SchemaUnsupported) as caught:
-        writer(text, *references, message=message)
+        reader(text, *references, message=message)
     return str(caught.value)
 
 
 def test_a_file_in_words_becomes_columns() -> None:
-    made = writer(
+    made = reader(
         f"""{HEAD}
         import "google/protobuf/timestamp.proto";
         import "google/protobuf/wrappers.proto";
@@ -115,19 +117,19 @@ def test_what_was_made_ready_is_the_same_every_time_and_needs_no_references() ->
     one, two = (proto(text, ("a/user.proto", USER)) for _ in range(2))
     assert one == two
     assert one.references == ()
-    assert isinstance(writer_of(one, (0,)), Writer)
+    assert isinstance(record_reader(one, (0,)), RecordReader)
 
 
 def test_imports_of_imports_are_found_under_the_names_they_are_imported_by() -> None:
     middle = f'{HEAD} import public "deep/down/user.proto"; message Order {{ User user = 1; }}'
     text = f'{HEAD} import "order.proto"; message Event {{ Order order = 1; User user = 2; }}'
-    made = writer(text, ("deep/down/user.proto", USER), ("order.proto", middle))
+    made = reader(text, ("deep/down/user.proto", USER), ("order.proto", middle))
     read = made.read(pa.array([b"\x0a\x05\x0a\x03\x0a\x01x\x12\x00"]), 0)
     assert read.batch.to_pylist() == [{"order": {"user": {"name": "x"}}, "user": {"name": ""}}]
 
 
 def test_descriptors_in_base64_are_taken_as_well_and_may_be_mixed_with_words() -> None:
-    assert writer(base64_of(described())).name == "shop.Event"
+    assert reader(base64_of(described())).name == "shop.Event"
     on_words = described("x.proto", "user.proto", "google/protobuf/timestamp.proto")
     for number, name in ((2, ".shop.User"), (3, ".google.protobuf.Timestamp")):
         on_words.message_type[0].field.add(
@@ -137,10 +139,10 @@ def test_descriptors_in_base64_are_taken_as_well_and_may_be_mixed_with_words() -
             type_name=name,
             label=FieldDescriptorProto.LABEL_OPTIONAL,
         )
-    made = writer(base64_of(on_words), ("user.proto", USER))
+    made = reader(base64_of(on_words), ("user.proto", USER))
     assert [field.type.kind for field in made.fields] == ["int64", "struct", "timestamp_us"]
     words = f'{HEAD} import "some/event.proto"; message Outer {{ Event event = 1; }}'
-    made = writer(words, ("some/event.proto", base64_of(described())))
+    made = reader(words, ("some/event.proto", base64_of(described())))
     assert [field.name for field in made.fields] == ["event"]
 
 
@@ -148,16 +150,16 @@ def test_a_descriptor_that_brings_a_well_known_file_along_is_read() -> None:
     known = FileDescriptorProto()
     timestamp_pb2.DESCRIPTOR.CopyToProto(known)
     text = f'{HEAD} import "{known.name}"; message E {{ google.protobuf.Timestamp t = 1; }}'
-    made = writer(text, (known.name, base64_of(known)))
+    made = reader(text, (known.name, base64_of(known)))
     assert [field.type for field in made.fields] == [TIMESTAMP_US]
 
 
 def test_a_file_of_a_configuration_holds_words_or_a_set_whose_last_file_is_the_schema() -> None:
-    assert proto_writer(prepared_file(USER), (0,)).name == "shop.User"
+    assert protobuf_reader(prepared_file(USER), (0,)).name == "shop.User"
     first, last = described("a.proto"), described("b.proto", "a.proto")
     last.message_type[0].name = "Later"
     packed = FileDescriptorSet(file=[first, last]).SerializeToString()
-    made = proto_writer(prepared_file(base64.b64encode(packed).decode()), (0,))
+    made = protobuf_reader(prepared_file(base64.b64encode(packed).decode()), (0,))
     assert made.name == "shop.Later"
     with pytest.raises(SchemaUnsupported, match="set of descriptors is empty"):
         prepared_file("")
@@ -175,7 +177,7 @@ def test_of_a_set_of_descriptors_the_file_counts_that_declares_the_message() -> 
     for name in ("shop.Click", "shop.View", "Sale", "shop.Click.In", "Sale.In"):
         found = fixed_schema(DecodeSpec("protobuf", schema_text=text, message=name))
         assert found is not None
-        assert proto_writer(found, (0,)).name == name
+        assert protobuf_reader(found, (0,)).name == name
     missing = fixed_schema(DecodeSpec("protobuf", schema_text=text, message="shop.Nope"))
     assert missing is not None
     assert missing.type == "unusable"
@@ -188,7 +190,7 @@ def test_files_that_confluents_tools_know_are_known() -> None:
           string name = 1 [(confluent.field_meta) = {{doc: "who", tags: ["PII"]}}];
           confluent.type.Decimal price = 2;
         }}"""
-    made = writer(text)
+    made = reader(text)
     read = made.read(pa.array([b"\x12\x05\x0a\x01\x07\x18\x02"]), 0)
     price = {"value": b"\x07", "precision": 0, "scale": 2}
     assert read.batch.to_pylist() == [{"name": "", "price": price}]
@@ -220,12 +222,12 @@ def test_known_files_declare_what_their_makers_declare(name: str) -> None:
 def test_a_schema_may_import_them_and_bring_its_own_file_of_such_a_name() -> None:
     text = f"""{HEAD} import "google/type/money.proto"; import "google/type/dayofweek.proto";
         message Event {{ google.type.Money price = 1; google.type.DayOfWeek day = 2; }}"""
-    read = writer(text).read(pa.array([b"\x0a\x05\x0a\x03EUR\x10\x07"]), 0)
+    read = reader(text).read(pa.array([b"\x0a\x05\x0a\x03EUR\x10\x07"]), 0)
     price = {"currency_code": "EUR", "units": 0, "nanos": 0}
     assert list(read.batch.to_pylist()[0].values()) == [price, "SUNDAY"]
     own = 'syntax = "proto3"; package google.type; message Money { int32 cents = 1; }'
     text = f'{HEAD} import "google/type/money.proto"; message E {{ google.type.Money m = 1; }}'
-    [field] = writer(text, ("google/type/money.proto", own)).fields
+    [field] = reader(text, ("google/type/money.proto", own)).fields
     assert [inner.name for inner in field.type.fields] == ["cents"]
 
 
@@ -237,7 +239,7 @@ def test_extensions_that_a_schema_declares_are_columns() -> None:
         extend A { optional string x = 100; }
         extend In { optional int32 deep = 5; }
         extend google.protobuf.FieldOptions { optional string hint = 50001; }"""
-    made = writer(text)
+    made = reader(text)
     assert [field.name for field in made.fields] == ["x", "[shop.x]", "[shop.Scope.inner]"]
     payloads = [b"\x08\x05\xa2\x06\x02hi\xaa\x06\x04\x08\x01\x28\x07", b"\x08\x06"]
     read = made.read(pa.array(payloads, pa.binary()), 0)
@@ -251,11 +253,11 @@ def test_messages_are_found_by_their_places() -> None:
     text = f"""{HEAD}
         message A {{ map<string, int32> m = 1; message In {{ int32 x = 1; }} }}
         message B {{ string y = 1; message C {{ message D {{ bool z = 1; }} bool c = 1; }} }}"""
-    names = {place: writer(text, message=place).name for place in [(0,), (1,), (0, 0), (1, 0, 0)]}
+    names = {place: reader(text, message=place).name for place in [(0,), (1,), (0, 0), (1, 0, 0)]}
     assert names == {(0,): "shop.A", (1,): "shop.B", (0, 0): "shop.A.In", (1, 0, 0): "shop.B.C.D"}
     for place in [(2,), (0, 1), (1, 0, 0, 0), ()]:
         assert "message" in refusal(text, message=place)
-    found = writer_of(proto(text), (7,))
+    found = record_reader(proto(text), (7,))
     assert isinstance(found, SchemaUnsupported)
 
 
@@ -269,7 +271,7 @@ def test_entries_of_maps_have_places_in_descriptors_only() -> None:
         entry.field.add(name=name, number=number, type=9, label=1)
     event.field.add(name="m", number=2, type=11, label=3, type_name=".shop.Event.MEntry")
     event.nested_type.add(name="In").field.add(name="x", number=1, type=3, label=1)
-    assert writer(base64_of(file), message=(0, 1)).name == "shop.Event.In"
+    assert reader(base64_of(file), message=(0, 1)).name == "shop.Event.In"
 
 
 @pytest.mark.parametrize(
@@ -306,7 +308,7 @@ def test_what_only_old_or_loose_schemas_have_is_refused(body: str, why: str) -> 
 
 
 def test_editions_say_for_each_field_what_absence_means() -> None:
-    made = writer(
+    made = reader(
         """edition = "2023"; package shop;
         message Event {
           int32 maybe = 1;
@@ -326,7 +328,7 @@ def test_editions_say_for_each_field_what_absence_means() -> None:
 
 def test_a_schema_that_is_only_partly_readable_is_read_in_the_messages_that_are() -> None:
     text = f"{HEAD} message Tree {{ repeated Tree below = 1; }} message Event {{ int32 a = 1; }}"
-    assert writer(text, message=(1,)).name == "shop.Event"
+    assert reader(text, message=(1,)).name == "shop.Event"
     assert "contains itself" in refusal(text)
 
 
@@ -349,7 +351,7 @@ def test_imports_reach_nothing_but_what_was_given(path: str) -> None:
 def test_two_different_files_of_one_name_are_refused() -> None:
     text = f'{HEAD} import "u.proto"; message Event {{ User u = 1; }}'
     assert "called 'u.proto'" in refusal(text, ("u.proto", USER), ("u.proto", USER + " "))
-    assert writer(text, ("u.proto", USER), ("u.proto", USER)).name == "shop.Event"
+    assert reader(text, ("u.proto", USER), ("u.proto", USER)).name == "shop.Event"
 
 
 def test_files_that_cannot_lie_beside_each_other_are_refused() -> None:
@@ -359,10 +361,10 @@ def test_files_that_cannot_lie_beside_each_other_are_refused() -> None:
 
 def test_columns_of_two_versions_of_a_message_merge_and_records_of_both_fit() -> None:
     """Goal: what lies behind the codec takes its columns. Method: merge, read, project."""
-    old = writer(
+    old = reader(
         f"{HEAD} message E {{ uint64 id = 1; repeated P all = 2; }} message P {{ int32 x = 1; }}"
     )
-    new = writer(
+    new = reader(
         f"""{HEAD} message E {{ uint64 id = 1; repeated P all = 2; map<int32, P> by = 3; }}
         message P {{ int32 x = 1; string y = 2; }}"""
     )
@@ -412,7 +414,7 @@ def test_a_tree_that_was_tampered_with_is_refused() -> None:
     lost = proto(f"{HEAD} message A {{ B b = 1; }} message B {{ int32 x = 1; }}").text
     lost = lost.replace('"type":"shop.B"', '"type":"shop.C"')
     with pytest.raises(SchemaUnsupported, match=r"shop\.C is not known"):
-        proto_writer(RegisteredSchema("protobuf", lost), (0,))
+        protobuf_reader(RegisteredSchema("protobuf", lost), (0,))
 
 
 def test_a_schema_with_too_many_fields_is_refused() -> None:
