@@ -208,12 +208,12 @@ def values_of(column: pa.Array) -> list[Any]:
         whole = _whole(column)
         return whole if isinstance(whole, list) else whole.to_pylist()
     if pa.types.is_timestamp(kind):
-        return column.view(pa.int64()).to_pylist()  # type: ignore[no-any-return]
+        return column.view(pa.int64()).to_pylist()
     if pa.types.is_date(kind):
-        return column.view(pa.int32()).to_pylist()  # type: ignore[no-any-return]
+        return column.view(pa.int32()).to_pylist()
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind):
         return [None] * len(column)
-    return column.to_pylist()  # type: ignore[no-any-return]
+    return column.to_pylist()
 
 
 def _whole(column: pa.Array) -> pa.Array | list[int | None]:

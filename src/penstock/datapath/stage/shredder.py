@@ -7,7 +7,7 @@ not know is sampled and not written: the driver learns it and asks again.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -365,7 +365,7 @@ class RangeShredder:
         piece = self._piece(batch, rows[good], schema, decoded.batch, times.micros[good], mine)
         self._put(batch, rows[good], piece, fits[good])
 
-    def _times(self, batch: Any, rows: Any, fields: dict[str, list[Any]]) -> Times:
+    def _times(self, batch: Any, rows: Any, fields: Mapping[str, list[Any] | pa.Array]) -> Times:
         spec = self._feed.time
         raw = fields[spec.field] if spec.field else None
         return event_times(raw, batch["timestamp"].to_numpy()[rows], spec, self._plan.now_s)

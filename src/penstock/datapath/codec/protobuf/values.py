@@ -102,4 +102,5 @@ def with_nulls(array: pa.Array, present: Mask | None) -> pa.Array:
 
 def bits_of(present: Mask) -> pa.Buffer:
     """A mask as Arrow keeps it."""
-    return pa.array(present).buffers()[1]
+    found: pa.Buffer = pa.array(present).buffers()[1]
+    return found

@@ -284,7 +284,8 @@ def test_the_audit_reads_every_position_and_the_footer() -> None:
 
 
 def footer_of(table: pa.Table) -> dict[str, str]:
-    return {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+    written = table.schema.metadata or {}
+    return {key.decode(): value.decode() for key, value in written.items()}
 
 
 @pytest.mark.parametrize("cut", [0, 1, 3, 40, 200, 1_000])
