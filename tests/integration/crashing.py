@@ -74,7 +74,7 @@ def main(words: list[str]) -> int:
 def arm(fuse: Fuse, notes: Notes, now: Callable[[], float]) -> None:
     """Put our hooks in. Everything else is the program that users run."""
     point = fuse.point
-    replace(run, "local_store", lambda spec: DyingStore(spec.lake, fuse))
+    replace(run, "lake_store", lambda spec: DyingStore(spec.lake.address, fuse))
     replace(
         run,
         "surroundings",
@@ -145,7 +145,7 @@ def die_when_staged() -> None:
     A small window has staged files for a few milliseconds only, so nothing else is looked at.
     """
     words = sys.argv[1:]
-    lake = Path(load(Path(words[words.index("--config") + 1]), os.environ).lake)
+    lake = Path(load(Path(words[words.index("--config") + 1]), os.environ).lake.address)
     while not any(lake.glob("_penstock/*/staging/*/*.staged")):
         time.sleep(0.001)
     die()

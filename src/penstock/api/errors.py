@@ -69,6 +69,20 @@ class ExtraMissing(PluginError):
         self.ref = ref
 
 
+class StoreSettingUnknown(PluginError):
+    """A setting of a store that this kind of store does not have. For stores to raise."""
+
+    code = "STORE_SETTING_UNKNOWN"
+
+    def __init__(self, scheme: str, key: str, known: Sequence[str] = ()) -> None:
+        there = f"it has: {', '.join(known)}" if known else "it has none"
+        super().__init__(
+            f"A store on {scheme}:// has no setting {key!r}; {there}.",
+            "Nothing was read or written. Correct `store:` in the configuration.",
+        )
+        self.key = key
+
+
 class PluginBroken(PluginError):
     """What is behind a name cannot be imported, or is not what the door asks for."""
 

@@ -10,12 +10,14 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from penstock.api.store import Store
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable
+from penstock.config.clients import reveal_store
 from penstock.config.load import load
 from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.open_store import open_store
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.runtime.surroundings import Surroundings, side_by_side
@@ -61,21 +63,18 @@ def chosen_feeds(spec: LakeSpec, names: Iterable[str]) -> tuple[FeedSpec, ...]:
     return tuple(by_name[name] for name in wanted)
 
 
-def local_store(spec: LakeSpec) -> LocalStore:
-    """The lake's store."""
-    return LocalStore(spec.lake)
+def lake_store(spec: LakeSpec) -> Store:
+    """The lake's store, opened with its secrets."""
+    return open_store(reveal_store(spec.lake, os.environ))
 
 
 def reading_journal(spec: LakeSpec, feed: str) -> Journal:
     """A journal to read; nothing is made, not even the lake's identity."""
-    if not Path(spec.lake).is_dir():
-        raise UsageMistake(f"There is no lake at {spec.lake!r} yet.", "Run `penstock run` first.")
-    store = local_store(spec)
+    store = lake_store(spec)
     identity = known_identity(store)
     if identity is None:
-        raise UsageMistake(
-            f"Nothing was delivered to {spec.lake!r} yet.", "Run `penstock run` first."
-        )
+        found = f"There is no lake at {spec.lake.uri!r} yet."
+        raise UsageMistake(found, "Run `penstock run` first.")
     return Journal(store, Layout(feed), identity, surroundings())
 
 

@@ -9,10 +9,12 @@ from typing import NoReturn
 
 import msgspec
 
+from penstock.config.location import location
+from penstock.config.mistakes import Refused
 from penstock.errors import PenstockError
 from penstock.model.layout import Layout
 from penstock.model.value import Value
-from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.open_store import open_store
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity
 from penstock.protocol.journal.state import JournalState, Undone
@@ -44,15 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Open the journal as every owner does, and print its state or the error's sentence."""
     parser = _parser()
     asked = parser.parse_args(arguments)
-    if not Path(asked.lake).is_dir():
-        parser.exit(2, f"There is no lake at {asked.lake!r}. Check the path.\n")
     try:
-        store = LocalStore(asked.lake)
+        store = open_store(location(asked.lake, Path.cwd()))
         identity = known_identity(store)
         if identity is None:
-            parser.exit(2, f"{asked.lake!r} is no lake: {LAKE_KEY!r} is absent. Check the path.\n")
+            found = f"There is no lake at {asked.lake!r}: {LAKE_KEY!r} is absent."
+            parser.exit(2, f"{found} Check the address.\n")
         journal = Journal(store, Layout(asked.feed), identity, _nothing_around())
         state = journal.open(deep=asked.deep).state
+    except Refused as refused:
+        parser.exit(2, f"{asked.lake!r} cannot be a lake: {refused.found}.\n")
     except PenstockError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
@@ -100,7 +103,7 @@ def _nothing_around() -> Surroundings:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m penstock.cli.journal_dump", description=__doc__)
     parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, EXAMPLE
-    parser.add_argument("lake", metavar="LAKE", help="the directory of the lake")
+    parser.add_argument("lake", metavar="LAKE", help="the directory or address of the lake")
     parser.add_argument("feed", metavar="FEED", help="the name of the feed")
     parser.add_argument("--output", choices=("table", "json"), default="table")
     parser.add_argument("--deep", action="store_true", help="from entry 0 on, manifests included")

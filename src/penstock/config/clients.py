@@ -10,6 +10,8 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
+import msgspec
+
 from penstock.config import units
 from penstock.config.errors import ConfigInvalid
 from penstock.config.jaas import jaas_complaint, jaas_has_literal_secret
@@ -26,6 +28,7 @@ from penstock.config.secrets import (
 from penstock.config.section_grammar import Reading, as_table
 from penstock.config.tree import Node, Scalar
 from penstock.model.spec import RegistrySpec
+from penstock.model.store_spec import StoreSpec
 
 _KEY = re.compile(r"[A-Za-z][\w.-]{0,199}", re.ASCII)
 _LONGEST_VALUE = 100_000
@@ -49,7 +52,9 @@ _LAST_PORT = 65_535
 _REGISTRY_KEYS = ("url", "user", "password", "token", "ca", "timeout")
 _SPARK_OURS = ("spark.sql.execution.arrow.",)
 # Keys whose value is a secret whatever it says; the same idea as Spark's own redaction.
-_SENSITIVE = re.compile(r"(?:password|secret|token|access\.?key|keystore\.key)$", re.IGNORECASE)
+_SENSITIVE = re.compile(
+    r"(?:password|secret|token|(?:access|secret)[._-]?key|keystore\.key)$", re.IGNORECASE
+)
 
 
 def kafka(node: Node, reading: Reading) -> dict[str, str]:
@@ -79,6 +84,21 @@ def registry(node: Node, reading: Reading) -> dict[str, str]:
         found = "both `token` and `user`"
         reading.mistakes.add(table.entries["token"].place, found, "one way to be let in")
     return settings
+
+
+def store(node: Node, reading: Reading) -> dict[str, str]:
+    """The settings of the lake's store, references not yet replaced.
+
+    Which there are depends on the store, which refuses others when it is opened.
+    """
+    return _settings(node, reading, lambda _key, _value: None)
+
+
+def reveal_store(spec: StoreSpec, environ: Mapping[str, str]) -> StoreSpec:
+    """The spec of a store with secrets in place; raises `ConfigInvalid`."""
+    found = _revealed("store", spec.settings, environ, lambda _key, _value: None)
+    settings = {key: value.reveal() for key, value in found.items()}
+    return msgspec.structs.replace(spec, settings=settings)
 
 
 def reveal_registry(settings: Mapping[str, str], environ: Mapping[str, str]) -> RegistrySpec | None:

@@ -3,11 +3,17 @@
 _EXAMPLE = """\
 # What Penstock reads from Kafka, and where it writes it. Check it with `penstock check`.
 # Durations: 500ms 30s 5m 1h 2d. Sizes: 512KiB 64MB 1GB. Paths are relative to this file.
-# Secrets: only below kafka, registry, spark and as keys in convert, as ${env:NAME} or ${file:path}.
+# Secrets: only below store, kafka, registry and spark, and as keys in convert, written as
+# ${env:NAME} or ${file:path}.
 version: 1
 
 # The directory of the lake; the environment variable PENSTOCK__LAKE wins over it.
 lake: ./lake
+
+# What the lake's store needs beyond its address; a directory needs nothing.
+# store:
+#   endpoint: "http://127.0.0.1:9000"
+#   secret_key: "${env:LAKE_SECRET}"
 
 # Settings of Kafka's Java client, passed on unchanged.
 kafka:

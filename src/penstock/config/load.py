@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.config.clients import kafka, registry, spark
+import msgspec
+
+from penstock.config.clients import kafka, registry, spark, store
 from penstock.config.errors import ConfigInvalid
 from penstock.config.feed_section import FEED, feed
 from penstock.config.location import lake
@@ -45,6 +47,8 @@ def load(
     values = TOP(with_inheritance(root), Reading(mistakes, path.absolute().parent))
     if mistakes.all():
         raise ConfigInvalid(mistakes.source, mistakes.all())
+    settings = values.pop("store", {})
+    values["lake"] = msgspec.structs.replace(values["lake"], settings=settings)
     return LakeSpec(**values)
 
 
@@ -93,6 +97,7 @@ TOP: Section[dict[str, Any]] = Section(
     {
         "version": Key(_version, field=None, required=True),
         "lake": Key(lake, required=True),
+        "store": Key(store),
         "kafka": Key(kafka, required=True),
         "registry": Key(registry),
         "spark": Key(spark),

@@ -1,33 +1,62 @@
-"""Where the lake lies: a directory, now; object stores are recognised and refused."""
+"""Where the lake lies: a directory, or an address whose store a package offers."""
 
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from penstock.api.doors import STORES
+from penstock.api.errors import PluginAmbiguous, PluginUnknown
+from penstock.api.find import offer
 from penstock.config.mistakes import Refused
 from penstock.config.section_grammar import LATER, Reading, text
 from penstock.config.tree import Node
+from penstock.model.store_spec import LOCAL, StoreSpec
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://|(?P<file>(?i:file)):/")
 _LATER = frozenset({"s3", "s3a", "gs", "hdfs"})
 _ALLOWED = "a directory, or file:///directory"
 
 
-def lake(node: Node, reading: Reading) -> str:
-    """The absolute path of the lake's directory. It need not exist yet.
+def lake(node: Node, reading: Reading) -> StoreSpec:
+    """The spec of the lake's store, without its settings. The lake need not exist yet."""
+    return location(text(node), reading.folder_of(node))
+
+
+def location(word: str, folder: Path) -> StoreSpec:
+    """The store at an address; a path without a scheme starts at `folder`. Raises `Refused`.
 
     Messages name the scheme only: the rest of an address may hold credentials.
     """
-    word = text(node)
     match = _SCHEME.match(word)
     if match is None:
-        return _absolute(word, reading.folder_of(node))
+        return _store(LOCAL, _absolute(word, folder))
     scheme = (match["scheme"] or match["file"]).lower()
-    if scheme in _LATER:
-        raise Refused(f"a lake on {scheme}:// is {LATER}", _ALLOWED)
-    if scheme != "file":
-        raise Refused(f"a lake on {scheme}:// is unknown", _ALLOWED)
-    return _of_file_url(word, reading.folder_of(node))
+    if scheme == LOCAL:
+        return _store(LOCAL, _of_file_url(word, folder))
+    return _store(scheme, _of_url(scheme, word[match.end() :]))
+
+
+def _store(scheme: str, address: str) -> StoreSpec:
+    try:
+        return StoreSpec(scheme, address, offer(STORES, scheme))
+    except PluginUnknown as error:
+        if scheme in _LATER:
+            raise Refused(f"a lake on {scheme}:// is {LATER}", _ALLOWED) from None
+        others = [f"{name}://..." for name in error.known if name != LOCAL]
+        allowed = ", or ".join([_ALLOWED, *others])
+        raise Refused(f"a lake on {scheme}:// is unknown", allowed, error.meant) from None
+    except PluginAmbiguous as error:
+        raise Refused(error.found.rstrip(":"), error.advice.rstrip(".")) from None
+
+
+def _of_url(scheme: str, rest: str) -> str:
+    """What follows the scheme. Nothing of it is decoded: what it means is the store's business."""
+    address = rest.rstrip("/")
+    if "@" in address.partition("/")[0]:
+        raise Refused(f"a {scheme}:// address with a secret in it", "secrets below `store`")
+    if not address or any(mark in address for mark in "?#"):
+        raise Refused(f"a {scheme}:// address with '?' or '#', or an empty one", "an address")
+    return address
 
 
 def _of_file_url(word: str, folder: Path) -> str:

@@ -30,7 +30,7 @@ from penstock.demo.queries import query_lines
 from penstock.demo.screen import Screen
 from penstock.demo.watch import Onlooker, Sight
 from penstock.model.layout import Layout
-from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.open_store import local_spec, open_store
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.runtime.surroundings import Surroundings
@@ -140,7 +140,7 @@ def _second_run(scene: Scene, first: Run, around: Surroundings) -> Run:
 
 
 def _clean(place: Place, around: Surroundings) -> int:
-    store = LocalStore(place.lake)
+    store = open_store(local_spec(place.lake))
     identity = known_identity(store)
     return 0 if identity is None else clean(Journal(store, Layout(FEED), identity, around))
 

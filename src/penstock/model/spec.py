@@ -10,6 +10,7 @@ from typing import Literal
 
 from penstock.model.convert_spec import ConvertSpec
 from penstock.model.fork import ForkSpec
+from penstock.model.store_spec import StoreSpec
 from penstock.model.value import Value
 
 RouteKind = Literal["topic", "header", "field", "schema"]
@@ -184,9 +185,9 @@ class RegistrySpec(Value, frozen=True):
 
 
 class LakeSpec(Value, frozen=True, kw_only=True):
-    """The whole configuration; in `kafka`, `spark` and `registry` secrets are still references."""
+    """The whole configuration; in settings of clients and stores secrets are still references."""
 
-    lake: str
+    lake: StoreSpec
     kafka: dict[str, str]
     spark: dict[str, str] = {}
     feeds: tuple[FeedSpec, ...] = ()

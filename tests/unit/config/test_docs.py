@@ -10,6 +10,7 @@ import pytest
 from penstock.config.example import example_text
 from penstock.config.load import all_keys, load
 from penstock.model.spec import FeedSpec, LakeSpec, RouteSpec, TimeSpec
+from penstock.ports.store.open_store import local_spec
 
 PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
 FILE = "version: 1\nlake: ./lake\nkafka: {{bootstrap.servers: 'localhost:9092'}}\nfeeds:\n  a: {}\n"
@@ -92,7 +93,7 @@ def test_the_example_file_loads_and_spells_out_the_defaults(tmp_path: Path) -> N
     (tmp_path / "penstock.yaml").write_text(example_text())
     spec = load(tmp_path / "penstock.yaml", {})
     assert spec == LakeSpec(
-        lake=str(tmp_path / "lake"),
+        lake=local_spec(tmp_path / "lake"),
         kafka={"bootstrap.servers": "localhost:9092"},
         spark={"spark.master": "local[2]"},
         feeds=(

@@ -24,9 +24,9 @@ def spec_of(
 
 def test_a_flag_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
     environ = {"PENSTOCK__LAKE": "/env", "LAKE": "/no", "PENSTOCK_LAKE": "/no", "HOME": "/no"}
-    assert spec_of(tmp_path).lake == str(tmp_path / "lake")
-    assert spec_of(tmp_path, environ).lake == "/env"
-    assert spec_of(tmp_path, environ, {"lake": "/flag"}).lake == "/flag"
+    assert spec_of(tmp_path).lake.uri == str(tmp_path / "lake")
+    assert spec_of(tmp_path, environ).lake.uri == "/env"
+    assert spec_of(tmp_path, environ, {"lake": "/flag"}).lake.uri == "/flag"
 
 
 def test_keys_deep_inside_can_be_set_and_made(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_mistake_names_the_flag_or_variable_it_came_from(
 )
 def test_a_lake_is_a_directory(tmp_path: Path, lake: str, path: str) -> None:
     (tmp_path / "penstock.yaml").write_text(FILE.replace("./lake", f"'{lake}'"))
-    assert load(tmp_path / "penstock.yaml", {}).lake == path.format(here=tmp_path)
+    assert load(tmp_path / "penstock.yaml", {}).lake.uri == path.format(here=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -153,5 +153,5 @@ def test_paths_of_flags_start_where_the_user_is(
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    assert spec_of(tmp_path, flags={"lake": "x"}).lake == str(tmp_path / "here" / "x")
-    assert spec_of(tmp_path).lake == str(tmp_path / "lake")
+    assert spec_of(tmp_path, flags={"lake": "x"}).lake.uri == str(tmp_path / "here" / "x")
+    assert spec_of(tmp_path).lake.uri == str(tmp_path / "lake")

@@ -4,17 +4,15 @@ import argparse
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 from penstock.care.reset_targets import held_offsets
 from penstock.cli.commands.run import PROBE, connector_jars, registry_of
 from penstock.cli.common import (
     configured,
-    local_store,
+    lake_store,
     print_rows,
     surroundings,
     with_config,
@@ -95,13 +93,12 @@ def run(chosen: argparse.Namespace) -> int:
     tell(Finding("file", found=[f"{chosen.config}: {feeds}"]))
     tell(_try("java", _java))
     tell(_try("jars", lambda: _jars(spec)))
-    with _not_made(spec):
-        tell(_try("lake", lambda: _lake(spec)))
-        if spec.registry:
-            tell(_try("registry", lambda: _registry(spec)))
-        for feed in spec.feeds:
-            _check_schemas(feed, tell)
-        _check_kafka(spec, tell)
+    tell(_try("lake", lambda: _lake(spec)))
+    if spec.registry:
+        tell(_try("registry", lambda: _registry(spec)))
+    for feed in spec.feeds:
+        _check_schemas(feed, tell)
+    _check_kafka(spec, tell)
     return worst(finding.exit_code for finding in findings)
 
 
@@ -181,21 +178,8 @@ def _registry(spec: LakeSpec) -> str:
 
 
 def _lake(spec: LakeSpec) -> str:
-    local_store(spec).probe(PROBE)
-    return f"{spec.lake} keeps what a lake must promise"
-
-
-@contextmanager
-def _not_made(spec: LakeSpec) -> Iterator[None]:
-    """A lake that was not there before is not there afterwards: only a run makes one."""
-    root = Path(spec.lake)
-    was_there = root.exists()
-    try:
-        yield
-    finally:
-        if not was_there:
-            with suppress(OSError):
-                root.rmdir()
+    lake_store(spec).probe(PROBE)
+    return f"{spec.lake.uri} keeps what a lake must promise"
 
 
 def _servers(spec: LakeSpec) -> str:
@@ -221,9 +205,7 @@ def _state(spec: LakeSpec, feed: FeedSpec) -> JournalState:
 
     The store is asked even when the lake has no identity: data without one is an error.
     """
-    if not Path(spec.lake).is_dir():
-        return JournalState()
-    store = local_store(spec)
+    store = lake_store(spec)
     identity = known_identity(store)
     return Journal(store, Layout(feed.name), identity or "", surroundings()).open().state
 

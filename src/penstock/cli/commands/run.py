@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from penstock.cli.common import chosen_feeds, configured, local_store, surroundings, with_config
+from penstock.cli.common import chosen_feeds, configured, lake_store, surroundings, with_config
 from penstock.cli.run_output import Ticker, teller
 from penstock.config.clients import reveal_kafka, reveal_registry, reveal_spark
 from penstock.config.convert_section import reveal_keys
@@ -66,7 +66,7 @@ def run(chosen: argparse.Namespace) -> int:
     around = surroundings()
     how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)
     try:
-        store = local_store(spec)
+        store = lake_store(spec)
         store.probe(PROBE)  # a store that lies would take every proof with it
         tools = FeedTools(session.get, kafka, store, around, registry_of(spec), keys)
         runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)

@@ -89,7 +89,7 @@ def run_show(chosen: argparse.Namespace) -> int:
     schema = _version(chosen, versions, wanted)
     if chosen.ddl:
         keys = partition_keys(feed, _declared(feed, schema.dataset))
-        place = f"{spec.lake}/{feed.name}/{schema.dataset}"
+        place = f"{spec.lake.uri}/{feed.name}/{schema.dataset}"
         print(ddl(schema, chosen.ddl, place, keys_as_read(keys), own_columns(feed), feed.format))
         return 0
     if chosen.output == "json":

@@ -50,7 +50,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     @contextmanager
     def spreading(spec: LakeSpec) -> Iterator[Any]:
-        started.append(spec.lake)
+        started.append(spec.lake.uri)
         yield in_turn
 
     monkeypatch.setattr("penstock.cli.commands.errors_replay.spreading", spreading)

@@ -13,11 +13,14 @@ from penstock.ports.store.probe import probe_promises
 def probe_local(store: Store, disk: Disk, tree: Tree, place: Parts) -> None:
     """Try everything below the new directory `place`, then remove all that was made.
 
+    The root as well, if it was not there: only a run makes a lake.
+
     `disk` has to raise when a sync fails, instead of ending the process.
     """
     ways = [directory[:depth] for directory in (place, TEMPORARY) for depth in _upwards(directory)]
     with before_it_begins("probe", "/".join(place)):
-        made = [parts for parts in ways if tree.status(parts) is None]
+        made = [tree.path(parts) for parts in ways if tree.status(parts) is None]
+        made += [tree.root] if disk.status(tree.root) is None else []
         try:
             _try_links(disk, tree, place)
             probe_promises(store, tree.root, "/".join(place))
@@ -26,9 +29,9 @@ def probe_local(store: Store, disk: Disk, tree: Tree, place: Parts) -> None:
             raise StoreUnfit(tree.root, "confirm that what was written is durable", seen) from error
         finally:
             _remove_below(disk, tree, place)
-            for parts in made:
+            for path in made:
                 with suppress(OSError):
-                    disk.remove_directory(tree.path(parts))
+                    disk.remove_directory(path)
 
 
 def _try_links(disk: Disk, tree: Tree, place: Parts) -> None:

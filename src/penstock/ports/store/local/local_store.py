@@ -13,10 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from penstock.api.store import OddName
+from penstock.api.errors import StoreSettingUnknown
+from penstock.api.store import OddName, Store
 from penstock.errors import StoreUnavailable
 from penstock.model.outcome import Sighting
+from penstock.model.plugin import PluginRef
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.model.store_spec import LOCAL, StoreSpec
 from penstock.ports.store.keys import check_key
 from penstock.ports.store.local.disk import Disk
 from penstock.ports.store.local.linking import Linked, Names
@@ -26,13 +29,24 @@ from penstock.ports.store.local.local_reading import open_reader
 from penstock.ports.store.local.local_staged import LocalStagedWriter
 from penstock.ports.store.local.local_staging import KIND, TRIES, LocalStaging
 from penstock.ports.store.local.tree import TEMPORARY, Parts, Tree, require_regular
+from penstock.ports.store.open_store import reopen_store
 from penstock.ports.store.os_errors import after_it_began, before_it_begins
 
 LEFTOVER_AGE_S = 3600.0
 
 
+_OPENER = PluginRef("store", LOCAL, f"{__name__}:open_local")
+
+
 def _random_word() -> str:
     return secrets.token_hex(16)
+
+
+def open_local(spec: StoreSpec) -> "LocalStore":
+    """The store below the directory that a spec names. It takes no settings."""
+    for key in spec.settings:
+        raise StoreSettingUnknown(spec.scheme, key)
+    return LocalStore(spec.address)
 
 
 class LocalStore:
@@ -55,8 +69,8 @@ class LocalStore:
         self._random_word = random_word
         self._clock = clock
 
-    def __reduce__(self) -> tuple[type["LocalStore"], tuple[str]]:
-        return LocalStore, (self.root,)
+    def __reduce__(self) -> tuple[Callable[..., Store], tuple[object, ...]]:
+        return reopen_store, (StoreSpec(LOCAL, self.root, _OPENER),)
 
     def __repr__(self) -> str:
         return f"LocalStore({self.root!r})"
