@@ -13,6 +13,7 @@ from penstock.cli.commands import (
     init,
     jars,
     offsets,
+    plugins,
     run,
     schema,
     status,
@@ -75,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
         schema,
         quarantine_command,
         offsets,
+        plugins,
         jars,
     ):
         module.add_to(commands)
