@@ -41,6 +41,7 @@ from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.names import FileName, window_id
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
+from penstock.model.steps import DELIVER
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.journal import Journal
@@ -145,7 +146,7 @@ def windows(count: int, files: int) -> Iterator[Window]:
         )
         yield Window(
             window=window,
-            groups=groups_of(content, ("publish_files",)),
+            groups=groups_of(content, DELIVER),
             content=content,
             ranges=(covered,),
             counts=Counts(files, files),

@@ -24,6 +24,7 @@ from penstock.model.layout import Layout
 from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle
+from penstock.model.steps import DELIVER, REWRITE
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.rules import objection
 from penstock.protocol.journal.state import JournalState
@@ -67,7 +68,7 @@ def window_of(content: Content, *ranges: OffsetRange, window: str = "1-1") -> Wi
     read = sum(file.evidence.count for file in content.files)
     return Window(
         window=window,
-        groups=groups_of(content, ("publish_files",)),
+        groups=groups_of(content, DELIVER),
         content=content,
         ranges=ranges,
         counts=Counts(read, read),
@@ -76,7 +77,7 @@ def window_of(content: Content, *ranges: OffsetRange, window: str = "1-1") -> Wi
 
 def a_compaction(content: Content, window: str = "1-x1") -> Compact:
     """A compaction with a given content."""
-    groups = groups_of(content, ("publish_files", "delete_inputs"))
+    groups = groups_of(content, REWRITE)
     return Compact(window=window, groups=groups, content=content)
 
 

@@ -11,7 +11,6 @@ from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import shred_batches
 from penstock.feeds.kafka_source import staged_window
-from penstock.model.entries import FORMAT
 from penstock.model.spec import FeedSpec
 from penstock.model.window import (
     Available,
@@ -22,7 +21,7 @@ from penstock.model.window import (
 )
 from penstock.ports.store.discard_windows import discard_windows
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.lake_identity import LAKE_KEY, LakeIdentity
+from penstock.protocol.journal.lake_identity import LAKE_FORMAT, LAKE_KEY, LakeIdentity
 from tests.helpers.journals import LAYOUT
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import FEED, LAKE, Room, surroundings
@@ -48,7 +47,7 @@ class DiskLake:
         self.config.write_text(CONFIG)
         self.root = directory / "lake"
         self.store = LocalStore(self.root)
-        self.store.create(LAKE_KEY, msgspec.json.encode(LakeIdentity(FORMAT, LAKE)))
+        self.store.create(LAKE_KEY, msgspec.json.encode(LakeIdentity(LAKE_FORMAT, LAKE)))
 
     def room(self, *fates: list[str]) -> Room:
         """A process beside this lake; the topic has these fates, partition by partition."""

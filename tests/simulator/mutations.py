@@ -16,6 +16,8 @@ from penstock.errors import OutcomeUnknown, PenstockError
 from penstock.model.entries import SealedEntry, Start
 from penstock.model.layout import Layout
 from penstock.model.outcome import FinalState
+from penstock.model.staged import StagedHandle
+from penstock.model.steps import Step
 from penstock.model.window import Available
 from penstock.ports.store import create_once as create_once_room
 from penstock.protocol.journal import journal as journal_room
@@ -28,7 +30,14 @@ from penstock.protocol.journal.state import JournalState, PartitionState
 from penstock.protocol.loop import owner as owner_room
 from penstock.protocol.loop.owner import Owner
 from penstock.protocol.loop.window_plan import new_starts
-from penstock.protocol.publish.steps import PublishFile
+from penstock.protocol.publish import acts
+from penstock.protocol.publish.acts import (
+    Act,
+    DeleteInputsAct,
+    GroupWork,
+    PublishFilesAct,
+    StepTools,
+)
 from penstock.testing.memory_store import MemoryStore, Shelf
 from tests.simulator.chooser import RandomChooser
 from tests.simulator.random_runs import fates_of, run_choices
@@ -129,8 +138,22 @@ def _exists_is_ours(store: MemoryStore, handle: Any) -> FinalState:
     return FinalState.ABSENT if store.head(handle.final) is None else FinalState.OURS
 
 
-def _visible_is_done(step: PublishFile) -> bool:
-    return step._store.look(step._handle).final is FinalState.OURS
+def _visible_is_done(act: PublishFilesAct, handle: StagedHandle) -> bool:
+    return act._store.look(handle).final is FinalState.OURS
+
+
+@contextmanager
+def _publish_is_taken_as_done() -> Iterator[None]:
+    """The files of a group count as published although nothing was done."""
+    with (
+        patch.object(PublishFilesAct, "is_done", lambda *_: True),
+        patch.object(PublishFilesAct, "do_many", lambda _, works: {w.dataset for w in works}),
+    ):
+        yield
+
+
+def _delete_whatever_the_step(_step: Step, tools: StepTools) -> Act:
+    return DeleteInputsAct(tools)
 
 
 @contextmanager
@@ -205,7 +228,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("no-clobber publish", _clobber),
     Mutation("never delete journal keys", _trim_journal),
     Mutation("identity in is_done", _patch(MemoryStore, "_final_state", _exists_is_ours)),
-    Mutation("staged source proven consumed", _patch(PublishFile, "is_done", _visible_is_done)),
+    Mutation(
+        "staged source proven consumed", _patch(PublishFilesAct, "_is_published", _visible_is_done)
+    ),
+    Mutation("a step is done before it counts as done", _publish_is_taken_as_done),
+    Mutation("each step has its own act", _patch(acts, "act_of", _delete_whatever_the_step)),
+    Mutation(
+        "steps run in the order that was decided",
+        _patch(GroupWork, "steps", property(lambda work: work.group.steps[::-1])),
+    ),
     Mutation("durable start", _volatile_start),
     Mutation("inputs must be live", _patch(Inventory, "objection", _nothing)),
     Mutation(

@@ -161,19 +161,26 @@ def z8_old_owner_resumes_after_many_checkpoints() -> None:
 
 
 def z9_publisher_paused_between_check_and_link() -> None:
-    """One attempt sleeps before its link, another dies before its unlink, a third completes."""
-    world = _world(["a", "a"], ["a"])
-    world.spawn("sleeper", owner())
-    world.run_until("sleeper", at_link)
-    world.spawn("second", owner())
-    world.run_until("second", at_unlink)
-    world.crash("second")
-    world.spawn("third", owner())
-    world.run("third")
-    world.spawn("compactor", compactor("a"))
-    assert world.run("compactor") == "decided"
-    world.run("sleeper")
-    world.settle()
+    """One attempt sleeps before its link, another dies before its unlink, a third completes.
+
+    Once with every answer, and once the third has to look whether its own unlink happened.
+    """
+    for fails in (False, True):
+        world = _world(["a", "a"], ["a"])
+        world.spawn("sleeper", owner())
+        world.run_until("sleeper", at_link)
+        world.spawn("second", owner())
+        world.run_until("second", at_unlink)
+        world.crash("second")
+        world.spawn("third", owner())
+        world.run_until("third", at_unlink)
+        if fails:
+            world.fail("third")
+        world.run("third")
+        world.spawn("compactor", compactor("a"))
+        assert world.run("compactor") == "decided"
+        world.run("sleeper")
+        world.settle()
 
 
 def z10_latest_is_resolved_once() -> None:

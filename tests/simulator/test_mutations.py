@@ -16,6 +16,9 @@ DEMANDED = {
     "inputs must be live",
     "cleaner spares the newest epoch",
     "tail-cut detection",
+    "a step is done before it counts as done",
+    "each step has its own act",
+    "steps run in the order that was decided",
 }
 
 

@@ -6,6 +6,7 @@ from penstock.care.beside_owner import decide_beside
 from penstock.errors import EntryRefused
 from penstock.model.entries import AnyBody, Compact, Retire, SealedEntry
 from penstock.model.manifest import Content, Group, Input, ManifestFile, groups_of
+from penstock.model.steps import REMOVE, REWRITE
 from penstock.model.value import Value
 from penstock.protocol.journal.journal import Fold, Journal
 from penstock.runtime.surroundings import Surroundings
@@ -33,7 +34,7 @@ def compact(journal: Journal, around: Surroundings, dataset: str, rewrite: Rewri
         order = RewriteOrder(dataset, window, journal.layout.staging, inputs)
         taken = tuple(Input(dataset, final) for final in inputs)
         content = Content(files=rewrite(order), inputs=taken)
-        groups = groups_of(content, ("publish_files", "delete_inputs"))
+        groups = groups_of(content, REWRITE)
         return journal.with_content(Compact(window=window, groups=groups, content=content), content)
 
     return decide_beside(journal, around, build)
@@ -51,7 +52,7 @@ def retire(
 
     def build(_fold: Fold, window: str) -> AnyBody:
         content = Content(inputs=tuple(Input(dataset, final) for final in inputs))
-        groups = (Group(dataset, 0, 0, 0, ("delete_inputs",)),)
+        groups = (Group(dataset, 0, 0, 0, REMOVE),)
         body = Retire(window=window, groups=groups, content=content, author=author, reason=reason)
         return journal.with_content(body, content)
 

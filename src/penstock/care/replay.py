@@ -15,6 +15,7 @@ from penstock.model.manifest import (
     schema_versions,
 )
 from penstock.model.ranges import OffsetRange
+from penstock.model.steps import DELIVER
 from penstock.model.value import Value
 from penstock.protocol.journal.journal import Fold, Journal
 from penstock.runtime.surroundings import Surroundings
@@ -83,7 +84,7 @@ def replay(
         if not found.records:
             raise EntryRefused("replay", "none of the records can be delivered as things are")
         content = Content(files=found.files, evidence=found.evidence, records=found.records)
-        groups = groups_of(content, ("publish_files",))
+        groups = groups_of(content, DELIVER)
         body = Replay(
             window=window,
             groups=groups,

@@ -1,7 +1,7 @@
 """The journal's entries: one envelope, and one body per kind.
 
-The kinds are a closed set. An entry says what was decided, never which code has to run: steps are
-names from a fixed list, and there is no class path in it.
+The kinds are a closed set. An entry says what was decided, not which code has to run: steps are
+values from a closed set (`model/steps.py`), and there is no class path in an entry.
 """
 
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from penstock.model.manifest import Content, Group, ManifestRef
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 
-FORMAT = 1
+FORMAT = 2  # raised by every change of a class that lies in an entry; see `upgrade_entries`
 GENESIS = "0" * 64  # what entry 0 names as the hash before it
 
 

@@ -1,18 +1,16 @@
 """What a deciding entry delivers: files, their proof, and what they consume."""
 
 from collections.abc import Iterable
-from typing import Literal
 
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
+from penstock.model.steps import Steps
 from penstock.model.value import Value
 
 QUARANTINE = "_quarantine"  # a group of its own; dataset names never start with an underscore
 INLINE_FILES = 1_000  # above these the content goes to a manifest object: entries stay small
 INLINE_RUNS = 10_000
-
-StepKind = Literal["publish_files", "delete_inputs"]
 
 
 class ManifestFile(Value, frozen=True):
@@ -26,13 +24,13 @@ class ManifestFile(Value, frozen=True):
 
 
 class Group(Value, frozen=True):
-    """The part of an entry that belongs to one dataset, with the frozen list of its steps."""
+    """The part of an entry that belongs to one dataset, and the steps that were decided for it."""
 
     dataset: str
     files: int
     rows: int
     size_bytes: int
-    steps: tuple[StepKind, ...] = ("publish_files",)
+    steps: Steps
 
 
 class RecordSet(Value, frozen=True):
@@ -89,7 +87,7 @@ def schema_versions(files: Iterable[ManifestFile]) -> dict[str, int]:
     return {file.dataset: file.schema for file in files if file.schema}
 
 
-def groups_of(content: Content, steps: tuple[StepKind, ...]) -> tuple[Group, ...]:
+def groups_of(content: Content, steps: Steps) -> tuple[Group, ...]:
     """The groups of a content, one per dataset, in name order."""
     by_dataset: dict[str, list[ManifestFile]] = {}
     for file in content.files:

@@ -10,6 +10,7 @@ from penstock.model.evidence import Evidence
 from penstock.model.manifest import Content, Input, ManifestFile, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
+from penstock.model.steps import DELIVER
 from penstock.protocol.publish.groups import with_replaced
 
 DATASETS = st.sampled_from(["a", "b", "page%20view", "_quarantine"])
@@ -49,7 +50,7 @@ CONTENTS = st.builds(
 
 @given(CONTENTS)
 def test_groups_are_one_per_dataset_in_order_and_add_up_to_the_content(content: Content) -> None:
-    groups = groups_of(content, ("publish_files",))
+    groups = groups_of(content, DELIVER)
     names = [group.dataset for group in groups]
     assert names == sorted({file.dataset for file in content.files})
     assert sum(group.files for group in groups) == len(content.files)

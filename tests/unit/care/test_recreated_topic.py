@@ -20,6 +20,7 @@ from penstock.model.layout import Layout
 from penstock.model.manifest import RecordSet, groups_of
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.spec import TimeSpec
+from penstock.model.steps import DELIVER
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.journal.journal import Fold, Journal
@@ -72,7 +73,7 @@ class Lake:
         content = prove(order, StagedWindow(report.files, (report.evidence,), report.quarantined))
         body = Window(
             window=window,
-            groups=groups_of(content, ("publish_files",)),
+            groups=groups_of(content, DELIVER),
             content=content,
             ranges=(covered,),
             counts=counts_of(content),

@@ -4,12 +4,12 @@ import msgspec
 
 from penstock.api.store import Store
 from penstock.errors import EntryDamaged, EntryNewer
-from penstock.model.entries import FORMAT
 from penstock.model.value import Value
 from penstock.ports.store.create_once import create_once
 from penstock.runtime.surroundings import Surroundings
 
 LAKE_KEY = "_penstock/lake.json"
+LAKE_FORMAT = 1  # of this object only: an older version must be able to read it, to say "upgrade"
 
 
 class LakeIdentity(Value, frozen=True):
@@ -24,7 +24,7 @@ def lake_identity(store: Store, around: Surroundings) -> str:
     known = known_identity(store)
     if known is not None:
         return known
-    mine = msgspec.json.encode(LakeIdentity(FORMAT, around.nonce()))
+    mine = msgspec.json.encode(LakeIdentity(LAKE_FORMAT, around.nonce()))
     return _decode(create_once(store, LAKE_KEY, mine) or mine)
 
 
@@ -39,6 +39,6 @@ def _decode(found: bytes) -> str:
         identity = msgspec.json.decode(found, type=LakeIdentity)
     except msgspec.MsgspecError as error:
         raise EntryDamaged(LAKE_KEY, f"it is no lake identity: {error}") from error
-    if identity.format > FORMAT:
-        raise EntryNewer(LAKE_KEY, identity.format, FORMAT)
+    if identity.format > LAKE_FORMAT:
+        raise EntryNewer(LAKE_KEY, identity.format, LAKE_FORMAT)
     return identity.id

@@ -11,6 +11,7 @@ import msgspec
 from penstock.errors import EntryDamaged, EntryForeign, EntryMisplaced, EntryNewer
 from penstock.model.entries import FORMAT, Entry, SealedEntry
 from penstock.model.value import Value
+from penstock.protocol.journal.upgrade_entries import JsonObject, upgraded
 
 _HEAD = b'{"hash":"'
 _FROM = len(_HEAD)
@@ -51,31 +52,48 @@ def unseal(key: str, raw: bytes) -> tuple[bytes, str]:
 def open_entry(key: str, number: int, raw: bytes) -> SealedEntry:
     """Read and check one entry on its own; the fold checks it against its neighbours."""
     plain, digest = unseal(key, raw)
-    try:
-        entry = _entry_decoder.decode(plain)
-    except msgspec.MsgspecError as error:
-        raise _why_unreadable(key, plain, error) from error
-    if entry.format != FORMAT:
-        raise _wrong_format(key, entry.format)
+    entry = _read_entry(key, plain)
     if entry.number != number:
         raise EntryMisplaced(key, number, entry.number)
     return SealedEntry(entry, digest)
 
 
-def _why_unreadable(key: str, plain: bytes, error: Exception) -> Exception:
+def _read_entry(key: str, plain: bytes) -> Entry:
+    """An entry of any format that was ever written, in its present form."""
+    try:
+        entry = _entry_decoder.decode(plain)
+    except msgspec.MsgspecError:
+        return _read_by_format(key, plain)
+    return entry if entry.format == FORMAT else _read_by_format(key, plain)
+
+
+def _read_by_format(key: str, plain: bytes) -> Entry:
+    """An entry of an older format; or why it cannot be read.
+
+    A newer format is told before anything else is judged: kinds, steps and fields that are unknown
+    here are not damage then.
+    """
     try:
         found = _format_decoder.decode(plain).format
-    except msgspec.MsgspecError:
-        return EntryDamaged(key, f"it is no entry: {error}")
-    if found != FORMAT:
-        return _wrong_format(key, found)
-    return EntryDamaged(key, f"it does not fit the schema of format {FORMAT}: {error}")
+    except msgspec.MsgspecError as error:
+        raise EntryDamaged(key, f"it is no entry: {error}") from error
+    check_format(key, found, FORMAT)
+    try:
+        if found == FORMAT:
+            return _entry_decoder.decode(plain)
+        older: JsonObject = msgspec.json.decode(plain)
+        return msgspec.convert(upgraded(older, found, FORMAT), Entry)
+    except (msgspec.MsgspecError, ValueError) as error:
+        why = f"it does not fit the schema of format {found}: {error}"
+        raise EntryDamaged(key, why) from error
 
 
-def _wrong_format(key: str, found: int) -> Exception:
-    if found > FORMAT:
-        return EntryNewer(key, found, FORMAT)
-    return EntryDamaged(key, f"there was never a format {found}")
+def check_format(key: str, found: int, known: int) -> None:
+    """Raise for a format that only a newer version knows, and for one that never was."""
+    if found > known:
+        raise EntryNewer(key, found, known)
+    if found < 1:
+        raise EntryDamaged(key, f"there was never a format {found}")
 
 
 def check_home(key: str, entry: Entry, feed: str, lake: str, incarnation: int) -> None:

@@ -19,6 +19,7 @@ from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
 from penstock.model.entries import AnyBody, SealedEntry, Start, Unpark, Window
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
+from penstock.model.steps import DELIVER
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.ports.store.discard_windows import discard_windows
 from penstock.protocol.journal.journal import Fold, Journal
@@ -205,7 +206,7 @@ class Owner:
         body = self._journal.with_content(
             Window(
                 window=order.window,
-                groups=groups_of(content, ("publish_files",)),
+                groups=groups_of(content, DELIVER),
                 content=content,
                 ranges=order.ranges,
                 counts=counts_of(content, staged.read_bytes, staged.largest_bytes),

@@ -12,17 +12,19 @@ from penstock.errors import (
 )
 from penstock.model.entries import Park, Replace, SealedEntry, Window
 from penstock.model.evidence import Evidence
-from penstock.model.manifest import Content, Group, ManifestFile, groups_of
+from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.staged import StagedRef
+from penstock.model.steps import DELIVER
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.journal.markers import mark_done
-from penstock.protocol.publish.groups import (
-    groups_named,
-    leave_tail_mark,
-    load_content,
+from penstock.protocol.publish.acts import (
+    GroupWork,
+    StepTools,
     publish_group,
+    publish_together,
 )
+from penstock.protocol.publish.groups import leave_tail_mark, load_content, works_of
 from penstock.runtime.surroundings import Surroundings
 
 LOSSES = 3  # how often the staged files of one group may vanish under our hands
@@ -31,7 +33,7 @@ Stage = Callable[[StageOrder], StagedWindow]
 
 
 class Finisher:
-    """Runs the steps of undone entries, in journal order. Repeating any of it is harmless.
+    """Does the steps of undone entries, in journal order. Repeating any of it is harmless.
 
     An owner hands in its epoch and its `stage`, so that lost files can be derived again and a
     dataset that keeps failing can be parked. Commands have neither, and leave both to the owner.
@@ -52,6 +54,7 @@ class Finisher:
         self._epoch = epoch
         self._stage = stage
         self._park_after = park_after
+        self._tools = StepTools(journal.store, around.do_all)
 
     def finish_all(self) -> None:
         """Finish every undone entry, oldest first."""
@@ -64,34 +67,21 @@ class Finisher:
         """Finish an entry that was decided a moment ago, by us; older ones go first, if any."""
         if any(self._fold.state.open_groups(n) for n in self._older_than(sealed.number)):
             self.finish_all()
-        self._finish(sealed, content, fresh=True)
+        self._finish(sealed, content)
 
     def _older_than(self, number: int) -> list[int]:
         """Undone entries that came before: an unpark may have opened their groups meanwhile."""
         return [older for older in self._fold.state.undone if older < number]
 
-    def _finish(self, sealed: SealedEntry, content: Content, *, fresh: bool = False) -> None:
+    def _finish(self, sealed: SealedEntry, content: Content) -> None:
+        """Do the steps of all open groups together, then finish by itself what is left of them."""
         leave_tail_mark(self._journal, sealed.number, sealed.sha256)
-        groups = groups_named(sealed, self._fold.state.open_groups(sealed.number))
-        at_once = self._try_at_once(groups, content) if fresh else set()
+        works = works_of(sealed, content, self._fold.state.open_groups(sealed.number))
+        done = publish_together(self._tools, works)
         proven = tuple(
-            group.dataset
-            for group in groups
-            if group.dataset in at_once or self._group_done(sealed, group, content)
+            work.dataset for work in works if work.dataset in done or self._group_done(work)
         )
         self._mark(sealed.number, proven)
-
-    def _try_at_once(self, groups: list[Group], content: Content) -> set[str]:
-        """Publish the files of many datasets together, without patience; those that went well.
-
-        A window of hundreds of datasets has a few files of each, and each waits for the disk. What
-        fails here is tried again in its turn, with a look at what is there.
-        """
-        plain = {group.dataset for group in groups if group.steps == ("publish_files",)}
-        files = [file for file in content.files if file.dataset in plain]
-        handles = sorted((file.handle for file in files), key=lambda each: each.final)
-        failed = self._journal.store.publish_all(handles)
-        return plain - {file.dataset for file in files if file.handle.final in failed}
 
     def _mark(self, number: int, proven: tuple[str, ...]) -> None:
         """Leave the marker. Parked groups stay undone and get markers of their own later."""
@@ -103,46 +93,53 @@ class Finisher:
         if not undone.groups:
             del self._fold.state.undone[number]
 
-    def _group_done(self, sealed: SealedEntry, group: Group, content: Content) -> bool:
-        """Run a group's steps; False when it is done already elsewhere, or now parked."""
+    def _group_done(self, work: GroupWork) -> bool:
+        """Do a group's steps; False when somebody else did, or when it is parked now."""
         for attempt in range(self._park_after):
             try:
-                return self._publish(sealed, group, content)
+                return self._publish(work)
             except (ForeignFile, StoreUnavailable) as error:
                 if attempt + 1 == self._park_after:
-                    self._park(sealed, group, error)
+                    self._park(work, error)
                     return False
                 self._around.sleep(min(2.0**attempt, 30.0))
-                content = load_content(self._journal, self._fold, sealed)
+                work = self._current(work)
         return False
 
-    def _publish(self, sealed: SealedEntry, group: Group, content: Content) -> bool:
-        """Run the steps, deriving again what was lost; False when somebody else did it all."""
+    def _publish(self, work: GroupWork) -> bool:
+        """Do the steps, deriving again what was lost; False when somebody else did it all."""
         for _ in range(LOSSES):
             try:
-                publish_group(self._journal.store, group, content, self._around.do_all)
+                publish_group(self._tools, work)
             except StagedGone as gone:
-                found = self._look_again(sealed, group, gone)
-                if found is None:
+                if not self._look_again(work, gone):
                     return False
-                content = found
+                work = self._current(work)
             else:
                 return True
-        raise DecidedDataLost(_window_of(sealed), "its files vanish as fast as they are derived")
+        raise DecidedDataLost(
+            _window_of(work.sealed), "its files vanish as fast as they are derived"
+        )
 
-    def _look_again(self, sealed: SealedEntry, group: Group, gone: StagedGone) -> Content | None:
-        """Neither staged nor final: done meanwhile (None), replaced meanwhile, or really lost."""
-        journal, fold = self._journal, self._fold
-        known = list(self._replaced_by(sealed.number))
+    def _current(self, work: GroupWork) -> GroupWork:
+        """The same group with the files that it has now: lost ones may have been replaced."""
+        content = load_content(self._journal, self._fold, work.sealed)
+        (current,) = works_of(work.sealed, content, {work.dataset})
+        return current
+
+    def _look_again(self, work: GroupWork, gone: StagedGone) -> bool:
+        """Neither staged nor final: done meanwhile (False), replaced meanwhile, or really lost."""
+        journal, fold, number = self._journal, self._fold, work.sealed.number
+        known = list(self._replaced_by(number))
         journal.fold_on(fold)
         journal.see_done(fold.state)
-        if group.dataset not in fold.state.open_groups(sealed.number):
-            return None
+        if work.dataset not in fold.state.open_groups(number):
+            return False
         if fold.state.epoch > self._epoch:
             raise Fenced(journal.layout.feed, self._epoch, fold.state.epoch, fold.state.owner)
-        if list(self._replaced_by(sealed.number)) == known:
-            self._derive_again(sealed, gone)
-        return load_content(journal, fold, sealed)
+        if list(self._replaced_by(number)) == known:
+            self._derive_again(work.sealed, gone)
+        return True
 
     def _replaced_by(self, number: int) -> list[int]:
         undone = self._fold.state.undone.get(number)
@@ -186,7 +183,7 @@ class Finisher:
     def _decide_replace(self, body: Window, number: int, content: Content) -> None:
         replace = Replace(
             window=body.window,
-            groups=groups_of(content, ("publish_files",)),
+            groups=groups_of(content, DELIVER),
             content=content,
             number=number,
         )
@@ -198,12 +195,12 @@ class Finisher:
             raise DecidedDataLost(body.window, error.why) from error
         leave_tail_mark(self._journal, replaced.number, replaced.sha256)
 
-    def _park(self, sealed: SealedEntry, group: Group, error: Exception) -> None:
+    def _park(self, work: GroupWork, error: Exception) -> None:
         """Give up on a dataset for now, by name and with the reason; the others go on."""
         if self._stage is None:
             raise error
-        park = Park(group.dataset, sealed.number, str(error))
-        if group.dataset not in self._fold.state.parked:
+        park = Park(work.dataset, work.sealed.number, str(error))
+        if work.dataset not in self._fold.state.parked:
             parked = self._journal.append(self._fold, park, self._epoch)
             leave_tail_mark(self._journal, parked.number, parked.sha256)
 

@@ -1,15 +1,13 @@
-"""Publishing an entry's groups: all steps of a dataset, one dataset after the other."""
+"""What a decided entry has to publish: its content as it is now, and its groups as work."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Container
 
-from penstock.api.store import Store
 from penstock.model.entries import Deciding, Replace, SealedEntry
-from penstock.model.manifest import Content, Group, StepKind
+from penstock.model.manifest import Content
+from penstock.model.staged import StagedHandle
 from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.journal.markers import Marker, create_marker
-from penstock.protocol.publish.steps import DeleteInput, PublishFile, Step, finish_step
-from penstock.runtime.surroundings import Acts, one_by_one
+from penstock.protocol.publish.acts import GroupWork
 
 
 def load_content(journal: Journal, fold: Fold, sealed: SealedEntry) -> Content:
@@ -25,9 +23,9 @@ def load_content(journal: Journal, fold: Fold, sealed: SealedEntry) -> Content:
 
 def with_replaced(content: Content, replacing: Content) -> Content:
     """The content with files exchanged for those of the same final name."""
-    anew = {file.handle.final: file for file in replacing.files}
+    derived = {file.handle.final: file for file in replacing.files}
     return Content(
-        files=tuple(anew.get(file.handle.final, file) for file in content.files),
+        files=tuple(derived.get(file.handle.final, file) for file in content.files),
         evidence=content.evidence,
         quarantined=content.quarantined,
         inputs=content.inputs,
@@ -44,37 +42,23 @@ def leave_tail_mark(journal: Journal, number: int, sha256: str) -> None:
     create_marker(journal.store, journal.layout.tail(number), Marker(number, sha256))
 
 
-def publish_group(
-    store: Store,
-    group: Group,
-    content: Content,
-    do_all: Callable[[Acts], None] = one_by_one,
-) -> None:
-    """Run a group's frozen list of steps to the end, in its order.
-
-    The steps of one kind do not depend on each other. Inputs go only after everything that replaces
-    them is there.
-    """
-    for kind in group.steps:
-        steps = steps_of(store, group, content, kind)
-        do_all([partial(finish_step, step) for step in steps])
-
-
-def steps_of(store: Store, group: Group, content: Content, kind: StepKind) -> list[Step]:
-    """The single steps of one kind of a group."""
-    if kind == "publish_files":
-        handles = [file.handle for file in content.files if file.dataset == group.dataset]
-        # By name, so that those of one directory come together and share its sync.
-        return [PublishFile(store, each) for each in sorted(handles, key=lambda h: h.final)]
-    return [
-        DeleteInput(store, taken.final)
-        for taken in content.inputs
-        if taken.dataset == group.dataset
-    ]
-
-
-def groups_named(sealed: SealedEntry, names: tuple[str, ...]) -> list[Group]:
-    """The groups of an entry that are asked for."""
+def works_of(sealed: SealedEntry, content: Content, datasets: Container[str]) -> list[GroupWork]:
+    """The groups of an entry that belong to some datasets, in the entry's order."""
     if not isinstance(sealed.body, Deciding):
         return []
-    return [group for group in sealed.body.groups if group.dataset in names]
+    handles: dict[str, list[StagedHandle]] = {}
+    for file in sorted(content.files, key=lambda file: file.handle.final):
+        handles.setdefault(file.dataset, []).append(file.handle)
+    inputs: dict[str, list[str]] = {}
+    for taken in content.inputs:
+        inputs.setdefault(taken.dataset, []).append(taken.final)
+    return [
+        GroupWork(
+            sealed,
+            group,
+            tuple(handles.get(group.dataset, ())),
+            tuple(inputs.get(group.dataset, ())),
+        )
+        for group in sealed.body.groups
+        if group.dataset in datasets
+    ]

@@ -34,7 +34,7 @@ from penstock.errors import (
     ManifestDamaged,
     MarkerWrong,
 )
-from penstock.model.entries import AnyBody, Window
+from penstock.model.entries import FORMAT, AnyBody, Window
 from penstock.model.manifest import INLINE_FILES, ManifestFile
 from penstock.ports.store.local.disk import Disk, OpenFile
 from penstock.ports.store.local.local_store import LocalStore
@@ -52,6 +52,7 @@ from tests.helpers.journals import (
 )
 from tests.simulator.kafka import BAD, SimKafka
 from tests.simulator.programs import LAKE, Room
+from tests.unit.protocol.journal.test_wire import with_steps
 
 
 class NoSync(Disk):
@@ -314,7 +315,13 @@ CASES = [
     Case("JSON laid out anew", set_bytes(3, lambda raw: raw.replace(b",", b", ")), EntryDamaged),
     Case("copied to the tail", copy_to_the_tail, EntryMisplaced, "says that its number is 3"),
     Case("copied over the next", copy_over_the_next, EntryMisplaced, "says that its number is 3"),
-    Case("newer format", edit(3, format=2, invented=True), EntryNewer, "upgrade"),
+    Case("newer format", edit(3, format=FORMAT + 1, invented=True), EntryNewer, "upgrade"),
+    Case(
+        "newer step",
+        edit(3, format=FORMAT + 1, body=with_steps([{"step": "commit_table", "table": "t"}])),
+        EntryNewer,
+        "upgrade",
+    ),
     Case("older format", edit(3, format=0), EntryDamaged, "never a format 0"),
     Case("unknown field", edit(3, invented=True), EntryDamaged, "invented"),
     Case("unknown field inside", edit_body(3, invented=True), EntryDamaged, "invented"),

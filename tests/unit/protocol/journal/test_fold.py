@@ -26,6 +26,7 @@ from penstock.model.entries import (
 )
 from penstock.model.manifest import Content, Group, Input, groups_of
 from penstock.model.ranges import TopicPartition
+from penstock.model.steps import DELIVER, REMOVE
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.state import JournalState, PartitionState, Undone
 from tests.helpers.journals import (
@@ -160,7 +161,7 @@ def test_parking_hides_a_dataset_from_work_and_unparking_shows_it_again() -> Non
 
 def test_a_replacement_is_noted_at_the_entry_it_replaces_and_is_no_work_of_its_own() -> None:
     content = Content(files=(a_file("a", covered(0, 2), [0, 1]),))
-    groups = groups_of(content, ("publish_files",))
+    groups = groups_of(content, DELIVER)
     replace = Replace(window="1-1", groups=groups, content=content, number=3)
     state = told(*BEGINNING, a_window(covered(0, 2)), replace, replace)
     assert list(state.undone) == [3]
@@ -173,15 +174,17 @@ def test_a_replacement_is_noted_at_the_entry_it_replaces_and_is_no_work_of_its_o
         a_compaction(Content(files=(a_file("a", covered(0, 2), [0, 1], "c"),))),
         Retire(
             window="1-x1",
-            groups=(Group("a", 0, 0, 0, ("delete_inputs",)),),
+            groups=(Group("a", 0, 0, 0, REMOVE),),
             content=Content(inputs=(Input("a", "x"),)),
             author="me",
             reason="old",
         ),
-        Replay(window="1-x1", groups=(Group("a", 1, 1, 1),), content=Content(), author="me"),
+        Replay(
+            window="1-x1", groups=(Group("a", 1, 1, 1, DELIVER),), content=Content(), author="me"
+        ),
         Generation(
             window="1-x1",
-            groups=(Group("a", 1, 1, 1),),
+            groups=(Group("a", 1, 1, 1, DELIVER),),
             content=Content(),
             generation=1,
             ranges=(covered(0, 2),),
@@ -199,7 +202,7 @@ def test_what_delivers_beside_windows_is_work_and_moves_no_watermark(
 
 
 def test_a_replay_brings_versions_of_schemas_and_takes_none_back() -> None:
-    group, content = (Group("a", 1, 1, 1),), Content()
+    group, content = (Group("a", 1, 1, 1, DELIVER),), Content()
 
     def delivering(**schemas: int) -> Replay:
         return Replay(window="1-x1", groups=group, content=content, author="me", schemas=schemas)

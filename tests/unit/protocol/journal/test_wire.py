@@ -34,6 +34,7 @@ from penstock.model.entries import (
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content, Group, Input, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetSet
+from penstock.model.steps import DELIVER, REWRITE
 from penstock.protocol.journal.state import JournalState
 from penstock.protocol.journal.wire import check_home, open_entry, seal, unseal
 from tests.helpers.journals import a_compaction, a_file, begins, covered, next_entry
@@ -47,7 +48,7 @@ CONTENT = Content(
     inputs=(Input("a", "x"), Input("a", "y")),
     records=(RecordSet("topic", "id", 0, "b", OffsetSet.of([7])),),
 )
-GROUPS = groups_of(CONTENT, ("publish_files", "delete_inputs"))
+GROUPS = groups_of(CONTENT, REWRITE)
 
 BODIES: list[AnyBody] = [
     Bind("cluster"),
@@ -64,7 +65,7 @@ BODIES: list[AnyBody] = [
     ),
     Window(
         window="1-1",
-        groups=(Group("a", 2000, 5, 9),),
+        groups=(Group("a", 2000, 5, 9, DELIVER),),
         manifest=ManifestRef("manifests/1-1.json", "0" * 64),
         ranges=(PART,),
         counts=Counts(),
@@ -96,6 +97,13 @@ def hashed(text: bytes) -> bytes:
 def changed(**fields: Any) -> bytes:
     """A well-hashed entry with some fields of the envelope changed."""
     return hashed(json.dumps({**msgspec.to_builtins(an_entry()), **fields}).encode())
+
+
+def with_steps(steps: object) -> dict[str, Any]:
+    """The body of a window whose first group has other steps."""
+    body: dict[str, Any] = msgspec.to_builtins(an_entry().body)
+    body["groups"][0]["steps"] = steps
+    return body
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
@@ -167,17 +175,35 @@ def test_what_is_no_entry_is_refused_with_the_reason(raw: bytes, why: str) -> No
     assert caught.value.exit_code == 5
 
 
-@pytest.mark.parametrize("others", [{}, {"extra": 1}, {"body": {"kind": "teleport"}}])
+@pytest.mark.parametrize(
+    "others",
+    [
+        {},
+        {"extra": 1},
+        {"body": {"kind": "teleport"}},
+        {"body": {"kind": "claim", "owner": "me", "host": "new"}},
+        {"body": with_steps([{"step": "commit_table", "table": "t"}])},
+        {"body": with_steps("none")},
+        {"number": "five"},
+    ],
+)
 def test_an_entry_of_a_newer_format_asks_for_an_upgrade(others: dict[str, Any]) -> None:
-    with pytest.raises(EntryNewer, match="format 2; this Penstock knows up to 1"):
-        open_entry(KEY, 5, changed(format=2, **others))
+    with pytest.raises(EntryNewer, match="format 3; this Penstock knows up to 2"):
+        open_entry(KEY, 5, changed(format=3, **others))
 
 
-def test_steps_are_a_closed_set_of_names() -> None:
-    body = msgspec.to_builtins(an_entry().body)
-    body["groups"][0]["steps"] = ["publish_files", "os.system"]
-    with pytest.raises(EntryDamaged, match=r"os\.system"):
-        open_entry(KEY, 5, changed(body=body))
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        ([{"step": "os.system"}], r"Invalid value 'os\.system'"),
+        ([{"step": "publish_files", "table": "t"}], "unknown field `table`"),
+        ([{}], "`step`"),
+        (["publish_files"], "Expected `object`, got `str`"),
+    ],
+)
+def test_steps_are_a_closed_set_of_values(steps: list[Any], why: str) -> None:
+    with pytest.raises(EntryDamaged, match=why):
+        open_entry(KEY, 5, changed(body=with_steps(steps)))
 
 
 def test_a_good_entry_under_another_number_is_misplaced() -> None:

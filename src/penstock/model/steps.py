@@ -1,0 +1,31 @@
+"""Steps: what has to happen after an entry is decided, as frozen values inside the entry.
+
+The steps are a closed set, and a step holds all its arguments: what is published is what was
+decided, whatever the configuration says on the day of recovery. `protocol/publish/acts.py` has the
+one dispatch from a step to the act that does it.
+"""
+
+from typing import TypeAlias
+
+from penstock.model.value import Value
+
+
+class StepValue(Value, frozen=True, tag_field="step"):
+    """The base of every step. `step` is its name in entries."""
+
+
+class PublishFiles(StepValue, frozen=True, tag="publish_files"):
+    """Make the staged files of the group visible under their final names."""
+
+
+class DeleteInputs(StepValue, frozen=True, tag="delete_inputs"):
+    """Remove the files that the entry consumes from the group's dataset."""
+
+
+Step: TypeAlias = PublishFiles | DeleteInputs
+Steps: TypeAlias = tuple[Step, ...]
+
+# The lists that are decided today. Inputs go only after everything that replaces them is there.
+DELIVER: Steps = (PublishFiles(),)
+REWRITE: Steps = (PublishFiles(), DeleteInputs())
+REMOVE: Steps = (DeleteInputs(),)

@@ -1,0 +1,51 @@
+"""Entries of older formats, brought to the present one when they are read. Pure.
+
+Entries are never rewritten, so every format that was ever written stays readable. Each function
+takes an entry as plain JSON from one format to the next; what lies in the lake is not touched.
+
+    format 1   steps are names: `"steps": ["publish_files"]`
+    format 2   steps are values: `"steps": [{"step": "publish_files"}]`
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+JsonObject: TypeAlias = dict[str, Json]
+Upgrade: TypeAlias = Callable[[JsonObject], JsonObject]
+
+STEPS_OF_FORMAT_1 = ("publish_files", "delete_inputs")
+
+
+def from_1_to_2(entry: JsonObject) -> JsonObject:
+    """Turn the names of steps into values."""
+    body = entry.get("body")
+    groups = body.get("groups") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(groups, list):
+        return entry  # a kind without steps, or something that the decoder will refuse
+    return {**entry, "body": {**body, "groups": [_with_step_values(group) for group in groups]}}
+
+
+def _with_step_values(group: Json) -> Json:
+    if not isinstance(group, dict):
+        return group
+    names = group.get("steps", ["publish_files"])  # what it was by default
+    if not isinstance(names, list):
+        return group
+    return {**group, "steps": [_step_value(name) for name in names]}
+
+
+def _step_value(name: Json) -> Json:
+    if name not in STEPS_OF_FORMAT_1:
+        raise ValueError(f"{name!r} is not a step of format 1")
+    return {"step": name}
+
+
+UPGRADES: Mapping[int, Upgrade] = {1: from_1_to_2}
+
+
+def upgraded(entry: JsonObject, found: int, wanted: int) -> JsonObject:
+    """An entry of the format `found` in the format `wanted`; raises `ValueError`."""
+    for number in range(found, wanted):
+        entry = {**UPGRADES[number](entry), "format": number + 1}
+    return entry

@@ -1,0 +1,187 @@
+"""Acts: how each step is done. Anyone who folded the journal may run them, any number of times."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, assert_never
+
+from penstock.api.store import Store
+from penstock.errors import ForeignFile, OutcomeUnknown, StoreUnavailable
+from penstock.model.entries import SealedEntry
+from penstock.model.manifest import Group
+from penstock.model.outcome import FinalState
+from penstock.model.staged import StagedHandle
+from penstock.model.steps import DeleteInputs, PublishFiles, Step, Steps
+from penstock.runtime.surroundings import Acts, one_by_one
+
+TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StepTools:
+    """What acts may use: the store, and a way to do independent things one by one or in parallel.
+
+    Connections to catalogs of tables belong here once there are steps that need them.
+    """
+
+    store: Store
+    do_all: Callable[[Acts], None] = one_by_one
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWork:
+    """One group of a decided entry: what its steps are done to.
+
+    `handles` are its files, with those that were lost replaced; `inputs` the names of the files
+    that it consumes.
+    """
+
+    sealed: SealedEntry
+    group: Group
+    handles: tuple[StagedHandle, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def dataset(self) -> str:
+        """The dataset of the group."""
+        return self.group.dataset
+
+    @property
+    def steps(self) -> Steps:
+        """The steps in the order in which they were decided."""
+        return self.group.steps
+
+
+class Act(Protocol):
+    """How one step is done. Runs on the driver; all of it may be repeated by anyone."""
+
+    def is_done(self, work: GroupWork) -> bool:
+        """Look, and change nothing. By identity (our size, our checksum), not by existence."""
+        ...
+
+    def do(self, work: GroupWork) -> None:
+        """Do it for one group. Raises `OutcomeUnknown` when no answer came."""
+        ...
+
+    def do_many(self, works: Sequence[GroupWork]) -> set[str]:
+        """Do it for many groups in the quickest way; the datasets for which it is certainly done.
+
+        Does not wait and does not try again. The others are done one by one afterwards.
+        """
+        ...
+
+
+class PublishFilesAct:
+    """Makes staged files visible under their final names."""
+
+    def __init__(self, tools: StepTools) -> None:
+        self._store = tools.store
+        self._do_all = tools.do_all
+
+    def is_done(self, work: GroupWork) -> bool:
+        """Every file is there and is ours, and no staged source is left to bring it back."""
+        return all(map(self._is_published, work.handles))
+
+    def do(self, work: GroupWork) -> None:
+        """Publish without overwriting, and consume the staged sources."""
+        self._do_all([partial(self._store.publish, handle) for handle in work.handles])
+
+    def do_many(self, works: Sequence[GroupWork]) -> set[str]:
+        """All files of all groups at once: each waits for the disk, or for an answer."""
+        handles = [handle for work in works for handle in work.handles]
+        # By name, so that files of one directory come together and share its sync.
+        failed = self._store.publish_all(sorted(handles, key=lambda handle: handle.final))
+        return {
+            work.dataset
+            for work in works
+            if failed.isdisjoint(handle.final for handle in work.handles)
+        }
+
+    def _is_published(self, handle: StagedHandle) -> bool:
+        seen = self._store.look(handle)
+        if seen.final is FinalState.FOREIGN:
+            raise ForeignFile(handle.final, handle.checksum, "another content")
+        return seen.is_done
+
+
+class DeleteInputsAct:
+    """Removes files that a compaction, retention or generation has replaced."""
+
+    def __init__(self, tools: StepTools) -> None:
+        self._store = tools.store
+        self._do_all = tools.do_all
+
+    def is_done(self, work: GroupWork) -> bool:
+        """Final names are never used twice, so absence is proof."""
+        return all(self._store.head(final) is None for final in work.inputs)
+
+    def do(self, work: GroupWork) -> None:
+        """Delete each; nothing happens to those that are gone already."""
+        self._do_all([partial(self._store.delete, final) for final in work.inputs])
+
+    def do_many(self, works: Sequence[GroupWork]) -> set[str]:
+        """As `do`, where one that fails does not stop the others."""
+        failed: set[str] = set()
+
+        def attempt(dataset: str, final: str) -> None:
+            try:
+                self._store.delete(final)
+            except (StoreUnavailable, OutcomeUnknown):
+                failed.add(dataset)
+
+        self._do_all(
+            [partial(attempt, work.dataset, final) for work in works for final in work.inputs]
+        )
+        return {work.dataset for work in works} - failed
+
+
+def act_of(step: Step, tools: StepTools) -> Act:
+    """The one dispatch from a step to what does it."""
+    match step:
+        case PublishFiles():
+            return PublishFilesAct(tools)
+        case DeleteInputs():
+            return DeleteInputsAct(tools)
+        case _ as never:
+            assert_never(never)
+
+
+def finish_step(act: Act, work: GroupWork) -> None:
+    """Bring one step of a group to its end: look, act, and look again when no answer came."""
+    doubt: OutcomeUnknown | None = None
+    for _ in range(TRIES):
+        if act.is_done(work):
+            return
+        try:
+            act.do(work)
+        except OutcomeUnknown as error:
+            doubt = error
+            continue
+        return
+    if doubt is not None and not act.is_done(work):
+        raise doubt
+
+
+def publish_group(tools: StepTools, work: GroupWork) -> None:
+    """Bring all steps of a group to their end, in their order."""
+    for step in work.steps:
+        finish_step(act_of(step, tools), work)
+
+
+def publish_together(tools: StepTools, works: Iterable[GroupWork]) -> set[str]:
+    """Do the steps of many groups, those that are equal at once; the datasets that are all done.
+
+    A window of hundreds of datasets has a few files of each. A group whose step is not certainly
+    done goes no further here; its caller finishes it by itself.
+    """
+    going = list(works)
+    for turn in range(max((len(work.steps) for work in going), default=0)):
+        waiting: dict[Step, list[GroupWork]] = {}
+        for work in going:
+            if turn < len(work.steps):
+                waiting.setdefault(work.steps[turn], []).append(work)
+        failed: set[str] = set()
+        for step, asked in waiting.items():
+            failed |= {work.dataset for work in asked} - act_of(step, tools).do_many(asked)
+        going = [work for work in going if work.dataset not in failed]
+    return {work.dataset for work in going}

@@ -1,0 +1,81 @@
+"""Entries of format 1: read in their present form, and refused when they never had that form."""
+
+import hashlib
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from penstock.errors import EntryDamaged
+from penstock.model.entries import FORMAT, AnyBody, Deciding
+from penstock.model.steps import DeleteInputs, PublishFiles
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.wire import open_entry
+from tests.helpers.journals import next_entry
+from tests.unit.protocol.journal.test_wire import BODIES
+
+KEY = "journal/5"
+
+
+def of_format_1(body: AnyBody) -> dict[str, Any]:
+    """An entry as the first version wrote it: steps are names."""
+    present = next_entry(JournalState(), body, number=5, epoch=1)
+    entry: dict[str, Any] = json.loads(msgspec.json.encode(present))
+    entry["format"] = 1
+    for group in entry["body"].get("groups", ()):
+        group["steps"] = [step["step"] for step in group["steps"]]
+    return entry
+
+
+def sealed(entry: dict[str, Any]) -> bytes:
+    """An entry with its hash in front."""
+    rest = b"," + json.dumps(entry).encode()[1:]
+    return b'{"hash":"' + hashlib.sha256(rest).hexdigest().encode() + b'"' + rest
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
+def test_every_kind_of_format_1_is_read_as_its_present_value(body: AnyBody) -> None:
+    raw = sealed(of_format_1(body))
+    found = open_entry(KEY, 5, raw)
+    assert found.body == body
+    assert found.entry.format == FORMAT, "it is the present form that was made of it"
+    assert found.sha256 == json.loads(raw)["hash"], "the chain is over the bytes as they lie there"
+
+
+def test_names_of_steps_become_values_in_their_order() -> None:
+    found = open_entry(KEY, 5, sealed(of_format_1(BODIES[3]))).body
+    assert isinstance(found, Deciding)
+    assert found.groups[0].steps == (PublishFiles(), DeleteInputs())
+
+
+def test_a_group_of_format_1_without_steps_publishes_its_files() -> None:
+    entry = of_format_1(BODIES[3])
+    del entry["body"]["groups"][0]["steps"]
+    found = open_entry(KEY, 5, sealed(entry)).body
+    assert isinstance(found, Deciding)
+    assert found.groups[0].steps == (PublishFiles(),)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"steps": ["publish_files", "os.system"]}, r"'os\.system' is not a step of format 1"),
+        ({"steps": [{"step": "publish_files"}]}, "is not a step of format 1"),
+        ({"steps": "publish_files"}, "Expected `array`, got `str`"),
+        ({"invented": 1}, "unknown field `invented`"),
+    ],
+)
+def test_what_format_1_never_had_is_damage(change: dict[str, Any], why: str) -> None:
+    entry = of_format_1(BODIES[3])
+    entry["body"]["groups"][0] |= change
+    with pytest.raises(EntryDamaged, match=why):
+        open_entry(KEY, 5, sealed(entry))
+
+
+@pytest.mark.parametrize("groups", [None, "all", [7]])
+def test_groups_that_are_not_groups_are_damage(groups: object) -> None:
+    entry = of_format_1(BODIES[3])
+    entry["body"]["groups"] = groups
+    with pytest.raises(EntryDamaged, match="does not fit the schema of format 1"):
+        open_entry(KEY, 5, sealed(entry))

@@ -1,0 +1,142 @@
+"""Acts: each step is looked at, done, and done for many groups at once, in its order."""
+
+from typing import get_args
+
+import pytest
+
+from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone, StoreUnavailable
+from penstock.model.entries import Compact, SealedEntry
+from penstock.model.manifest import Content, Group
+from penstock.model.staged import StagedHandle, StagingSpot
+from penstock.model.steps import DELIVER, REMOVE, REWRITE, Step, Steps
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.publish.acts import (
+    GroupWork,
+    StepTools,
+    act_of,
+    publish_group,
+    publish_together,
+)
+from penstock.testing.fault_store import Fault, FaultStore, What
+from penstock.testing.memory_store import MemoryStore
+from tests.helpers.journals import WatchedStore, next_entry
+
+SEALED = SealedEntry(
+    next_entry(JournalState(), Compact(window="1-x1", groups=(), content=Content())), "0" * 64
+)
+
+
+def staged(store: MemoryStore, final: str, data: bytes = b"rows") -> StagedHandle:
+    """A file that waits to be published."""
+    writer = store.open_staged(final, StagingSpot("staging", "1-x1", final.replace("/", "-")))
+    writer.write(data)
+    return writer.finish()
+
+
+def work_on(
+    store: MemoryStore, dataset: str, steps: Steps, files: int = 2, inputs: int = 2
+) -> GroupWork:
+    """A group with staged files, and with inputs that are visible."""
+    handles = tuple(staged(store, f"{dataset}/new-{n}") for n in range(files))
+    names = tuple(f"{dataset}/old-{n}" for n in range(inputs))
+    for name in names:
+        store.create(name, b"old")
+    return GroupWork(SEALED, Group(dataset, files, files, 8, steps), handles, names)
+
+
+def names(store: MemoryStore) -> list[str]:
+    """Everything visible."""
+    return store.list_after("a") + store.list_after("b")
+
+
+@pytest.mark.parametrize(
+    "step", [kind() for kind in get_args(Step)], ids=lambda s: type(s).__name__
+)
+def test_every_step_has_an_act_that_looks_before_and_after(step: Step) -> None:
+    """Goal: look, do and do-many agree, for every step there is, also for a later one."""
+    store = MemoryStore()
+    act = act_of(step, StepTools(store))
+    one, other = work_on(store, "a", (step,)), work_on(store, "b", (step,))
+    assert not act.is_done(one)
+    act.do(one)
+    assert act.is_done(one)
+    assert not act.is_done(other), "only the group that was asked for"
+    assert act.do_many([one, other]) == {"a", "b"}, "what is done already is done"
+    assert act.is_done(other)
+
+
+def test_inputs_go_after_the_files_that_replace_them() -> None:
+    store = WatchedStore()
+    works = [work_on(store, "a", REWRITE), work_on(store, "b", REWRITE)]
+    store.acts.clear()
+    assert publish_together(StepTools(store), works) == {"a", "b"}
+    shown = [act.name for act in store.acts if act.name in ("link", "delete")]
+    assert shown == ["link"] * 4 + ["delete"] * 4
+    assert names(store) == ["a/new-0", "a/new-1", "b/new-0", "b/new-1"]
+
+
+def test_one_group_alone_goes_through_its_steps_in_order() -> None:
+    store = WatchedStore()
+    work = work_on(store, "a", REWRITE)
+    store.acts.clear()
+    publish_group(StepTools(store), work)
+    assert [act.name for act in store.acts if act.name in ("link", "delete")] == [
+        *("link", "link", "delete", "delete")
+    ]
+
+
+def test_a_group_whose_files_are_not_all_there_keeps_its_inputs() -> None:
+    store = WatchedStore()
+    works = [work_on(store, "a", REWRITE), work_on(store, "b", REWRITE)]
+    store.broken = {"a"}
+    assert publish_together(StepTools(store), works) == {"b"}
+    assert names(store) == ["a/old-0", "a/old-1", "b/new-0", "b/new-1"]
+    with pytest.raises(StoreUnavailable):
+        publish_group(StepTools(store), works[0])
+    assert "a/old-0" in names(store)
+
+
+def test_groups_with_different_steps_are_done_in_one_call() -> None:
+    store = MemoryStore()
+    works = [work_on(store, "a", DELIVER, inputs=0), work_on(store, "b", REMOVE, files=0)]
+    assert publish_together(StepTools(store), works) == {"a", "b"}
+    assert names(store) == ["a/new-0", "a/new-1"]
+
+
+def test_a_group_without_files_or_inputs_is_done() -> None:
+    work = GroupWork(SEALED, Group("a", 0, 0, 0, REWRITE))
+    assert publish_together(StepTools(MemoryStore()), [work]) == {"a"}
+    assert publish_together(StepTools(MemoryStore()), []) == set()
+
+
+@pytest.mark.parametrize("act", ["publish", "delete"])
+@pytest.mark.parametrize("what", [What.FAIL_BEFORE, What.FAIL_AFTER])
+def test_a_lost_answer_is_looked_up(act: str, what: What) -> None:
+    inner = MemoryStore()
+    work = work_on(inner, "a", REWRITE)
+    store = FaultStore(inner, [Fault(act, what), Fault(act, what, nth=2)])
+    publish_group(StepTools(store), work)
+    assert store.unmet() == []
+    assert names(inner) == ["a/new-0", "a/new-1"]
+
+
+@pytest.mark.parametrize("act", ["publish", "delete"])
+def test_a_group_that_gets_no_answer_is_not_called_done(act: str) -> None:
+    inner = MemoryStore()
+    work = work_on(inner, "a", REWRITE)
+    store = FaultStore(inner, [Fault(act, What.FAIL_BEFORE, nth=nth) for nth in range(1, 6)])
+    assert publish_together(StepTools(store), [work]) == set()
+    with pytest.raises(OutcomeUnknown):
+        publish_group(StepTools(store), work)
+
+
+def test_a_foreign_file_and_a_lost_one_are_told_apart() -> None:
+    store = WatchedStore()
+    foreign, lost = work_on(store, "a", DELIVER), work_on(store, "b", DELIVER)
+    store.create("a/new-0", b"another")
+    store.lose_staged("b")
+    assert publish_together(StepTools(store), [foreign, lost]) == set()
+    with pytest.raises(ForeignFile):
+        publish_group(StepTools(store), foreign)
+    with pytest.raises(StagedGone):
+        publish_group(StepTools(store), lost)
