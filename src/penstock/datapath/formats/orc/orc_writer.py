@@ -17,6 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.orc as orc
 
+from penstock.datapath.formats.orc.orc_structs import with_plain_structs
+
 # What ORC calls the compressions that a feed may ask for.
 _COMPRESSIONS = {
     "zstd": "zstd",
@@ -55,7 +57,7 @@ class OrcFile:
         """Write rows, so many at a time; how many become a stripe is ORC's own affair."""
         plain = pa.schema([plain_field(each) for each in table.schema])
         for start in range(0, table.num_rows, row_group_size):
-            self._orc.write(table.slice(start, row_group_size).cast(plain))
+            self._orc.write(with_plain_structs(table.slice(start, row_group_size).cast(plain)))
             self._stream.write(self._held.take(_LONGEST_TAIL))
 
     def add_key_value_metadata(self, words: Mapping[str, str]) -> None:

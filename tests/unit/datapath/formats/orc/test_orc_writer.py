@@ -32,7 +32,16 @@ from penstock.model.spec import TimeSpec
 from penstock.protocol.loop.errors import FormatChanged
 from tests.helpers.journals import LAYOUT, an_owner
 from tests.helpers.lakes_on_disk import DiskLake
-from tests.helpers.shredding import BY_TOPIC, BY_TYPE, TOPIC, Shredded, an_event, learned, shred
+from tests.helpers.shredding import (
+    BY_TOPIC,
+    BY_TYPE,
+    NOON_MS,
+    TOPIC,
+    Shredded,
+    an_event,
+    learned,
+    shred,
+)
 
 COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 WORDS = {"penstock.feed": "events", "penstock.ranges": "täg/0:0-9", "empty": ""}
@@ -187,6 +196,61 @@ def test_a_task_writes_the_same_rows_in_both_formats() -> None:
     parquet, in_orc = rows_of_both(values)
     assert len(parquet) == 200
     assert in_orc == parquet
+
+
+def test_structs_without_a_value_are_null_in_the_rows_that_lack_them() -> None:
+    """Goal: rows cut from a larger array keep their nulls. Method: two days, so two files."""
+    yesterday = NOON_MS - 86_400_000
+    others: list[dict[str, Any]] = [{"who": {"id": 1, "tags": ["x"]}}, {}, {"who": None}]
+    values = [
+        an_event("click", at=NOON_MS if n % 2 else yesterday, n=n, **some)
+        for n, some in enumerate(others * 40)
+    ]
+    parquet, in_orc = rows_of_both(values)
+    assert [row["who"] is None for row in parquet] == [n % 3 != 0 for n in range(120)]
+    assert in_orc == parquet
+
+
+INNER = pa.struct(
+    [("x", pa.int64()), ("list", pa.list_(pa.string())), ("last", pa.struct([("t", pa.string())]))]
+)
+STRUCTS = pa.schema(
+    [
+        ("plain", INNER),
+        ("nested", pa.struct([("inner", INNER), ("flag", pa.bool_())])),
+        ("list", pa.list_(pa.list_(INNER))),
+        ("map", pa.map_(pa.string(), INNER)),
+        ("in_struct", pa.struct([("list", pa.list_(INNER))])),
+    ]
+)
+AN_INNER = st.none() | st.fixed_dictionaries(
+    {
+        "x": st.none() | st.integers(0, 9),
+        "list": st.none() | st.just(["a", None]),
+        "last": st.none() | st.fixed_dictionaries({"t": st.none() | st.text(max_size=2)}),
+    }
+)
+A_ROW = st.fixed_dictionaries(
+    {
+        "plain": AN_INNER,
+        "nested": st.none()
+        | st.fixed_dictionaries({"inner": AN_INNER, "flag": st.none() | st.booleans()}),
+        "list": st.none() | st.lists(st.none() | st.lists(AN_INNER, max_size=2), max_size=2),
+        "in_struct": st.none()
+        | st.fixed_dictionaries({"list": st.none() | st.lists(AN_INNER, max_size=2)}),
+        "map": st.none()
+        | st.dictionaries(st.sampled_from("ab"), AN_INNER).map(lambda d: list(d.items())),
+    }
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(A_ROW, min_size=2, max_size=40), st.data())
+def test_a_part_of_an_array_is_written_as_it_is(rows: list[dict[str, Any]], data: Any) -> None:
+    start = data.draw(st.integers(0, len(rows) - 1))
+    part = pa.Table.from_pylist(rows, schema=STRUCTS).slice(start, data.draw(st.integers(1, 40)))
+    read = orc.read_table(io.BytesIO(written(part))).replace_schema_metadata()
+    assert read.to_pylist() == part.to_pylist()
 
 
 JSON = st.recursive(
