@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 import msgspec
 
@@ -11,6 +12,9 @@ from penstock.audit.receipt import Difference, GivenUp
 from penstock.audit.unmarked import DoneBefore, gone_markers, read_checkpoint_state
 from penstock.errors import EntryNewer, JournalCut, JournalError, JournalMissing, MarkerWrong
 from penstock.model.entries import (
+    Bind,
+    Claim,
+    Compact,
     Drop,
     Entry,
     Gap,
@@ -23,6 +27,7 @@ from penstock.model.entries import (
     Retire,
     Seek,
     Start,
+    Unpark,
     Window,
 )
 from penstock.model.evidence import Evidence, RangeEvidence, lowest_rows
@@ -111,8 +116,10 @@ class Ledger(Inventory):
             case Retire() | Generation():
                 self._remove(content)
                 self._write(content)
-            case _:
-                pass  # kinds that settle the fate of no offset
+            case Bind() | Claim() | Unpark() | Replace() | Compact():
+                pass  # they do not change what became of any offset
+            case _ as never:
+                assert_never(never)
 
     def _start(self, starts: Iterable[PartitionStart]) -> None:
         for start in starts:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
+from typing import assert_never
 
 from penstock.testing.fault_disks import (
     Append,
@@ -253,11 +254,13 @@ class _History:
                 self._bytes[node] = _Bytes()
                 self._bind(index, path, node, f"create {path}")
             # A file that was unlinked while it was being written has no name to lose it under.
-            case Append(path, data) if path in self._live:
+            case Append(path) | SyncFile(path) | SyncDirectory(path) if path not in self._live:
+                pass
+            case Append(path, data):
                 content = self._bytes[self._live[path]]
                 content.data += data
                 content.lengths.append((index, len(content.data)))
-            case SyncFile(path) if path in self._live:
+            case SyncFile(path):
                 content = self._bytes[self._live[path]]
                 content.synced.append((index, len(content.data)))
             case Link(source, target):
@@ -266,8 +269,10 @@ class _History:
                 self._unbind(index, path, f"unlink {path}")
             case RemoveDirectory(path):
                 self._unbind(index, path, f"remove directory {path}")
-            case SyncDirectory(path) if path in self._live:
+            case SyncDirectory(path):
                 self._sync_names(index, self._live[path])
+            case _ as never:
+                assert_never(never)
 
     def _new_node(self, path: str) -> int:
         node = len(self._paths)

@@ -1,15 +1,21 @@
-"""The fold: entries in, state out. Pure; a look-up of large contents is handed in."""
+"""The fold: entries in, state out. Pure."""
+
+from typing import assert_never
 
 from penstock.model.entries import (
     Bind,
     Claim,
+    Compact,
     Deciding,
+    Drop,
     Gap,
+    Generation,
     Park,
     PartitionStart,
     Rebind,
     Replace,
     Replay,
+    Retire,
     SealedEntry,
     Seek,
     Start,
@@ -46,8 +52,10 @@ def apply(state: JournalState, sealed: SealedEntry) -> None:
         case Unpark() as unpark:
             del state.parked[unpark.dataset]
             state.stopped = [name for name in state.stopped if name != unpark.dataset]
-        case _:
-            pass  # kinds that move no watermark; what they deliver is taken up below
+        case Drop() | Replace() | Compact() | Retire() | Generation():
+            pass  # they move no watermark; what they deliver is taken up below
+        case _ as never:
+            assert_never(never)
     _take_up_groups(state, sealed)
     state.number, state.sha256 = entry.number, sealed.sha256
 

@@ -4,14 +4,47 @@ Owners never need it. Commands that consume files or records do: an entry whose 
 live was planned on something that has changed since, and would deliver records twice.
 """
 
+from typing import assert_never
+
 from penstock.evidence.position_columns import records_evidence
-from penstock.model.entries import Compact, Drop, Entry, Replace, Replay, Retire
+from penstock.model.entries import (
+    AnyBody,
+    Bind,
+    Claim,
+    Compact,
+    Drop,
+    Entry,
+    Gap,
+    Generation,
+    Park,
+    Rebind,
+    Replace,
+    Replay,
+    Retire,
+    Seek,
+    Start,
+    Unpark,
+    Window,
+)
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
 
 RecordsKey = tuple[str, str, int, str, int]
+
+
+def consumes(body: AnyBody) -> bool:
+    """True for kinds that take files or records away: only a fold with an inventory can judge."""
+    match body:
+        case Replay() | Drop() | Compact() | Retire() | Generation():
+            return True
+        case Bind() | Claim() | Start() | Window() | Gap() | Seek() | Rebind():
+            return False
+        case Park() | Unpark() | Replace():
+            return False
+        case _ as never:
+            assert_never(never)
 
 
 class LiveFile(Value, frozen=True):
@@ -107,16 +140,20 @@ class Inventory:
 
     def _balance_objection(self, entry: Entry, content: Content) -> str | None:
         """What comes out must be what went in, row by row; retention and drops give nothing."""
-        body = entry.body
-        if isinstance(body, Compact):
-            return self._compaction_objection(content)
-        if isinstance(body, Replay):
-            into = records_evidence(content.records)
-            into += Evidence.total(seen.extra for seen in content.evidence)
-        elif isinstance(body, Retire | Drop):
-            into = Evidence()
-        else:
-            return None  # windows and generations are balanced against what was read
+        match entry.body:
+            case Compact():
+                return self._compaction_objection(content)
+            case Replay():
+                into = records_evidence(content.records)
+                into += Evidence.total(seen.extra for seen in content.evidence)
+            case Retire() | Drop():
+                into = Evidence()
+            case Window() | Generation() | Replace():
+                return None  # they are balanced against what was read
+            case Bind() | Claim() | Start() | Gap() | Seek() | Rebind() | Park() | Unpark():
+                return None  # they have no content
+            case _ as never:
+                assert_never(never)
         out = Evidence.total(file.evidence for file in content.files)
         return None if out == into else f"it takes {into.count} rows and gives {out.count} others"
 

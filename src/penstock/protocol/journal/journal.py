@@ -20,20 +20,16 @@ from penstock.model.entries import (
     AnyBody,
     Bind,
     Claim,
-    Compact,
     Deciding,
     Drop,
     Entry,
-    Generation,
-    Replay,
-    Retire,
     SealedEntry,
 )
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.manifest import Content, ManifestRef
 from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.fold import apply
-from penstock.protocol.journal.inventory import Inventory
+from penstock.protocol.journal.inventory import Inventory, consumes
 from penstock.protocol.journal.markers import still_undone
 from penstock.protocol.journal.rules import objection
 from penstock.protocol.journal.state import JournalState
@@ -42,8 +38,6 @@ from penstock.protocol.journal.witnesses import Witnesses, check_witnesses, from
 from penstock.runtime.surroundings import Surroundings
 
 MAX_OVERTAKEN = 100  # how often others may take our number before we give up; each time is one fold
-
-CONSUMING = (Replay, Drop, Compact, Retire, Generation)
 
 D = TypeVar("D", bound=Deciding)
 
@@ -127,7 +121,7 @@ class Journal:
         decision is still valid. A newer claim ends it (`Fenced`), an invalid decision as well
         (`EntryRefused`). `OutcomeUnknown` means exactly that: look again after a restart.
         """
-        if isinstance(body, CONSUMING) and fold.inventory is None:
+        if consumes(body) and fold.inventory is None:
             raise ValueError("what consumes files or records can only be judged on a deep fold")
         nonce = self._around.nonce()
         content = self._content_for(fold, body)
