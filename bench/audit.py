@@ -21,10 +21,10 @@ from bench.events import event
 from bench.processes import Watch, WorkerMemory
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
+from penstock.datapath.driver.stager import staged_window
 from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import new_attempt, shred_batches
-from penstock.feeds.kafka_source import staged_window
 from penstock.model.layout import Layout
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec

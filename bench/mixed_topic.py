@@ -24,6 +24,7 @@ from bench.avro_events import FIRST_ID, avro_event, avro_schema
 from bench.broken_events import broken_event, declared_schema
 from bench.events import event, type_name
 from bench.proto_events import proto_event, proto_schema
+from penstock.api.source import SourceTools
 from penstock.config import places
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import (
@@ -37,6 +38,7 @@ from penstock.model.spec import (
 )
 from penstock.model.window import StageOrder
 from penstock.ports.registry.registry import Registry
+from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.runtime.surroundings import Surroundings, side_by_side
 from penstock.spark.jars import BROKER, CONNECTOR, SPARK_AVRO, fetch, jar_paths
@@ -220,7 +222,10 @@ def learned_feed(topic: MixedTopic, lake: Path, max_records: int | None = None) 
     world = topic.world
     kafka = {"bootstrap.servers": world.bootstrap}
     registry = schemas_of_types(topic.form)
-    tools = FeedTools(lambda: world.spark, kafka, LocalStore(lake), AROUND, registry)
+    source_tools = SourceTools(lambda: world.spark, kafka)
+    tools = FeedTools(
+        lambda feed: KafkaSource(feed, source_tools), LocalStore(lake), AROUND, registry
+    )
     first = TimedFeed(feed_of(topic, FIRST_WINDOW), tools, once=False)
     first.try_start(force=True)
     first.run_window()

@@ -11,7 +11,6 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from penstock.feeds.runner import Runner
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import TimeSpec, WindowSpec
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.kafka_client import Record
@@ -24,6 +23,7 @@ from tests.integration import test_slice
 from tests.integration.lakes import (
     AROUND,
     event,
+    feed_tools,
     mixed_feed,
     refused_in,
     rows_in,
@@ -110,7 +110,7 @@ def while_running(run: Run, topic: str, act: Callable[[], None]) -> str:
     feed = mixed_feed(topic, window=WindowSpec(every_s=0.1))
     servers = {"bootstrap.servers": run.parts.three.bootstrap, **everyday.IMPATIENT}
     store = LocalStore(run.directory)
-    tools = FeedTools(lambda: run.parts.spark, servers, store, AROUND)
+    tools = feed_tools(run.parts.spark, servers, store, AROUND)
     told: list[str] = []
     runner = Runner((feed,), tools, lambda event: told.append(event.sentence), over.is_set)
     thread = threading.Thread(target=acting)

@@ -25,7 +25,7 @@ from penstock.testing.fault_disks import RecordingDisk
 from penstock.testing.memory_store import Shelf
 from tests.simulator.kafka import BAD, MISFIT, STOPPING, SimKafka, SimSource
 from tests.simulator.oracle import Oracle
-from tests.simulator.programs import FEED, LAKE, surroundings
+from tests.simulator.programs import FEED, LAKE, GivenRules, is_stopping, surroundings
 from tests.simulator.story import PERSON
 from tests.simulator.world import beyond_claims
 
@@ -60,8 +60,8 @@ def run_owner(
     around = surroundings(name)
     journal = Journal(store, Layout(FEED), LAKE, around)
     source = SimSource(kafka or small_kafka(), store, around)
-    spec = OwnerSpec(owner=name, policy=WindowPolicy(2), stops=lambda name: name == STOPPING)
-    owner = Owner(journal, source, around, spec)
+    spec = OwnerSpec(owner=name, policy=WindowPolicy(2))
+    owner = Owner(journal, source, around, spec, GivenRules(stopping=is_stopping))
     owner.take_over()
     for _ in range(max_windows):
         if not owner.run_window():

@@ -1,16 +1,16 @@
 """Lakes of the real writer, on a real disk and without a JVM, and hands that doctor them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.audit.deep import DeepTools, Spread
+from penstock.audit.deep import DeepTools
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.main import main
 from penstock.model.entries import Entry
@@ -22,13 +22,11 @@ from penstock.ports.source.found import RangeFound
 from penstock.ports.source.kafka.recheck import tally
 from penstock.protocol.journal.markers import Marker
 from penstock.protocol.journal.wire import open_entry, seal
+from penstock.runtime.parallel import ParallelMap, in_this_process
 from tests.helpers.journals import LAYOUT, an_owner
 from tests.helpers.lakes_on_disk import DiskLake, Payload, ShreddedSource
 from tests.simulator.kafka import TOPIC
 from tests.simulator.programs import FEED, Room
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 SPEC = FeedSpec(
     name=FEED,
@@ -56,13 +54,6 @@ def events(count: int, *, filtered: bool = False) -> list[Payload]:
         else:
             found.append(event(("click", "order")[number % 2], number))
     return found
-
-
-def plainly(
-    _what: str, work: Callable[[T], R], items: Sequence[T], _weight: Callable[[T], int]
-) -> list[R]:
-    """Work that is spread over nothing."""
-    return [work(item) for item in items]
 
 
 class KafkaOf:
@@ -144,7 +135,9 @@ class DoctoredLake(DiskLake):
         """Let an entry's done marker and tail mark name the hash that it has now."""
         remark(self.root, LAYOUT, number)
 
-    def plain_tools(self, monkeypatch: pytest.MonkeyPatch, spread: Spread = plainly) -> None:
+    def plain_tools(
+        self, monkeypatch: pytest.MonkeyPatch, spread: ParallelMap = in_this_process
+    ) -> None:
         """Let the command work in this process, with this lake's Kafka."""
 
         @contextmanager

@@ -29,7 +29,8 @@ from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.rules import objection
 from penstock.protocol.journal.state import JournalState
 from penstock.protocol.journal.wire import seal
-from penstock.protocol.loop.owner import Owner, OwnerSpec, Source
+from penstock.protocol.loop.feed_rules import FeedRules
+from penstock.protocol.loop.owner import Intake, Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.testing.memory_store import Act, Answer, MemoryStore
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID, SimKafka, SimSource
@@ -172,11 +173,17 @@ def a_room(kafka: SimKafka | None = None, store: Store | None = None, name: str 
     return Room(name, store if store is not None else MemoryStore(), surroundings(name), kafka)
 
 
-def an_owner(room: Room, source: Source | None = None, max_records: int = 2, **spec: Any) -> Owner:
+def an_owner(
+    room: Room,
+    source: Intake | None = None,
+    max_records: int = 2,
+    rules: FeedRules | None = None,
+    **spec: Any,
+) -> Owner:
     """An owner that has taken over."""
     source = source or SimSource(room.kafka, room.store, room.around)
-    policy = WindowPolicy(max_records)
-    owner = Owner(room.journal(), source, room.around, OwnerSpec(room.name, policy, **spec))
+    how = OwnerSpec(room.name, WindowPolicy(max_records), **spec)
+    owner = Owner(room.journal(), source, room.around, how, rules)
     owner.take_over()
     return owner
 

@@ -7,10 +7,10 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from penstock.datapath.driver.stager import staged_window
 from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import shred_batches
-from penstock.feeds.kafka_source import staged_window
 from penstock.model.spec import FeedSpec
 from penstock.model.window import (
     Available,

@@ -22,7 +22,7 @@ from penstock.care.clean import clean
 from penstock.cli.commands import run
 from penstock.cli.main import main as penstock
 from penstock.config.load import load
-from penstock.feeds import kafka_source
+from penstock.datapath.driver import source_tasks
 from penstock.feeds import runner as run_module
 from penstock.feeds import running_feed as feed_module
 from penstock.feeds.heartbeat import Heart
@@ -90,7 +90,7 @@ def arm(fuse: Fuse, notes: Notes, now: Callable[[], float]) -> None:
     if point.call == "staged":
         threading.Thread(target=die_when_staged, daemon=True).start()
     if point.call == "task exit":
-        replace(kafka_source, "shredding", losing_its_result)
+        replace(source_tasks, "shredding", losing_its_result)
     if point.call == "handler":
         replace(run, "stop_on_signals", partial(dying_handler, run.stop_on_signals))
     if "checkpoints" in point.key or "_tail" in point.key:

@@ -14,6 +14,8 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from penstock.api.source import SourceTools
+from penstock.api.store import Store
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
 from penstock.feeds.runner import Runner, RunSpec
@@ -24,6 +26,7 @@ from penstock.model.layout import Layout
 from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec
 from penstock.ports.registry.registry import Registry
+from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.ports.source.kafka.recheck import KafkaAgain
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.journal.journal import Fold, Journal
@@ -70,6 +73,19 @@ def mixed_feed(*topics: str, **changes: Any) -> FeedSpec:
     return FeedSpec(**(settings | changes))
 
 
+def feed_tools(
+    spark: SparkSession,
+    options: Mapping[str, str],
+    store: Store,
+    around: Surroundings,
+    registry: Registry | None = None,
+    keys: Keys | None = None,
+) -> FeedTools:
+    """What a running feed is given when its records come from Kafka."""
+    tools = SourceTools(lambda: spark, options)
+    return FeedTools(lambda feed: KafkaSource(feed, tools), store, around, registry, keys or Keys())
+
+
 def run_once(
     spark: SparkSession, kafka: EmbeddedKafka, lake: Path, feed: FeedSpec
 ) -> tuple[int, list[str]]:
@@ -91,7 +107,7 @@ def run_feeds(
     told: list[str] = []
     servers = {"bootstrap.servers": kafka.bootstrap}
     told_servers = servers | dict(options or {})
-    tools = FeedTools(lambda: spark, told_servers, store, HASTY, registry, keys or Keys())
+    tools = feed_tools(spark, told_servers, store, HASTY, registry, keys)
     once = RunSpec(once=True, take_over=take_over)
     runner = Runner(feeds, tools, lambda event: told.append(event.sentence), lambda: False, once)
     return runner.run(), told
@@ -121,8 +137,8 @@ def run_through(
         else:
             act()
 
-    tools = FeedTools(
-        lambda: spark,
+    tools = feed_tools(
+        spark,
         {"bootstrap.servers": kafka.bootstrap},
         store,
         Surroundings(time.time, rest, SystemRandom(), tick),

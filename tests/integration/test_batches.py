@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.feeds import kafka_source
+from penstock.datapath.driver import source_tasks
+from penstock.datapath.stage.shred_plan import TaskReport
+from penstock.datapath.stage.task import RecordTooLarge, read_report
 from penstock.model.entries import Window
-from penstock.spark.batch_size import MOST_BYTES, weighing
+from penstock.spark.batch_size import MOST_BYTES
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.lakes import bodies, check_exact, event, mixed_feed, run_once
@@ -25,25 +27,25 @@ def test_a_large_record_is_read_in_weighed_batches_from_then_on(
     large_part: str,
 ) -> None:
     topic, lake = f"batches-{large_part}", tmp_path / "lake"
-    weighed = weighed_again(monkeypatch)
+    too_large = reads_that_met_a_large_record(monkeypatch)
     client.create_topic(topic, partitions=2)
     feed = mixed_feed(topic)
     for partition in (0, 1):
         client.produce(topic, partition, [event("a", n) for n in range(50)])
     assert run_once(spark, kafka, lake, feed)[0] == 0
-    assert not weighed
+    assert not too_large
 
     client.produce(topic, 0, [event("a", n) for n in range(50, 60)])
     client.produce(topic, 1, [event("a", 60), large_record(large_part), event("a", 61)])
     code, told = run_once(spark, kafka, lake, feed)
     assert code == 0, told
-    assert len(weighed) == 1
+    assert len(too_large) == 1
     largest = [body.counts.largest_bytes for body in bodies(lake) if isinstance(body, Window)]
     assert largest[0] < MOST_BYTES < largest[1]
 
     client.produce(topic, 0, [event("a", 70)])  # the journal remembers, so nothing fails first
     assert run_once(spark, kafka, lake, feed)[0] == 0
-    assert len(weighed) == 1
+    assert len(too_large) == 1
     check_exact(lake, client, topic)
     assert not list(lake.rglob("*.staged"))
 
@@ -55,25 +57,28 @@ def test_a_new_type_beside_a_large_record_does_not_fail_the_read_again(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    weighed = weighed_again(monkeypatch)
+    too_large = reads_that_met_a_large_record(monkeypatch)
     client.create_topic("batches-new")
     client.produce("batches-new", 0, [event("a", 1), large_record("value"), event("b", 2)])
     code, told = run_once(spark, kafka, tmp_path / "lake", mixed_feed("batches-new"))
     assert code == 0, told
-    assert len(weighed) == 1
+    assert len(too_large) == 1
     check_exact(tmp_path / "lake", client, "batches-new")
 
 
-def weighed_again(monkeypatch: pytest.MonkeyPatch) -> list[SparkSession]:
-    """The session of every read that failed at a large record; grows while a test runs."""
-    failed: list[SparkSession] = []
+def reads_that_met_a_large_record(monkeypatch: pytest.MonkeyPatch) -> list[RecordTooLarge]:
+    """Every read that ended at a large record; grows while a test runs."""
+    ended: list[RecordTooLarge] = []
 
-    def noted(session: SparkSession) -> SparkSession:
-        failed.append(session)
-        return weighing(session)
+    def noted(encoded: bytes) -> TaskReport:
+        try:
+            return read_report(encoded)
+        except RecordTooLarge as error:
+            ended.append(error)
+            raise
 
-    monkeypatch.setattr(kafka_source, "weighing", noted)
-    return failed
+    monkeypatch.setattr(source_tasks, "read_report", noted)
+    return ended
 
 
 def large_record(part: str) -> Record:

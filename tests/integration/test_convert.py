@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pyspark.sql import SparkSession
 
 from penstock.care.replay import live_records, replay
-from penstock.care.replay_job import DecodeAgain
+from penstock.care.replay_stager import ReplayStager
 from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.schemas.schema_objects import kept_schemas
 from penstock.datapath.shape.convert import plugins
@@ -130,12 +130,12 @@ def test_records_are_converted_once_and_what_could_not_be_is_replayed(
     )
     layout = Layout("events")
     store = LocalStore(lake)
-    again = DecodeAgain(
+    again = ReplayStager(
         mended,
         store,
         Learning(store, layout, mended, None, KEYS),
         SparkSpread(lambda: spark, lambda _what, _done, _of: None),
-        AROUND.now,
+        AROUND,
     )
     replay(journal_of(lake), HASTY, "a test", again)
     assert (again.tried, dict(again.stays)) == (34, {"CONVERT_FAILED": 18})

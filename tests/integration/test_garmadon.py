@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.care.seek import unpark
 from penstock.errors import Fenced
-from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.running_feed import RunningFeed
 from penstock.model.spec import WindowSpec
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
@@ -22,6 +22,7 @@ from tests.integration.lakes import (
     data_files,
     deep_fold,
     event,
+    feed_tools,
     journal_of,
     landed,
     mixed_feed,
@@ -132,7 +133,7 @@ def test_garmadon_rebalancing_on_kafka_and_spark(
         feed = mixed_feed(topic, window=WindowSpec(max_records=count))
         servers = {"bootstrap.servers": kafka.bootstrap}
         found = RunningFeed(
-            feed, FeedTools(lambda: spark, servers, LocalStore(tmp_path), HASTY), once=True
+            feed, feed_tools(spark, servers, LocalStore(tmp_path), HASTY), once=True
         )
         found.try_start(force=True)
         return found

@@ -12,16 +12,19 @@ import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.api.source import ReadFailed, SourceTools
+from penstock.datapath.driver.source_tasks import SourceTasks
+from penstock.datapath.driver.stager import Stager
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import GapFound
-from penstock.feeds.kafka_source import KafkaSource
+from penstock.feeds.feed_intake import FeedIntake
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner
-from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.running_feed import RunningFeed
 from penstock.model.entries import Gap, Start, Window
 from penstock.model.layout import Layout
 from penstock.model.spec import StartSpec, WindowSpec
-from penstock.ports.source.errors import ReadFailed
+from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.spark.java import Java
@@ -32,6 +35,7 @@ from tests.integration.lakes import (
     HASTY,
     bodies,
     event,
+    feed_tools,
     journal_of,
     landed,
     mixed_feed,
@@ -187,9 +191,7 @@ def test_k10_records_that_expire_between_plan_and_read_fail_the_read_and_then_na
     """Goal: no short window, and no retry loop. Method: delete inside a planned range."""
     client.create_topic("moves")
     client.produce("moves", 0, events(50))
-    tools = FeedTools(
-        lambda: spark, {"bootstrap.servers": kafka.bootstrap}, LocalStore(tmp_path), HASTY
-    )
+    tools = feed_tools(spark, {"bootstrap.servers": kafka.bootstrap}, LocalStore(tmp_path), HASTY)
     running = RunningFeed(mixed_feed("moves"), tools, once=False)
     running.try_start(force=True)
     order = running.owner.plan()
@@ -371,7 +373,7 @@ def test_k1_a_broker_that_is_killed_and_comes_back_is_waited_for(
     theirs.create_topic("outage")
     theirs.produce("outage", 0, events(5))
     servers = {"bootstrap.servers": other.bootstrap, **IMPATIENT}
-    tools = FeedTools(lambda: spark, servers, LocalStore(tmp_path), AROUND)
+    tools = feed_tools(spark, servers, LocalStore(tmp_path), AROUND)
     feed = mixed_feed("outage", window=WindowSpec(every_s=0.0))
     told: list[str] = []
     acts: list[Callable[[], object]] = [other.kill, other.restart]
@@ -400,8 +402,11 @@ def test_m7_a_flood_of_types_is_capped_into_the_quarantine(
     feed = mixed_feed("flood")
     store, servers = LocalStore(tmp_path), {"bootstrap.servers": kafka.bootstrap}
     learning = Learning(store, Layout("events"), feed, None)
-    source = KafkaSource(lambda: spark, servers, feed, store, learning, HASTY, max_new=20)
-    owner = Owner(journal_of(tmp_path), source, HASTY, OwnerSpec("me"))
+    source = KafkaSource(feed, SourceTools(lambda: spark, servers))
+    tasks = SourceTasks(source, store)
+    stager = Stager(feed, store, learning, tasks, HASTY.tick, max_new=20)
+    intake = FeedIntake(source, stager, HASTY, once=False)
+    owner = Owner(journal_of(tmp_path), intake, HASTY, OwnerSpec("me"))
     owner.take_over()
     while owner.run_window():
         pass

@@ -14,7 +14,7 @@ from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import groups
 from penstock.care.clean import clean
 from penstock.care.replay import live_records, replay
-from penstock.care.replay_job import DecodeAgain
+from penstock.care.replay_stager import ReplayStager
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
 from penstock.model.layout import Layout
@@ -84,17 +84,17 @@ class Replays:
         self._spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
         self._lake, self._feed = lake, feed
 
-    def run(self, store: LocalStore | None = None, fingerprint: str = "") -> DecodeAgain:
+    def run(self, store: LocalStore | None = None, fingerprint: str = "") -> ReplayStager:
         """One replay, to its end."""
         store = store or LocalStore(self._lake)
         layout = Layout("events")
         journal = Journal(store, layout, lake_identity(store, AROUND), AROUND)
-        decode = DecodeAgain(
+        decode = ReplayStager(
             self._feed,
             store,
             Learning(store, layout, self._feed, None),
             self._spread,
-            AROUND.now,
+            AROUND,
             fingerprint,
         )
         replay(journal, HASTY, "a test", decode)

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from penstock.care.clean import clean
 from penstock.care.seek import seek
-from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.running_feed import RunningFeed
 from penstock.model.entries import Seek, Window
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, StartSpec, WindowSpec
@@ -24,6 +24,7 @@ from tests.integration.lakes import (
     data_files,
     deep_fold,
     event,
+    feed_tools,
     journal_of,
     landed,
     mixed_feed,
@@ -38,9 +39,7 @@ pytestmark = pytest.mark.xdist_group("kafka")
 
 def running(spark: SparkSession, kafka: EmbeddedKafka, lake: Path, feed: FeedSpec) -> RunningFeed:
     """A feed that has taken over, to be led step by step."""
-    tools = FeedTools(
-        lambda: spark, {"bootstrap.servers": kafka.bootstrap}, LocalStore(lake), HASTY
-    )
+    tools = feed_tools(spark, {"bootstrap.servers": kafka.bootstrap}, LocalStore(lake), HASTY)
     found = RunningFeed(feed, tools, once=False)
     found.try_start(force=True)
     return found

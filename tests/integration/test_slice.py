@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.entries import Window
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.ports.store.local.local_store import LocalStore
@@ -23,7 +22,15 @@ from penstock.runtime.worker import settle_in
 from penstock.spark.parallel_map import SparkSpread
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
-from tests.integration.lakes import AROUND, an_event, bodies, deep_fold, positions_in, run_once
+from tests.integration.lakes import (
+    AROUND,
+    an_event,
+    bodies,
+    deep_fold,
+    feed_tools,
+    positions_in,
+    run_once,
+)
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
@@ -131,8 +138,8 @@ def test_s7_a_few_records_of_a_quiet_topic_are_delivered_at_their_age_and_not_be
             produced_at.append(time.monotonic())
         time.sleep(seconds)
 
-    tools = FeedTools(
-        lambda: spark,
+    tools = feed_tools(
+        spark,
         {"bootstrap.servers": kafka.bootstrap},
         LocalStore(tmp_path),
         replace(AROUND, sleep=rest),

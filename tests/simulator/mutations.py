@@ -163,7 +163,7 @@ def _volatile_start() -> Iterator[None]:
 
     def hold(owner: Owner, available: Available) -> None:
         state = owner.fold.state
-        starts = new_starts(state.topics, state.watermarks(), available, owner._spec.first_offset)
+        starts = new_starts(state.topics, state.watermarks(), available, owner._rules.first_offset)
         owner.__dict__["pending"] = starts
         for start in starts:
             state.topics[start.topic] = start.topic_id

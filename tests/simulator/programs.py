@@ -16,8 +16,9 @@ from penstock.model.layout import Layout
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.staged import StagingSpot
-from penstock.model.window import StageOrder
+from penstock.model.window import PartitionOffsets, StageOrder
 from penstock.protocol.journal.journal import Journal
+from penstock.protocol.loop.feed_rules import TakeEverything
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import FirstOffset, WindowPolicy, from_earliest
 from penstock.runtime.surroundings import Surroundings
@@ -40,6 +41,32 @@ class Room:
         return Journal(self.store, Layout(FEED), LAKE, self.around)
 
 
+@dataclass(frozen=True)
+class GivenRules(TakeEverything):
+    """Rules of a test; what it does not say is taken."""
+
+    begin: FirstOffset = from_earliest
+    stopping: Callable[[str], bool] = lambda _dataset: False
+    wanted: Callable[[str], bool] = lambda _topic: True
+
+    def first_offset(self, topic: str, partition: int, offsets: PartitionOffsets) -> int:
+        """Where the test says."""
+        return self.begin(topic, partition, offsets)
+
+    def stops(self, dataset: str) -> bool:
+        """If the test says so."""
+        return self.stopping(dataset)
+
+    def wants(self, topic: str) -> bool:
+        """If the test does."""
+        return self.wanted(topic)
+
+
+def is_stopping(dataset: str) -> bool:
+    """The one dataset that goes no further after a record that does not fit."""
+    return dataset == STOPPING
+
+
 Program = Callable[[Room], str]
 
 
@@ -60,12 +87,11 @@ def owner(
         spec = OwnerSpec(
             owner=room.name,
             policy=WindowPolicy(max_records),
-            first_offset=first_offset,
             checkpoint_every=checkpoint_every,
-            stops=lambda dataset: dataset == STOPPING,
         )
         source = SimSource(room.kafka, room.store, room.around)
-        mine = Owner(room.journal(), source, room.around, spec)
+        rules = GivenRules(begin=first_offset, stopping=is_stopping)
+        mine = Owner(room.journal(), source, room.around, spec, rules)
         mine.take_over()
         for _ in range(max_windows):
             if not mine.run_window():

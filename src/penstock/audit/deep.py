@@ -5,11 +5,10 @@ only, also beside a live owner: files are listed before the journal is read, and
 wrong must still be live in a newer fold.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -45,24 +44,9 @@ from penstock.model.manifest import QUARANTINE
 from penstock.model.value import Value
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.state import JournalState
-
-T = TypeVar("T")
-R = TypeVar("R")
+from penstock.runtime.parallel import ParallelMap
 
 MOST_FOREIGN = 100  # how many foreign files are looked into; all of them are named
-
-
-class Spread(Protocol):
-    """Does picklable work for each of many items, in any order, and returns all answers.
-
-    `weight` is what an item costs, in bytes; `what` names the work while it goes on.
-    """
-
-    def __call__(
-        self, what: str, work: Callable[[T], R], items: Sequence[T], weight: Callable[[T], int], /
-    ) -> list[R]:
-        """The answers, in no order."""
-        ...
 
 
 class DeepSpec(Value, frozen=True):
@@ -83,7 +67,7 @@ class DeepSpec(Value, frozen=True):
 class DeepTools:
     """What a deep audit is given. Without `kafka` nothing is compared with it."""
 
-    spread: Spread
+    spread: ParallelMap
     kafka: KafkaSide | None
     tick: Callable[[], float]
     progress: Progress = lambda _what, _done, _of: None

@@ -61,6 +61,21 @@ class LogRewritten(FeedHalted):
         self.topic, self.partition, self.offset = topic, partition, offset
 
 
+class StartNotResolved(PenstockError):
+    """A feed shall begin at a time, and its source cannot tell which offset that is."""
+
+    code = "START_NOT_RESOLVED"
+    exit_code = 2
+
+    def __init__(self, topic: str, partition: int) -> None:
+        super().__init__(
+            f"`start` names a time, and the source of {topic}/{partition} cannot tell which of its "
+            "records is the first at or after a time.",
+            "Nothing was read. Let `start` be earliest, latest, or offsets, and run again.",
+        )
+        self.topic, self.partition = topic, partition
+
+
 class LeaseHeld(PenstockError):
     """Another live instance owns the feed, and we were told not to wait."""
 

@@ -1,25 +1,24 @@
-"""The last record that was delivered of each partition: is it still what Kafka holds there?
+"""The last record that was delivered of each partition: is it still what the source holds there?
 
 A log that was cut and filled again (an unclean election, a restored broker) keeps its topic id and
 its offsets, and holds other records. Whoever reads on would mix two histories.
 """
 
-from collections.abc import Callable, Mapping
-
+from penstock.api.source import HashesLastRecords
 from penstock.feeds.errors import LogRewritten
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import Available
 from penstock.protocol.journal.state import JournalState
 
-Hashes = Callable[[tuple[OffsetRange, ...]], Mapping[OffsetRange, int]]
 
-
-def check_last_records(state: JournalState, available: Available, hashes: Hashes) -> None:
+def check_last_records(
+    state: JournalState, available: Available, source: HashesLastRecords
+) -> None:
     """Compare them; raises `LogRewritten`. What is expired or compacted away proves nothing."""
     wanted = _to_compare(state, available)
     if not wanted:
         return
-    found = hashes(tuple(wanted))
+    found = source.hashes(tuple(wanted))
     for place, remembered in sorted(wanted.items()):
         if found.get(place, remembered) != remembered:
             raise LogRewritten(place.topic, place.partition, place.start)

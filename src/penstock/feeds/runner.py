@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from penstock.api.source import ReadFailed, SourceUnavailable
 from penstock.errors import FeedHalted, OutcomeUnknown, PenstockError, StoreUnavailable
 from penstock.feeds.errors import (
     DatasetsParked,
@@ -15,11 +16,10 @@ from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
-from penstock.ports.source.errors import KafkaUnavailable, ReadFailed
 from penstock.protocol.journal.lease import Beat
 from penstock.protocol.journal.state import JournalState
 
-PASSING = (KafkaUnavailable, RegistryTrouble, ReadFailed, StoreUnavailable, OutcomeUnknown)
+PASSING = (SourceUnavailable, RegistryTrouble, ReadFailed, StoreUnavailable, OutcomeUnknown)
 AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable)
 TRIES_ONCE = 3  # how often `--once` tries a window that fails for a cause that may pass
 LONGEST_PAUSE_S = 60.0
@@ -55,7 +55,7 @@ class Runner:
     def run(self) -> int:
         """Run until told to stop, or until all is delivered; the worst exit code."""
         self._waiting = [feed for spec in self.feeds if (feed := self._open(spec)) is not None]
-        self.tools.session()  # Spark was starting while the journals were folded
+        self.tools.wait_until_ready()  # Spark was starting while the journals were folded
         self.has_begun = True
         with Heart(self.feeds_at_work, self._beat_failed):
             try:
@@ -211,7 +211,7 @@ class Runner:
             return
         try:
             feed.export_offsets()
-        except KafkaUnavailable as error:
+        except SourceUnavailable as error:
             sentence = f"the offsets could not be exported for lag tools: {error}"
             self._say(feed.name, "export_failed", sentence, {"code": error.code}, level="warning")
 

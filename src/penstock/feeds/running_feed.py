@@ -2,43 +2,33 @@
 
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pyspark.sql import SparkSession
-
+from penstock.api.source import ExportsLag, HashesLastRecords, ResolvesStarts, Source
 from penstock.api.store import Store
+from penstock.datapath.driver.source_tasks import SourceTasks
+from penstock.datapath.driver.stager import Stager
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import GapFound
-from penstock.feeds.errors import QuarantineTooFull
-from penstock.feeds.kafka_source import KafkaSource
+from penstock.feeds.configured_rules import ConfiguredRules, window_policy
+from penstock.feeds.feed_intake import FeedIntake
 from penstock.feeds.last_records import check_last_records
 from penstock.model.encryption_keys import Keys
-from penstock.model.entries import Counts, Gap
+from penstock.model.entries import Gap
 from penstock.model.layout import Layout
-from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange
-from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
-from penstock.model.spec import FeedSpec, QuarantineSpec
-from penstock.model.window import PartitionOffsets, StageOrder
+from penstock.model.spec import FeedSpec
+from penstock.model.window import Place, StageOrder
 from penstock.ports.registry.registry import Registry
-from penstock.ports.source.kafka.admin import KafkaAdmin
-from penstock.protocol.journal.acceptance import is_accepted
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Beat, Contender, Lease, Note
 from penstock.protocol.journal.state import JournalState
-from penstock.protocol.loop.bounded_source import UpTo
-from penstock.protocol.loop.owner import Owner, OwnerSpec, Source
+from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.pace import Pace
-from penstock.protocol.loop.prove import Findings
-from penstock.protocol.loop.window_plan import (
-    FirstOffset,
-    WindowPolicy,
-    from_earliest,
-    waiting_ranges,
-)
+from penstock.protocol.loop.window_plan import waiting_ranges
 from penstock.runtime.surroundings import Surroundings
 from penstock.runtime.this_process import is_dead, this_process
 
@@ -47,14 +37,18 @@ STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever
 
 @dataclass(frozen=True, slots=True)
 class FeedTools:
-    """What a running feed is given. `session` waits until Spark is up."""
+    """What a running feed is given.
 
-    session: Callable[[], SparkSession]
-    kafka: Mapping[str, str]
+    `open_source` gives the source of a feed without waiting for anything; `wait_until_ready` waits
+    for what sources need, such as Spark, which starts while journals are folded.
+    """
+
+    open_source: Callable[[FeedSpec], Source]
     store: Store
     around: Surroundings
     registry: Registry | None = None
     keys: Keys = field(default_factory=Keys)
+    wait_until_ready: Callable[[], object] = lambda: None
 
 
 class RunningFeed:
@@ -66,7 +60,6 @@ class RunningFeed:
     def __init__(self, feed: FeedSpec, tools: FeedTools, *, once: bool) -> None:
         self.feed = feed
         self._tools = tools
-        self._once = once
         self._layout = Layout(feed.name)
         lake = lake_identity(tools.store, tools.around)
         self._journal = Journal(tools.store, self._layout, lake, tools.around)
@@ -79,7 +72,8 @@ class RunningFeed:
         self._records = 0
         self._moved_at = tools.around.tick()
         self._pace = Pace(feed.window.every_s, tools.around.tick, eager=once)
-        self._kafka = self._source()
+        self._source = tools.open_source(feed)
+        self._intake = FeedIntake(self._source, self._stager(), tools.around, once=once)
         self.owner = self._new_owner()
 
     @property
@@ -93,7 +87,7 @@ class RunningFeed:
         return self.owner.fold.state
 
     def open(self) -> None:
-        """Fold the journal; needs neither Kafka nor Spark."""
+        """Fold the journal; needs neither the source nor Spark."""
         self.owner.open()
 
     def try_start(self, *, force: bool = False) -> Beat | None:
@@ -101,13 +95,13 @@ class RunningFeed:
         holder = None if self._lease.is_mine else self._lease.try_take(force=force)
         if holder is None:
             self._moved("claim", None)
-            if not self.state.is_new:
-                check_last_records(self.state, self._kafka.look(), self._kafka.hashes)
+            if not self.state.is_new and isinstance(self._source, HashesLastRecords):
+                check_last_records(self.state, self._intake.look(), self._source)
             self.owner.take_over()
         return holder
 
     def start_over(self) -> None:
-        """Own the feed anew after an outcome that is not known: a fresh fold tells what landed."""
+        """Own the feed again after an outcome that is not known: a fresh fold tells what landed."""
         self.owner = self._new_owner()
         self.owner.take_over()
 
@@ -127,20 +121,23 @@ class RunningFeed:
         return delivered
 
     def export_offsets(self) -> None:
-        """Tell Kafka's lag tools how far we are. Never read back."""
+        """Tell the source's lag tools, if it has any, how far we are. Never read back."""
+        if not isinstance(self._source, ExportsLag):
+            return
         offsets = {
             (topic, partition): known.watermark
             for topic, partition, known in self.state.known_partitions()
         }
-        self._kafka.admin.commit_group(f"penstock-{self.name}", offsets)
+        self._source.export_offsets(f"penstock-{self.name}", offsets)
 
-    def unread_partitions(self) -> dict[tuple[str, int], str]:
+    def unread_partitions(self) -> dict[Place, str]:
         """Partitions that the last look left out, for want of a leader or a schema, and why."""
-        return self._kafka.left_out
+        seen = self._intake.seen
+        return {} if seen is None else seen.unreadable
 
     def lag_records(self) -> int:
-        """How many offsets lie between what is delivered and what Kafka last had."""
-        seen = self._kafka.seen
+        """How many offsets lie between what is delivered and what the source last had."""
+        seen = self._intake.seen
         if seen is None:
             return 0
         return sum(map(len, waiting_ranges(self.state.watermarks(), seen)))
@@ -151,33 +148,29 @@ class RunningFeed:
             self._lease.beat(self._note())
 
     def close(self) -> None:
-        """Let go of the lease and of Kafka."""
+        """Let go of the lease and of the source."""
         self._lease.release(self._note())
-        self._kafka.close()
+        self._source.close()
 
-    def _source(self) -> KafkaSource:
-        tools = self._tools
-        learning = Learning(tools.store, self._layout, self.feed, tools.registry, tools.keys)
-        return KafkaSource(
-            tools.session, tools.kafka, self.feed, tools.store, learning, tools.around
-        )
+    def _stager(self) -> Stager:
+        tools, feed = self._tools, self.feed
+        learning = Learning(tools.store, self._layout, feed, tools.registry, tools.keys)
+        tasks = SourceTasks(self._source, tools.store)
+        return Stager(feed, tools.store, learning, tasks, tools.around.tick)
 
     def _new_owner(self) -> Owner:
-        source: Source = UpTo(self._kafka) if self._once else self._kafka
         feed = self.feed
         spec = OwnerSpec(
             owner=self._name,
             policy=window_policy(feed),
-            first_offset=first_offset(feed, lambda: self._kafka.admin),
             generation=feed.generation,
             files=feed.format,
-            wants=feed.wants,
-            is_due=self._pace.is_due,
-            judge=self._judge,
-            stops=stopping(feed),
-            watch=self._moved,
         )
-        return Owner(self._journal, source, self._tools.around, spec)
+        starts = self._source if isinstance(self._source, ResolvesStarts) else None
+        rules = ConfiguredRules(feed, self._journal, self._pace, starts)
+        return Owner(
+            self._journal, self._intake, self._tools.around, spec, rules, watch=self._moved
+        )
 
     def doing(self, tick: float) -> str:
         """What the feed is at, in a few words. Any thread."""
@@ -193,12 +186,12 @@ class RunningFeed:
             self._window, self._records = order.window, sum(map(len, order.ranges))
 
     def _note(self) -> Note:
-        seen = self._kafka.seen
+        seen = self._intake.seen
         latest = {
             topic.topic: {p: offsets.latest for p, offsets in topic.partitions.items()}
             for topic in (seen.topics if seen is not None else ())
         }
-        looked_at = datetime.fromtimestamp(self._kafka.seen_at_s, UTC)
+        looked_at = datetime.fromtimestamp(self._intake.seen_at_s, UTC)
         return Note(
             epoch=self.owner.epoch,
             latest=latest,
@@ -207,96 +200,9 @@ class RunningFeed:
             window=self._window,
         )
 
-    def _judge(self, found: Findings) -> None:
-        """Too many broken records stop the window, unless a person has let this one through."""
-        try:
-            judge(self.feed, found)
-        except QuarantineTooFull:
-            if not is_accepted(self._journal, self.state):
-                raise
-
     def _accept(self, gap: GapFound) -> None:
         """The configuration gives the word that a person would give, and the journal keeps it."""
         topic_id = self.owner.fold.state.topics[gap.topic]
         lost = OffsetRange(gap.topic, topic_id, gap.partition, gap.start, gap.end)
         body = Gap(lost, "on_gap: accept", "records expired before they were read")
         self._journal.append(self.owner.fold, body, self.owner.epoch)
-
-
-def window_policy(feed: FeedSpec) -> WindowPolicy:
-    """How much of a feed one window may take."""
-    return WindowPolicy(feed.window.max_records, feed.window.max_bytes)
-
-
-def first_offset(feed: FeedSpec, admin: Callable[[], KafkaAdmin]) -> FirstOffset:
-    """How `start` becomes an offset; asked once per partition, and then held."""
-    start = feed.start
-    if start.kind == "latest":
-        return lambda _topic, _partition, offsets: offsets.latest
-    if start.kind == "time":
-
-        def at_time(topic: str, partition: int, _offsets: PartitionOffsets) -> int:
-            return admin().offsets({(topic, partition): start.time_ms})[topic, partition]
-
-        return at_time
-    if start.kind == "offsets":
-
-        def as_told(topic: str, partition: int, offsets: PartitionOffsets) -> int:
-            told = start.offsets.get(topic, {}).get(partition, offsets.earliest)
-            return min(max(told, offsets.earliest), offsets.latest)
-
-        return as_told
-    return from_earliest
-
-
-def stopping(feed: FeedSpec) -> Callable[[str], bool]:
-    """Whether a dataset stops at records whose schema cannot be merged with its own."""
-    by_feed = feed.decode.incompatible
-    own = {encode_component(each.route): each.incompatible or by_feed for each in feed.datasets}
-    return lambda dataset: own.get(dataset, by_feed) == "stop"
-
-
-def judge(feed: FeedSpec, found: Findings) -> None:
-    """Stop a window with too many broken records before anything of it is decided."""
-    found = without_stopping(feed, found)
-    if is_too_full(feed.quarantine, found.counts):
-        of = f"the next window of feed {feed.name!r}"
-        limit = feed.quarantine.max_ratio
-        raise QuarantineTooFull(feed.name, of, found.counts, limit, found.reasons)
-    for each in feed.datasets:
-        mine = found.datasets.get(encode_component(each.route))
-        if each.quarantine is not None and mine is not None and is_too_full(each.quarantine, mine):
-            of = f"dataset {each.route!r} in the next window of feed {feed.name!r}"
-            raise QuarantineTooFull(feed.name, of, mine, each.quarantine.max_ratio, {})
-
-
-def without_stopping(feed: FeedSpec, found: Findings) -> Findings:
-    """What is left to judge when records that stop their dataset are taken out.
-
-    Their dataset stops, by name and with an alarm; the others shall go on, however many they are.
-    """
-    stops = stopping(feed)
-    gone = {dataset: count for dataset, count in found.misfits.items() if stops(dataset)}
-    everywhere = sum(gone.values())
-    datasets = {name: less(each, gone.get(name, 0)) for name, each in found.datasets.items()}
-    reasons = {
-        reason: count - (everywhere if reason == SCHEMA_INCOMPATIBLE else 0)
-        for reason, count in found.reasons.items()
-    }
-    kept = {reason: count for reason, count in reasons.items() if count}
-    return Findings(less(found.counts, everywhere), datasets, kept)
-
-
-def less(counts: Counts, quarantined: int) -> Counts:
-    """Counts without some of the quarantined rows."""
-    return counts + Counts(read=-quarantined, quarantined=-quarantined)
-
-
-def is_too_full(limit: QuarantineSpec, counts: Counts) -> bool:
-    """True when more is broken than a limit allows; few records are not judged.
-
-    What is quarantined are rows, so where records become several, it is held against all rows.
-    """
-    if counts.rows < limit.min_records:
-        return False
-    return counts.quarantined > limit.max_ratio * counts.rows

@@ -13,13 +13,13 @@ import pytest
 from penstock.care.compact import retire
 from penstock.errors import StoreUnavailable
 from penstock.ports.store.local.local_store import LocalStore
+from penstock.runtime.parallel import in_this_process
 from tests.helpers.doctored_lakes import (
     DoctoredLake,
     doubled,
     events,
     offsets_in,
     only,
-    plainly,
     rewrite,
     without,
 )
@@ -375,7 +375,7 @@ def meanwhile(
     def spread(what: str, work: Any, items: Any, weight: Any) -> list[Any]:
         if what == "files":
             act()
-        return plainly(what, work, items, weight)
+        return in_this_process(what, work, items, weight)
 
     lake.plain_tools(monkeypatch, spread)
 

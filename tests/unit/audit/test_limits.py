@@ -12,7 +12,7 @@ import pytest
 
 from penstock.audit import suspect_areas as areas
 from penstock.care.replay import drop, live_records, replay
-from penstock.care.replay_job import DecodeAgain
+from penstock.care.replay_stager import ReplayStager
 from penstock.care.seek import Approval, accept_gap, rebind
 from penstock.datapath.schemas.learning import Learning
 from penstock.model.convert_spec import Condition
@@ -20,18 +20,18 @@ from penstock.model.entries import Drop
 from penstock.model.fork import ForkSpec
 from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import DecodeSpec, FeedSpec
+from penstock.runtime.parallel import in_this_process
 from tests.helpers.doctored_lakes import (
     SPEC,
     DoctoredLake,
     event,
     events,
     offsets_in,
-    plainly,
     rewrite,
     without,
 )
 from tests.helpers.journals import LAYOUT, an_owner, begins, covered, decided_only
-from tests.helpers.lakes_on_disk import NOW_S, ShreddedSource
+from tests.helpers.lakes_on_disk import ShreddedSource
 from tests.simulator.kafka import TOPIC
 from tests.unit.audit.test_deep import receipt, told
 from tests.unit.audit.test_forks import lose
@@ -64,7 +64,7 @@ def replayed(lake: DoctoredLake, feed: FeedSpec = SPREAD) -> None:
     """Deliver what the quarantine holds and can be read now."""
     room = lake.room([])
     learning = Learning(lake.store, LAYOUT, feed, None)
-    decode = DecodeAgain(feed, lake.store, learning, plainly, lambda: NOW_S)  # type: ignore[arg-type]
+    decode = ReplayStager(feed, lake.store, learning, in_this_process, room.around)
     replay(room.journal(), room.around, "me", decode)
 
 

@@ -35,7 +35,7 @@ from tests.helpers.journals import (
     window_of,
 )
 from tests.simulator.kafka import BAD, FILTERED, MARKER, TOPIC, TOPIC_ID, SimKafka
-from tests.simulator.programs import FEED, Room, compactor, replayer, retirer
+from tests.simulator.programs import FEED, GivenRules, Room, compactor, replayer, retirer
 
 PLACE = TopicPartition(TOPIC_ID, 0)
 MIXED = ["a", BAD, "b", FILTERED, MARKER, "a", BAD]
@@ -311,7 +311,7 @@ def test_a_seek_back_takes_what_was_given_up_back() -> None:
 
 def test_a_seek_below_the_first_offset_before_anything_was_read_moves_the_start() -> None:
     room = a_room(SimKafka({0: ["a"] * 4}))
-    owner = an_owner(room, first_offset=lambda _t, _p, _o: 3)
+    owner = an_owner(room, rules=GivenRules(begin=lambda _t, _p, _o: 3))
     assert owner.plan() is not None
     seek(room.journal(), room.around, PLACE, 1, "bob", "earlier")
     delivered(room)

@@ -2,16 +2,14 @@
 
 import json
 import random
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow.dataset as ds
 
 from penstock.audit.shallow import audit
 from penstock.care.replay import live_records, lives, replay
-from penstock.care.replay_job import DecodeAgain
+from penstock.care.replay_stager import ReplayStager
 from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import shred_batches
@@ -27,6 +25,7 @@ from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.loop.prove import counts_of, prove
 from penstock.protocol.publish.finisher import Finisher
+from penstock.runtime.parallel import in_this_process
 from penstock.runtime.surroundings import Surroundings
 from tests.helpers.shredding import BY_TYPE, NOON_MS, TOPIC, a_batch, an_event
 
@@ -36,13 +35,6 @@ MENDED = msgspec.structs.replace(BY_TYPE, time=TimeSpec(field="at", unit="ms", m
 
 def no_time(who: int) -> bytes:
     return json.dumps({"type": "click", "n": who}).encode()
-
-
-def in_turn(
-    _what: str, work: Callable[[Any], Any], items: Iterable[Any], _weight: object
-) -> list[Any]:
-    """What Spark does, without it."""
-    return [work(item) for item in items]
 
 
 class Lake:
@@ -81,10 +73,9 @@ class Lake:
         sealed = self.journal.append(self.fold, body, self.epoch)
         Finisher(self.journal, self.fold, AROUND, self.epoch).finish_fresh(sealed, content)
 
-    def decode(self) -> DecodeAgain:
+    def decode(self) -> ReplayStager:
         """As `errors replay` does, with the configuration mended."""
-        now = AROUND.now
-        return DecodeAgain(MENDED, self.store, self.learning, in_turn, now)  # type: ignore[arg-type]
+        return ReplayStager(MENDED, self.store, self.learning, in_this_process, AROUND)
 
 
 def lived_twice(directory: Path, first: bytes, second: bytes) -> Lake:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from penstock.feeds.configured_rules import judge, stops
 from penstock.feeds.errors import QuarantineTooFull
-from penstock.feeds.running_feed import judge, stopping
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
@@ -65,13 +65,12 @@ STOPPING = FeedSpec(
 
 
 def test_a_dataset_stops_as_it_says_itself_and_else_as_its_feed_says() -> None:
-    stops = stopping(STOPPING)
-    assert stops("pay%2Fment")
-    assert stops("undeclared")
-    assert not stops("click")
+    assert stops(STOPPING, "pay%2Fment")
+    assert stops(STOPPING, "undeclared")
+    assert not stops(STOPPING, "click")
     loose = FeedSpec(name="events", datasets=(DatasetSpec("click", incompatible="stop"),))
-    assert stopping(loose)("click")
-    assert not stopping(loose)("undeclared")
+    assert stops(loose, "click")
+    assert not stops(loose, "undeclared")
 
 
 def test_records_that_stop_their_dataset_do_not_count_against_the_others() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from penstock.feeds.errors import LogRewritten
-from penstock.feeds.last_records import Hashes, check_last_records
+from penstock.feeds.last_records import check_last_records
 from penstock.model.entries import LastRecord
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
@@ -26,33 +26,35 @@ def kafka(earliest: int, latest: int, topic_id: str = TOPIC_ID) -> Available:
     return Available(CLUSTER, (topic,))
 
 
-def answering(value: int | None) -> tuple[list[OffsetRange], Hashes]:
-    asked: list[OffsetRange] = []
+class Answering:
+    """A source with the same hash everywhere, or with no record at all."""
 
-    def hashes(ranges: tuple[OffsetRange, ...]) -> Mapping[OffsetRange, int]:
-        asked.extend(ranges)
-        return {} if value is None else dict.fromkeys(ranges, value)
+    def __init__(self, value: int | None) -> None:
+        self.asked: list[OffsetRange] = []
+        self._value = value
 
-    return asked, hashes
+    def hashes(self, ranges: tuple[OffsetRange, ...]) -> Mapping[OffsetRange, int]:
+        self.asked.extend(ranges)
+        return {} if self._value is None else dict.fromkeys(ranges, self._value)
 
 
 def test_another_record_in_its_place_stops_the_feed() -> None:
-    asked, hashes = answering(78)
+    source = Answering(78)
     with pytest.raises(LogRewritten) as found:
-        check_last_records(a_state(), kafka(0, 9), hashes)
+        check_last_records(a_state(), kafka(0, 9), source)
     assert (found.value.partition, found.value.offset, found.value.exit_code) == (0, 2, 5)
-    assert asked == [covered(2, 3)]
+    assert source.asked == [covered(2, 3)]
 
 
 @pytest.mark.parametrize("value", [77, None])
 def test_the_same_record_or_one_that_was_compacted_away_is_fine(value: int | None) -> None:
-    asked, hashes = answering(value)
-    check_last_records(a_state(), kafka(0, 9), hashes)
-    assert asked
+    source = Answering(value)
+    check_last_records(a_state(), kafka(0, 9), source)
+    assert source.asked
 
 
 @pytest.mark.parametrize("available", [kafka(3, 9), kafka(0, 2), kafka(0, 9, "another id")])
 def test_what_kafka_cannot_hold_any_more_is_not_asked_for(available: Available) -> None:
-    asked, hashes = answering(78)
-    check_last_records(a_state(), available, hashes)
-    assert asked == []
+    source = Answering(78)
+    check_last_records(a_state(), available, source)
+    assert source.asked == []

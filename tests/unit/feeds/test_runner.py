@@ -1,6 +1,5 @@
 """The wheel that turns all feeds: what it says at their end, and how it stops."""
 
-import dataclasses
 import os
 import signal
 import threading
@@ -10,53 +9,26 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from penstock.api.source import ReadFailed
 from penstock.cli.commands import run
-from penstock.feeds.kafka_source import HOLD_S, Held
+from penstock.datapath.driver.stager import HOLD_S, Hold
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec, worst
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import FeedSpec
-from penstock.model.window import Available, PartitionOffsets, StageOrder, TopicOffsets
+from penstock.model.window import StageOrder
 from penstock.ports.registry.errors import (
     RegistryDown,
     RegistryRefused,
     RegistryTrouble,
     RegistryWrong,
 )
-from penstock.ports.source.errors import ReadFailed
-from penstock.runtime.surroundings import Surroundings
+from penstock.testing.list_source import ListCluster, ListSource
 from penstock.testing.memory_store import MemoryStore
-from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
-from tests.simulator.programs import surroundings
+from tests.helpers.clock import Clock
+from tests.simulator.kafka import TOPIC
 
 WHY = "the registry is down"
-
-
-class Clock:
-    """Time that passes when told to, or when somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.tick_s = 100.0
-
-    def passes(self, seconds: float) -> None:
-        self.tick_s += seconds
-
-    def around(self) -> Surroundings:
-        return dataclasses.replace(surroundings("run"), sleep=self.passes, tick=lambda: self.tick_s)
-
-
-class FakeAdmin:
-    """Kafka with one partition that has records."""
-
-    def __init__(self) -> None:
-        self.skipped: dict[tuple[str, int], str] = {}
-
-    def available(self, _feed: FeedSpec) -> Available:
-        offsets = {0: PartitionOffsets(0, 5)}
-        return Available(CLUSTER, (TopicOffsets(TOPIC, TOPIC_ID, offsets),))
-
-    def close(self) -> None:
-        """Nothing to let go of."""
 
 
 class FakeFeed:
@@ -86,22 +58,25 @@ class FakeFeed:
 
 
 def some_tools(clock: Clock) -> FeedTools:
-    return FeedTools(lambda: cast(Any, None), {}, MemoryStore(), clock.around())
+    """One partition that has records."""
+    cluster = ListCluster()
+    cluster.create_topic(TOPIC)
+    cluster.append(TOPIC, 0, *[b"{}"] * 5)
+    return FeedTools(lambda feed: ListSource(feed, cluster), MemoryStore(), clock.around())
 
 
 def an_owned_feed(clock: Clock, name: str = "events") -> RunningFeed:
-    """A real feed that `--once` runs, on a Kafka that is not there."""
+    """A real feed that `--once` runs."""
     feed = FeedSpec(name=name, topics=(TOPIC,), export_offsets="none")
     found = RunningFeed(feed, some_tools(clock), once=True)
-    found._kafka._admin = cast(Any, FakeAdmin())
     found.open()
     assert found.try_start() is None
     return found
 
 
 def hold(feed: RunningFeed, clock: Clock) -> None:
-    """As the source does when a registry that is down leaves records without a schema."""
-    feed._kafka._held[TOPIC, 0] = Held(WHY, HOLD_S, clock.tick_s + HOLD_S)
+    """As the stager does when a registry that is down leaves records without a schema."""
+    feed._intake._stager._holds[TOPIC, 0] = Hold(WHY, HOLD_S, clock.tick_s + HOLD_S)
 
 
 class Wheel:
@@ -141,7 +116,7 @@ def test_a_partition_that_was_held_at_the_last_look_stays_unread_when_its_hold_r
     assert not feed.run_window()
     clock.passes(2 * HOLD_S)
     assert feed.unread_partitions() == {(TOPIC, 0): WHY}
-    feed._kafka.look()
+    feed._intake.look()
     assert feed.unread_partitions() == {}
 
 
@@ -223,10 +198,10 @@ def test_once_ends_with_a_code_when_the_registry_left_something_unread(
         next(windows)
         report = MagicMock(named=["7"])
         report.evidence.range = order.ranges[0]
-        feed._kafka._hold(order, [report], trouble)
+        feed._intake._stager._hold([report], trouble)
         raise trouble
 
-    monkeypatch.setattr(feed._kafka, "stage", stage)
+    monkeypatch.setattr(feed._intake, "stage", stage)
     wheel = Wheel(clock, feed, once=True)
     while wheel.runner._running:
         wheel.runner._turn_all()

@@ -26,8 +26,8 @@ from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
 from penstock.datapath.schemas.for_executors import fixed_for
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import GapFound, PenstockError
+from penstock.feeds.configured_rules import first_offset, window_policy
 from penstock.feeds.runner import worst
-from penstock.feeds.running_feed import first_offset, window_policy
 from penstock.model.layout import Layout
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
@@ -192,7 +192,7 @@ def _feed(spec: LakeSpec, feed: FeedSpec, admin: KafkaAdmin) -> Finding:
     try:
         state = _state(spec, feed)
         available = admin.available(feed)
-        _tell_topics(finding, feed, state, available, admin)
+        _tell_topics(finding, feed, state, available)
         _judge(finding, feed, state, available)
         _plan(finding, feed, state, available, admin)
     except PenstockError as error:
@@ -211,7 +211,7 @@ def _state(spec: LakeSpec, feed: FeedSpec) -> JournalState:
 
 
 def _tell_topics(
-    finding: Finding, feed: FeedSpec, state: JournalState, available: Available, admin: KafkaAdmin
+    finding: Finding, feed: FeedSpec, state: JournalState, available: Available
 ) -> None:
     found = {topic.topic for topic in available.topics}
     partitions = sum(len(topic.partitions) for topic in available.topics)
@@ -221,7 +221,7 @@ def _tell_topics(
             finding.warn(f"topic {name!r} does not exist, or we may not see it")
     if not found and feed.pattern:
         finding.warn(f"no topic matches the pattern {feed.pattern!r}")
-    for (topic, partition), why in sorted(admin.skipped.items()):
+    for (topic, partition), why in sorted(available.unreadable.items()):
         finding.warn(f"{topic}/{partition} cannot be read now: {why}")
     if state.undone:
         finding.found.append(f"{len(state.undone)} decided windows are to be finished first")
@@ -252,7 +252,7 @@ def _plan(
     starts = {
         start.place: start.offset
         for start in new_starts(
-            state.topics, watermarks, available, first_offset(feed, lambda: admin)
+            state.topics, watermarks, available, partial(first_offset, feed.start, admin)
         )
     }
     cap = window_policy(feed).cap(state.record_bytes)

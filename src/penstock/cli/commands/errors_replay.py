@@ -13,7 +13,7 @@ from typing import Any
 from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import records
 from penstock.care.replay import drop, live_records, lives, replay
-from penstock.care.replay_job import DecodeAgain
+from penstock.care.replay_stager import ReplayStager
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.commands.errors_list import (
     no_such_record,
@@ -104,7 +104,7 @@ class Replayed:
     entries: list[int] = field(default_factory=list)
     refused: EntryRefused | None = None
 
-    def add(self, decode: DecodeAgain) -> None:
+    def add(self, decode: ReplayStager) -> None:
         """Count what was decoded for one entry."""
         self.tried += decode.tried
         self.delivered += decode.delivered
@@ -125,12 +125,12 @@ def run_replay(chosen: argparse.Namespace) -> int:
         learning = Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
         with spreading(spec) as spread:
             for topic_ids in lives(live):
-                decode = DecodeAgain(
+                decode = ReplayStager(
                     feed,
                     journal.store,
                     learning,
                     spread,
-                    surroundings().now,
+                    surroundings(),
                     chosen.fingerprint or "",
                     datasets,
                 )
@@ -150,7 +150,7 @@ def held_back(state: JournalState, entries: Iterable[int]) -> list[str]:
 
 
 def _replay_one_life(
-    done: Replayed, journal: Journal, author: str, decode: DecodeAgain, topic_ids: frozenset[str]
+    done: Replayed, journal: Journal, author: str, decode: ReplayStager, topic_ids: frozenset[str]
 ) -> None:
     """Decide what can be delivered of these topics, by one entry."""
     try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from penstock.api.source import SourceTools
 from penstock.cli.common import chosen_feeds, configured, lake_store, surroundings, with_config
 from penstock.cli.run_output import Ticker, teller
 from penstock.config.clients import reveal_kafka, reveal_registry, reveal_spark
@@ -20,6 +21,7 @@ from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import LakeSpec
 from penstock.ports.registry.registry import Registry
 from penstock.ports.registry.registry_http import http_fetch
+from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.spark.gateway import kafka_java_options
 from penstock.spark.jars import CONNECTOR, jar_paths
 from penstock.spark.session import StartingSession, open_session
@@ -68,7 +70,15 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         store = lake_store(spec)
         store.probe(PROBE)  # a store that lies would take every proof with it
-        tools = FeedTools(session.get, kafka, store, around, registry_of(spec), keys)
+        source_tools = SourceTools(session.get, kafka)
+        tools = FeedTools(
+            open_source=lambda feed: KafkaSource(feed, source_tools),
+            store=store,
+            around=around,
+            registry=registry_of(spec),
+            keys=keys,
+            wait_until_ready=session.get,
+        )
         runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)
         with Ticker(runner, around.tick, sys.stderr):
             return runner.run()

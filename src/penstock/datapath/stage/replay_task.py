@@ -34,7 +34,7 @@ COLUMNS = [
 Met = dict[str, list[tuple[Offsets, Offsets]]]  # by dataset: offsets, and numbers of rows
 
 
-class AgainPart(Value, frozen=True):
+class QuarantinePart(Value, frozen=True):
     """The wanted records of one Kafka partition, and the files that hold them.
 
     With a `fingerprint` only those that are broken in that way.
@@ -46,15 +46,9 @@ class AgainPart(Value, frozen=True):
     fingerprint: str = ""
 
 
-class AgainReport(Value, frozen=True):
-    """What became of them: `delivered` are now in the report's files, `tried` is how many."""
-
-    report: TaskReport
-    delivered: tuple[RecordSet, ...]
-    tried: int
-
-
-def shred_again(plan: ShredPlan, store: Store, attempt: str, part: AgainPart) -> AgainReport:
+def shred_quarantined(
+    plan: ShredPlan, store: Store, attempt: str, part: QuarantinePart
+) -> TaskReport:
     """Shred one part; on an executor, once per attempt. Files are staged, nothing is visible."""
     suit_worker()
     numbered = any(records.row for records in part.wanted)
@@ -72,12 +66,12 @@ def shred_again(plan: ShredPlan, store: Store, attempt: str, part: AgainPart) ->
         raise
     delivered = tuple(_delivered(part, met, shredder.refused))
     tried = _count(met | looked)  # a look is at all of no dataset, also those that are held back
-    reasons = before + Counter(report.reasons)
-    return AgainReport(msgspec.structs.replace(report, reasons=dict(reasons)), delivered, tried)
+    reasons = dict(before + Counter(report.reasons))
+    return msgspec.structs.replace(report, reasons=reasons, tried=tried, delivered=delivered)
 
 
 def _shredded(
-    plan: ShredPlan, store: Store, sink: Sink, part: AgainPart
+    plan: ShredPlan, store: Store, sink: Sink, part: QuarantinePart
 ) -> tuple[RangeShredder, Met]:
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
     shredder = shredder_kind(plan)(plan, part.covered, sink, router)
@@ -91,8 +85,8 @@ def _shredded(
 
 
 def _without_broken(
-    plan: ShredPlan, store: Store, attempt: str, part: AgainPart
-) -> tuple[Counter[str], Met, AgainPart]:
+    plan: ShredPlan, store: Store, attempt: str, part: QuarantinePart
+) -> tuple[Counter[str], Met, QuarantinePart]:
     """A part without the records of no dataset that become several rows of which one is broken.
 
     Such a record stays whole, or it would be delivered in part now and once more later. So they are
@@ -129,7 +123,7 @@ def _count(met: Met) -> int:
     return sum(len(offsets) for parts in met.values() for offsets, _ in parts)
 
 
-def _delivered(part: AgainPart, met: Met, stays: dict[int, OffsetSet]) -> Iterator[RecordSet]:
+def _delivered(part: QuarantinePart, met: Met, stays: dict[int, OffsetSet]) -> Iterator[RecordSet]:
     place = part.covered
     for dataset, parts in sorted(met.items()):
         for row, offsets in sorted(by_number(parts).items()):
@@ -138,7 +132,7 @@ def _delivered(part: AgainPart, met: Met, stays: dict[int, OffsetSet]) -> Iterat
                 yield RecordSet(place.topic, place.topic_id, place.partition, dataset, gone, row)
 
 
-def wanted_batches(store: Store, part: AgainPart) -> Iterator[tuple[str, Any]]:
+def wanted_batches(store: Store, part: QuarantinePart) -> Iterator[tuple[str, Any]]:
     """The wanted rows as the reader would hand them over, with the dataset they were meant for."""
     wanted = {(each.dataset, each.row): each.offsets for each in part.wanted}
     for final in part.files:

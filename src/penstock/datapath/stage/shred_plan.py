@@ -100,7 +100,9 @@ class TaskReport(Value, frozen=True):
     `reasons` counts the records in the quarantine by reason, and `misfits` by dataset those whose
     schema cannot be merged with the dataset's; `largest_bytes` is a bound
     for the size of any record, at most thrice the largest. `named` are the schemas that records
-    name, known or not; `unlearned` the datasets that need a new version because of them.
+    name, known or not; `unlearned` the datasets that need a new version because of them. In a
+    replay, `tried` says how many quarantined records were read, and `delivered` which of them are
+    in the files.
     """
 
     evidence: RangeEvidence
@@ -114,3 +116,5 @@ class TaskReport(Value, frozen=True):
     misfits: dict[str, int] = msgspec.field(default_factory=dict)
     named: tuple[str, ...] = ()
     unlearned: tuple[Unlearned, ...] = ()
+    tried: int = 0
+    delivered: tuple[RecordSet, ...] = ()

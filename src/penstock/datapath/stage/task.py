@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from penstock.api.source import REPORT
 from penstock.api.store import Store
 from penstock.datapath.shape.route.route import Router
 from penstock.datapath.stage.msgpack_shredder import PackedShredder
@@ -21,13 +22,12 @@ from penstock.evidence.position_columns import split_by_place
 from penstock.model.ranges import TOO_LARGE, OffsetRange
 from penstock.runtime.worker import settle_in
 
-REPORT_SCHEMA = "report binary"
 ROWS_AT_ONCE = 131_072
 BYTES_AT_ONCE = 32 * 1024 * 1024
 # With more datasets than this, more at once, since a batch has too few rows of each otherwise.
 FEW_DATASETS = 50
 MOST_TIMES = 4
-_ARROW = pa.schema([("report", pa.binary())])
+_ARROW = pa.schema([(REPORT, pa.binary())])
 _NOT_READ = b""  # in place of a report
 
 

@@ -1,9 +1,9 @@
-"""Errors of the source that are not about records."""
+"""Errors of sources that are not about records."""
 
-from penstock.errors import PenstockError
+from penstock.api.source import SourceUnavailable
 
 
-class KafkaUnavailable(PenstockError):
+class KafkaUnavailable(SourceUnavailable):
     """No broker answered, or it refused us; nothing was read and nothing changed."""
 
     code = "KAFKA_UNAVAILABLE"
@@ -15,17 +15,3 @@ class KafkaUnavailable(PenstockError):
             "are let in; then run again.",
         )
         self.servers = servers
-
-
-class ReadFailed(PenstockError):
-    """The reading job failed; whatever it staged is invisible and will be removed."""
-
-    code = "READ_FAILED"
-
-    def __init__(self, window: str, why: str) -> None:
-        super().__init__(
-            f"The job that reads window {window} failed: {why}.",
-            "Nothing became visible and the watermark stands. If the log says that records are "
-            "gone, the next plan tells which; else run again.",
-        )
-        self.window = window

@@ -26,13 +26,12 @@ from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.journal.markers import write_checkpoint
 from penstock.protocol.journal.state import JournalState
 from penstock.protocol.loop.errors import FormatChanged
-from penstock.protocol.loop.prove import Findings, counts_of, findings_of, prove
+from penstock.protocol.loop.feed_rules import FeedRules, TakeEverything
+from penstock.protocol.loop.prove import counts_of, findings_of, prove
 from penstock.protocol.loop.window_plan import (
-    FirstOffset,
     WindowPolicy,
     check_identity,
     check_source,
-    from_earliest,
     new_starts,
     plan_ranges,
     waiting_ranges,
@@ -42,35 +41,16 @@ from penstock.protocol.publish.groups import leave_tail_mark, load_content
 from penstock.runtime.surroundings import Surroundings
 
 
-class Source(Protocol):
-    """Where records come from. Called on the driver; may be called again at any time."""
+class Intake(Protocol):
+    """What an owner reads through. Called on the driver; may be called again at any time."""
 
     def look(self) -> Available:
-        """What there is to read now, read-committed."""
+        """What there is to read now, with the identity of where it lies. Changes nothing."""
         ...
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read exactly the ranges, once, and write them invisibly."""
         ...
-
-
-def every_topic(_name: str) -> bool:
-    """The feed still wants every topic it ever read."""
-    return True
-
-
-def accept_all(_findings: Findings) -> None:
-    """However many records were broken."""
-
-
-def never(_dataset: str) -> bool:
-    """Records that do not fit go to the quarantine, and their dataset goes on."""
-    return False
-
-
-def at_once(_waiting: int, _cap: int) -> bool:
-    """Cut a window as soon as there is anything to read."""
-    return True
 
 
 def say_nothing(_phase: str, _order: StageOrder | None) -> None:
@@ -79,20 +59,14 @@ def say_nothing(_phase: str, _order: StageOrder | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OwnerSpec:
-    """How a feed's windows are run."""
+    """How a feed's windows are run. `owner` is the name of who runs them."""
 
     owner: str
     policy: WindowPolicy = field(default_factory=WindowPolicy)
-    first_offset: FirstOffset = from_earliest
     generation: int = 0
     files: str = "parquet"
-    judge: Callable[[Findings], None] = accept_all
-    stops: Callable[[str], bool] = never
     park_after: int = 5
-    wants: Callable[[str], bool] = every_topic
     checkpoint_every: int = 100
-    is_due: Callable[[int, int], bool] = at_once
-    watch: Callable[[str, StageOrder | None], None] = say_nothing
 
 
 def check_format(feed: str, files: str, state: JournalState) -> None:
@@ -102,15 +76,26 @@ def check_format(feed: str, files: str, state: JournalState) -> None:
 
 
 class Owner:
-    """One owner of one feed, for as long as nobody claims a newer epoch."""
+    """One owner of one feed, for as long as nobody claims a newer epoch.
+
+    `rules` decide what the feed wants; `watch` is told each state that a window comes to.
+    """
 
     def __init__(
-        self, journal: Journal, source: Source, around: Surroundings, spec: OwnerSpec
+        self,
+        journal: Journal,
+        intake: Intake,
+        around: Surroundings,
+        spec: OwnerSpec,
+        rules: FeedRules | None = None,
+        watch: Callable[[str, StageOrder | None], None] = say_nothing,
     ) -> None:
         self._journal = journal
-        self._source = source
+        self._intake = intake
         self._around = around
         self._spec = spec
+        self._rules = rules or TakeEverything()
+        self._watch = watch
         self._sequence = 0
         self._windows: set[str] = set()
         self._is_open = False
@@ -127,7 +112,7 @@ class Owner:
         if not self._is_open:
             self.open()
         if self.fold.state.is_new:
-            self._journal.bind(self.fold, self._source.look().cluster_id, self._spec.files)
+            self._journal.bind(self.fold, self._intake.look().cluster_id, self._spec.files)
         check_format(self._journal.layout.feed, self._spec.files, self.fold.state)
         self._check_undone_readable()
         self.epoch = self._journal.claim(self.fold, self._spec.owner)
@@ -158,13 +143,13 @@ class Owner:
 
     def plan(self) -> StageOrder | None:
         """The next window, or None when the source has nothing new, or not enough for now."""
-        available = self._source.look()
+        available = self._intake.look()
         self._check_source(available)
         state = self.fold.state
         self._hold_starts(available)
         cap = self._spec.policy.cap(state.record_bytes)
         waiting = sum(map(len, waiting_ranges(state.watermarks(), available)))
-        if not self._spec.is_due(waiting, cap) or not waiting:
+        if not self._rules.is_due(waiting, cap) or not waiting:
             return None
         ranges = plan_ranges(state.watermarks(), available, cap, turn=state.windows)
         self._sequence += 1
@@ -182,17 +167,17 @@ class Owner:
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Let the tasks write; a failure leaves orphans that nobody will ever see."""
-        self._spec.watch("stage", order)
-        return self._source.stage(order)
+        self._watch("stage", order)
+        return self._intake.stage(order)
 
     def prove(self, order: StageOrder, staged: StagedWindow) -> Content:
         """Check the evidence, and that the source is still the one that was planned from."""
-        self._spec.watch("prove", order)
+        self._watch("prove", order)
         try:
             content = prove(order, staged)
             cluster_id = self.fold.state.cluster_id
-            check_identity(cluster_id, self._wanted_topics(), self._source.look())
-            self._spec.judge(findings_of(content, staged))
+            check_identity(cluster_id, self._wanted_topics(), self._intake.look())
+            self._rules.judge(findings_of(content, staged), self.fold.state)
         except (StagedSetWrong, FeedHalted):
             self._abandon(order)
             raise
@@ -202,7 +187,7 @@ class Owner:
         self, order: StageOrder, staged: StagedWindow, content: Content
     ) -> SealedEntry | None:
         """Append the window's entry. None: the plan was overtaken (a seek, a gap); plan again."""
-        self._spec.watch("decide", order)
+        self._watch("decide", order)
         body = self._journal.with_content(
             Window(
                 window=order.window,
@@ -227,7 +212,7 @@ class Owner:
 
     def publish(self, sealed: SealedEntry, content: Content) -> None:
         """Make the window visible, and leave the done marker."""
-        self._spec.watch("publish", None)
+        self._watch("publish", None)
         self._finisher().finish_fresh(sealed, content)
 
     def _stops_of(self, order: StageOrder, staged: StagedWindow) -> dict[str, str]:
@@ -239,7 +224,7 @@ class Owner:
             dataset: f"{count} records came in window {order.window} whose schema cannot be merged "
             "with that of the dataset; they are in the quarantine, and `incompatible` is `stop`"
             for dataset, count in sorted(staged.misfits.items())
-            if count and self._spec.stops(dataset)
+            if count and self._rules.stops(dataset)
         }
 
     def _check_undone_readable(self) -> None:
@@ -253,7 +238,7 @@ class Owner:
         Not those that were stopped, which wait for a person, unless they would not be stopped now.
         """
         state = self.fold.state
-        waiting = {dataset for dataset in state.stopped if self._spec.stops(dataset)}
+        waiting = {dataset for dataset in state.stopped if self._rules.stops(dataset)}
         for dataset in sorted(state.parked.keys() - waiting):
             try:
                 self._append_marked(Unpark(dataset, self._spec.owner))
@@ -288,18 +273,18 @@ class Owner:
     def _wanted_topics(self) -> dict[str, str]:
         """The topics read so far that the feed still asks for; others may be gone."""
         topics = self.fold.state.topics
-        return {name: topic_id for name, topic_id in topics.items() if self._spec.wants(name)}
+        return {name: topic_id for name, topic_id in topics.items() if self._rules.wants(name)}
 
     def _finisher(self) -> Finisher:
         park_after = self._spec.park_after
         return Finisher(
-            self._journal, self.fold, self._around, self.epoch, self._source.stage, park_after
+            self._journal, self.fold, self._around, self.epoch, self._intake.stage, park_after
         )
 
     def _hold_starts(self, available: Available) -> None:
         """A partition gets its first offset written down before anything is read from it."""
         state = self.fold.state
-        starts = new_starts(state.topics, state.watermarks(), available, self._spec.first_offset)
+        starts = new_starts(state.topics, state.watermarks(), available, self._rules.first_offset)
         if starts:
             self._append_marked(Start(starts))
 

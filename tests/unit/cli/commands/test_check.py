@@ -1,8 +1,6 @@
 """`check` judges a feed as its owner would; every new command explains itself."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
@@ -61,7 +59,7 @@ def test_what_waits_for_a_person_is_told_apart_from_what_failed() -> None:
     state = told(*BEGINNING, Park("b", 3, "no space"))
     state.parked["a"], state.stopped = "records came", ["a"]
     finding = Finding("feed")
-    _tell_topics(finding, FEED, state, kafka(), cast(Any, SimpleNamespace(skipped={})))
+    _tell_topics(finding, FEED, state, kafka())
     assert finding.found[1:] == ["parked: b", "stopped: a"]
 
 

@@ -12,11 +12,11 @@ import pytest
 from penstock.care.replay import live_records
 from penstock.cli.main import main
 from penstock.model.spec import LakeSpec
+from penstock.runtime.parallel import in_this_process
 from tests.helpers.journals import an_owner, decided_only
 from tests.helpers.lakes_on_disk import DiskLake, ShreddedSource
 from tests.simulator.kafka import TOPIC_ID
 from tests.simulator.programs import FEED
-from tests.unit.care.test_recreated_topic import in_turn
 from tests.unit.cli.commands.test_errors import GOOD, SPEC, UNTIMED, UNTIMED_TOO, Dated, listed
 from tests.unit.cli.commands.test_errors_drop import delivered, left, lived_twice
 
@@ -51,7 +51,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     @contextmanager
     def spreading(spec: LakeSpec) -> Iterator[Any]:
         started.append(spec.lake.uri)
-        yield in_turn
+        yield in_this_process
 
     monkeypatch.setattr("penstock.cli.commands.errors_replay.spreading", spreading)
     return started

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.datapath.stage.replay_task import AgainPart, AgainReport, shred_again, wanted_batches
-from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.datapath.stage.replay_task import QuarantinePart, shred_quarantined, wanted_batches
+from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.evidence.position_columns import records_evidence
 from penstock.model.convert_spec import Condition
 from penstock.model.evidence import Evidence
@@ -40,7 +40,7 @@ def with_keys(feed: FeedSpec, **changes: Any) -> FeedSpec:
 
 def again(
     before: Shredded, feed: FeedSpec, schemas: Mapping[str, DatasetSchema] = SCHEMAS
-) -> tuple[AgainReport, Shredded]:
+) -> tuple[TaskReport, Shredded]:
     """Shred what a task refused once more, as a replay does; what comes out must balance."""
     covered = before.report.evidence.range
     order = StageOrder(feed.name, "1-2", "_penstock/f/staging", (covered,))
@@ -49,17 +49,17 @@ def again(
     )
     before.refused()  # makes its files visible
     files = tuple(f.handle.final for f in before.report.files if f.dataset == QUARANTINE)
-    part = AgainPart(covered, files, before.report.quarantined)
-    done = shred_again(plan, before.store, "again", part)
-    if not any(sample.is_new for sample in done.report.samples):
-        out = Evidence.total(file.evidence for file in done.report.files)
-        assert out == records_evidence(done.delivered) + done.report.evidence.extra
+    part = QuarantinePart(covered, files, before.report.quarantined)
+    done = shred_quarantined(plan, before.store, "again", part)
+    if not any(sample.is_new for sample in done.samples):
+        out = Evidence.total(file.evidence for file in done.files)
+        assert out == records_evidence(done.delivered) + done.evidence.extra
     mine = [key for key in before.store.shelf.staged if "1-2" in key]
-    assert len(mine) == len(done.report.files)  # the first look has left nothing
-    return done, Shredded(done.report, before.store)
+    assert len(mine) == len(done.files)  # the first look has left nothing
+    return done, Shredded(done, before.store)
 
 
-def delivered(done: AgainReport) -> dict[tuple[str, int], tuple[tuple[int, int], ...]]:
+def delivered(done: TaskReport) -> dict[tuple[str, int], tuple[tuple[int, int], ...]]:
     return {(part.dataset, part.row): part.offsets.runs for part in done.delivered}
 
 
@@ -72,7 +72,7 @@ def test_what_had_no_dataset_is_asked_by_forks_when_it_has_one() -> None:
     assert found(rows, "text") == [(1, 0, 2), (2, 0, 3)]
     assert found(rows, "even") == [(1, FORK_ROWS, 2)]
     assert found(rows, "third") == [(2, 3 * FORK_ROWS, 3)]
-    assert done.report.evidence.extra.count == 3  # and odd
+    assert done.evidence.extra.count == 3  # and odd
 
 
 def test_rows_of_arrays_come_back_after_arrays_are_switched_off(
@@ -95,7 +95,7 @@ def test_only_the_rows_that_failed_are_delivered() -> None:
         ("third", 2 * FORK_ROWS),
     }
     done, rows = again(before, with_keys(feed, time=TIMELESS))
-    assert done.report.evidence.extra == Evidence()
+    assert done.evidence.extra == Evidence()
     assert (found(rows, "number"), found(rows, "even")) == ([(0, 0, 6)], [(0, FORK_ROWS, 6)])
     assert found(rows, "third") == [(0, 2 * FORK_ROWS, 6)]
 
@@ -119,7 +119,7 @@ def test_a_record_of_which_one_row_is_broken_stays_whole() -> None:
     schemas = {**SCHEMAS, "even": DatasetSchema("even", 1, True, STRICT)}
     done, rows = again(before, mended, schemas)
     assert delivered(done) == {("", 0): ((0, 1), (2, 3))}
-    assert (done.tried, sum(done.report.reasons.values())) == (3, 1)
+    assert (done.tried, sum(done.reasons.values())) == (3, 1)
     assert found(rows, "text") == [(0, 0, 2), (2, 0, 4)]
     assert found(rows, "even") == [(0, FORK_ROWS, 2), (2, FORK_ROWS, 4)]
 
@@ -133,7 +133,7 @@ def test_arrays_are_spread_when_the_feed_says_so_at_last() -> None:
     assert delivered(done) == {("", 0): ((0, 1),)}
     assert found(rows, "number") == [(0, 0, 1), (0, 1, 2)]
     assert found(rows, "even") == [(0, 1 + FORK_ROWS, 2)]
-    assert done.report.reasons["FILTERED"] == 1
+    assert done.reasons["FILTERED"] == 1
 
 
 def test_the_elements_of_an_array_come_back_together() -> None:
@@ -143,11 +143,11 @@ def test_the_elements_of_an_array_come_back_together() -> None:
     before = shred(feed, values, SCHEMAS)
     before.refused()
     files = tuple(f.handle.final for f in before.report.files if f.dataset == QUARANTINE)
-    part = AgainPart(before.report.evidence.range, files, before.report.quarantined)
+    part = QuarantinePart(before.report.evidence.range, files, before.report.quarantined)
     batches = [(dataset, batch.num_rows) for dataset, batch in wanted_batches(before.store, part)]
     assert sorted(batches) == [("even", 26), ("number", 51)]
     done, rows = again(before, with_keys(feed, time=TIMELESS))
-    assert (done.tried, done.report.reasons) == (77, {})
+    assert (done.tried, done.reasons) == (77, {})
     assert found(rows, "number") == [(0, 0, 0), *((1, n, n) for n in range(50))]
     even = [(1, n + FORK_ROWS, n) for n in range(0, 50, 2)]
     assert found(rows, "even") == [(0, FORK_ROWS, 0), *even]
@@ -162,7 +162,7 @@ def test_of_an_array_only_the_wanted_elements_are_taken() -> None:
         for each in before.report.quarantined
         if each.row != 4
     )
-    part = AgainPart(before.report.evidence.range, files, wanted)
+    part = QuarantinePart(before.report.evidence.range, files, wanted)
     [(dataset, batch)] = wanted_batches(before.store, part)
     taken = list(zip(batch["offset"].to_pylist(), batch["row"].to_pylist(), strict=True))
     assert dataset == "number"
@@ -186,5 +186,5 @@ def test_a_dataset_that_is_met_only_now_is_learned_first() -> None:
     feed = with_keys(FEED, unknown="quarantine", datasets=DECLARED)
     before = shred(feed, [number(2, "text")], SCHEMAS)
     done, _ = again(before, FEED, {"number": SCHEMAS["number"]})
-    assert {sample.dataset for sample in done.report.samples} == {"text", "even"}
-    assert done.report.files == ()
+    assert {sample.dataset for sample in done.samples} == {"text", "even"}
+    assert done.files == ()

@@ -35,7 +35,7 @@ from tests.helpers.journals import (
     rows,
 )
 from tests.simulator.kafka import BAD, CLUSTER, FILTERED, MARKER, TOPIC_ID, SimKafka, SimSource
-from tests.simulator.programs import Room
+from tests.simulator.programs import GivenRules, Room
 from tests.simulator.schedules import at_window
 
 PLACE = TopicPartition(TOPIC_ID, 0)
@@ -132,9 +132,9 @@ def test_the_first_offset_is_resolved_once_and_held() -> None:
     def latest(_topic: str, _partition: int, offsets: PartitionOffsets) -> int:
         return offsets.latest
 
-    assert not an_owner(room, first_offset=latest).run_window()
+    assert not an_owner(room, rules=GivenRules(begin=latest)).run_window()
     room.kafka.latest[0] = 4
-    delivered(room, first_offset=latest)
+    delivered(room, rules=GivenRules(begin=latest))
     assert rows(room.store, "a") == [(0, 2), (0, 3)]
 
 
@@ -145,7 +145,7 @@ def test_a_partition_added_later_is_read_from_its_beginning() -> None:
     def latest(_topic: str, _partition: int, offsets: PartitionOffsets) -> int:
         return offsets.latest
 
-    owner = an_owner(room, first_offset=latest)
+    owner = an_owner(room, rules=GivenRules(begin=latest))
     owner.run_window()
     room.kafka.latest[1] = 2
     while owner.run_window():
@@ -320,7 +320,7 @@ def test_a_topic_that_is_not_wanted_any_more_may_be_gone() -> None:
     kafka = ChangingKafka({0: ["a"]})
     room = delivered(a_room(kafka))
     kafka.change = no_topic
-    owner = an_owner(room, wants=lambda _topic: False)
+    owner = an_owner(room, rules=GivenRules(wanted=lambda _topic: False))
     assert not owner.run_window()
 
 

@@ -24,7 +24,7 @@ from penstock.testing.memory_store import Act
 from tests.helpers.journals import WatchedStore, a_room, an_owner, kinds, rows
 from tests.helpers.lakes_on_disk import DiskLake
 from tests.simulator.kafka import MISFIT, STOPPING, SimKafka, SimSource
-from tests.simulator.programs import FEED, Room, replayer
+from tests.simulator.programs import FEED, GivenRules, Room, replayer
 
 FATES = (["a", MISFIT, "a"], ["b", "b", "b"])
 WORDS = ("errors", "accept", FEED, "--dataset", "a", "--reason", "old client", "--author", "ann")
@@ -52,7 +52,7 @@ class HookedSource(SimSource):
 
 def run_all(room: Room, **spec: Any) -> Owner:
     """An owner that has delivered whatever it could."""
-    owner = an_owner(room, **{"stops": stops, **spec})
+    owner = an_owner(room, **{"rules": GivenRules(stopping=stops), **spec})
     while owner.run_window():
         pass
     return owner
@@ -118,7 +118,7 @@ def test_what_a_person_let_go_is_visible_although_the_window_being_read_stops_it
             words.pop()()
         return staged
 
-    owner = an_owner(room, HookedSource(room, a_person_comes), stops=stops)
+    owner = an_owner(room, HookedSource(room, a_person_comes), rules=GivenRules(stopping=stops))
     assert owner.run_window()
     assert rows(store, "a") == []
     room.kafka.latest[0] = 4
@@ -269,7 +269,9 @@ def test_the_command_knows_a_dataset_also_by_the_name_that_status_shows(
     def of_another(staged: StagedWindow) -> StagedWindow:
         return msgspec.structs.replace(staged, misfits={"shop%2FOrder": 1})
 
-    owner = an_owner(room, HookedSource(room, of_another), stops=lambda _dataset: True)
+    owner = an_owner(
+        room, HookedSource(room, of_another), rules=GivenRules(stopping=lambda _dataset: True)
+    )
     owner.run_window()
     assert room.journal().open().state.stopped == ["shop%2FOrder"]
     assert main(lake.words(*[name if word == "a" else word for word in WORDS])) == 0

@@ -13,11 +13,9 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 
 from penstock.model.spec import FeedSpec
-from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.model.window import Available, PartitionOffsets, Place, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.spark.errors import Interrupted
-
-Place = tuple[str, int]
 
 EARLIEST = -2
 LATEST = -1
@@ -96,7 +94,7 @@ class KafkaAdmin:
             )
             for name, (topic_id, led) in sorted(described.items())
         )
-        return Available(cluster_id, topics)
+        return Available(cluster_id, topics, dict(self.skipped))
 
     def offsets(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
         """Offsets by Kafka's own words: -2 earliest, -1 latest, else the first at or after a time.
@@ -112,6 +110,10 @@ class KafkaAdmin:
                 why = self.skipped.get((topic, partition), "no answer")
                 raise KafkaUnavailable(self._servers, f"{topic}/{partition}: {why}")
         return found
+
+    def offset_at(self, topic: str, partition: int, time_ms: int) -> int:
+        """The first offset at or after a time, or the log's end."""
+        return self.offsets({(topic, partition): time_ms})[topic, partition]
 
     def commit_group(self, group: str, offsets: Mapping[Place, int]) -> None:
         """Write the next offsets to read into a consumer group, for tools that show lag.

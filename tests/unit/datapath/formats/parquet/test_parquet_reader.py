@@ -18,7 +18,7 @@ from penstock.datapath.formats.parquet.parquet_reader import (
     pieces,
     rows_within,
 )
-from penstock.datapath.stage.replay_task import AgainPart, wanted_batches
+from penstock.datapath.stage.replay_task import QuarantinePart, wanted_batches
 from penstock.errors import StoreUnavailable
 from penstock.model.manifest import QUARANTINE
 from penstock.ports.store.local.disk import Disk
@@ -110,7 +110,7 @@ def test_a_replay_takes_large_records_a_few_at_a_time() -> None:
     before = shred(BY_TYPE, LARGE, {})
     before.refused()  # makes its files visible
     files = tuple(file.handle.final for file in before.report.files if file.dataset == QUARANTINE)
-    part = AgainPart(before.report.evidence.range, files, before.report.quarantined)
+    part = QuarantinePart(before.report.evidence.range, files, before.report.quarantined)
     batches = [batch for _, batch in wanted_batches(before.store, part)]
     assert max(batch.nbytes for batch in batches) < 1.1 * PIECE_BYTES
     assert values_of(batches) == LARGE

@@ -1,0 +1,197 @@
+"""What every source must give: where the records of a feed come from.
+
+A source knows its records by topic, partition and offset. It says what there is, and hands the
+records of exact ranges to tasks; it neither plans windows nor writes files, and keeps no position
+of its own: what was delivered stands in the feed's journal alone.
+
+What only some sources can do is a protocol of its own below. A caller asks for it with
+`isinstance`, and does without where the answer is no.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from penstock.errors import PenstockError
+from penstock.model.ranges import OffsetRange
+from penstock.model.spec import FeedSpec
+from penstock.model.value import Value
+from penstock.model.window import Available, Place
+
+REPORT = "report"  # the one column of what a task returns, of type binary
+ANY_SIZE = 2**31 - 1  # as `largest_bytes`: no record is larger, so none may come without contents
+
+# What a task gets of each record. `timestamp` counts milliseconds since 1970. `headers` is null
+# without any, and else JSON text: `[{"key": "k", "value": "base64"}, ...]`, without `value` where a
+# header has none. `hash` is over offset, key and value: equal for equal records, in every read.
+RECORD_COLUMNS = pa.schema(
+    [
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.string()),
+        ("hash", pa.int64()),
+    ]
+)
+TOPIC_COLUMN = pa.field("topic", pa.string())  # in front, where a read is of several topics
+
+# Batches of records in, batches with the column `report` out. Runs where the source runs tasks, and
+# must pickle by value: it is made on the driver and called on executors, once per attempt.
+Task = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+
+
+class SourceUnavailable(PenstockError):
+    """The source did not answer, or refused us. Nothing was read and nothing changed; it may pass.
+
+    A kind of source has its own class with a code and a sentence of its own.
+    """
+
+    code = "SOURCE_UNAVAILABLE"
+
+
+class ReadFailed(PenstockError):
+    """The reading job failed; whatever it staged is invisible and will be removed.
+
+    Nothing counts of such a read. Some of its tasks may have run to their end, and some may still
+    be running: what they wrote is told from other attempts by its name.
+    """
+
+    code = "READ_FAILED"
+
+    def __init__(self, window: str, why: str) -> None:
+        super().__init__(
+            f"The job that reads window {window} failed: {why}.",
+            "Nothing became visible and the watermark stands. If the log says that records are "
+            "gone, the next plan tells which; else run again.",
+        )
+        self.window = window
+
+
+class ReadRequest(Value, frozen=True):
+    """The records to hand out: those of `ranges`, of which no two are of one partition.
+
+    `name` stands in messages: the window's id, mostly. `largest_bytes` is the size of the largest
+    record of recent windows, 0 if nobody knows. A source may rely on it, and hand out a record
+    that is much larger without its contents, with the partition `TOO_LARGE`: its task then reports
+    nothing, and the caller reads again with `ANY_SIZE`. `max_tasks` is how many tasks the work is
+    worth at most; None: as many as the source sees fit.
+    """
+
+    name: str
+    ranges: tuple[OffsetRange, ...]
+    largest_bytes: int = 0
+    max_tasks: int | None = None
+
+
+class Source(Protocol):
+    """Where the records of one feed come from.
+
+    Driver only, and used by one thread. It is made without waiting for anything, since a journal
+    is folded while Spark starts: the first call waits.
+    """
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of source, such as `kafka`. The same in every run."""
+        ...
+
+    def look(self) -> Available:
+        """What there is to read now. Asked afresh at every call, twice per window and while idle.
+
+        `cluster_id` is the identity of the source, and every topic has an id that no topic of the
+        same name had before. Offsets are those that may be read: committed, from the start of the
+        log to its end. Partitions that cannot be read now are in `unreadable`, with a reason, and
+        nowhere else; topics that are gone are absent. Changes nothing; safe to repeat. Raises
+        `SourceUnavailable`.
+        """
+        ...
+
+    def read(self, request: ReadRequest, task: Task) -> list[bytes]:
+        """Run a task over exactly the records of some ranges; what successful attempts report.
+
+        Called once per window, and again when something new was learned. Every range goes to one
+        task as a whole, in the order of offsets; a task may get several. Batches have the columns
+        `RECORD_COLUMNS`, and `TOPIC_COLUMN` where the ranges are of several topics. A task that
+        fails may be tried again, and a slow one run twice: reports of one attempt each are
+        returned, in any order.
+
+        Offsets at which there is no record are skipped. If a record that was there is gone, the
+        read fails: it never returns less than there was. Changes nothing in the source, and is
+        safe to repeat: the same records come with the same hashes. Raises `ReadFailed`, after
+        which tasks may still be running.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections; does not wait, and does not fail. Safe to repeat."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTools:
+    """What a source is made with. `session` waits until Spark is up; `options` are the client's.
+
+    The session is a `SparkSession`; its type is not named here, since this room is for all.
+    """
+
+    session: Callable[[], Any]
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+class OpensSource(Protocol):
+    """What is behind the name of a kind of source. Driver only; called once per feed and run."""
+
+    def __call__(self, feed: FeedSpec, tools: SourceTools, /) -> Source:
+        """The source of one feed. Waits for nothing."""
+        ...
+
+
+@runtime_checkable
+class HashesLastRecords(Protocol):
+    """A source that can tell whether a log was cut and filled again below what was delivered.
+
+    Without it that is not noticed. Driver only; asked once, when a feed is claimed.
+    """
+
+    def hashes(self, ranges: tuple[OffsetRange, ...]) -> Mapping[OffsetRange, int]:
+        """The hash of the record at each of these single offsets, where there still is one.
+
+        The same 64 bits as in the column `hash`, as a number that is not negative. Raises
+        `ReadFailed`.
+        """
+        ...
+
+
+@runtime_checkable
+class ResolvesStarts(Protocol):
+    """A source that can tell which of its records is the first at or after a time.
+
+    Without it a feed cannot begin at a time. Driver only; asked once per partition, and the answer
+    is written down in the journal.
+    """
+
+    def offset_at(self, topic: str, partition: int, time_ms: int) -> int:
+        """The first offset at or after a time; the end of the log if none is so late.
+
+        Raises `SourceUnavailable`.
+        """
+        ...
+
+
+@runtime_checkable
+class ExportsLag(Protocol):
+    """A source that has a place where tools look up how far its readers are.
+
+    Nobody reads it back. Driver only; called after each window, and a failure changes nothing.
+    """
+
+    def export_offsets(self, reader: str, offsets: Mapping[Place, int]) -> None:
+        """Write down the next offset to read of each partition. Safe to repeat.
+
+        Raises `SourceUnavailable`.
+        """
+        ...

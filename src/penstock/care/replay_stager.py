@@ -1,0 +1,114 @@
+"""Staging quarantined records again, with what the configuration says now. Kafka is not asked."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+
+import msgspec
+
+from penstock.api.store import Store
+from penstock.care.replay import DecodedAgain, DecodeOrder
+from penstock.datapath.driver.stager import Stager
+from penstock.datapath.schemas.learning import Learning
+from penstock.datapath.stage.replay_task import QuarantinePart, shred_quarantined
+from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
+from penstock.datapath.stage.task import new_attempt
+from penstock.model.evidence import RangeEvidence
+from penstock.model.manifest import RecordSet
+from penstock.model.ranges import OffsetRange
+from penstock.model.spec import FeedSpec
+from penstock.model.window import StagedWindow, StageOrder
+from penstock.runtime.parallel import ParallelMap
+from penstock.runtime.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineTasks:
+    """Hands records from the quarantine's files to the tasks, part by part. Driver only."""
+
+    store: Store
+    parallel: ParallelMap
+    parts: list[QuarantinePart]
+
+    def __call__(self, plan: ShredPlan) -> list[TaskReport]:
+        """Shred every part once, and stage what can be delivered."""
+        work = partial(_shred, msgspec.structs.replace(plan, is_replay=True), self.store)
+        return self.parallel("quarantined records", work, self.parts, _weight)
+
+
+@dataclass(slots=True)
+class ReplayStager:
+    """What `replay` calls. Afterwards it knows how many were `delivered`, and why others stay.
+
+    If it is called for several entries, it knows that of the last one. Without a `fingerprint` or
+    `datasets` all records are meant.
+    """
+
+    feed: FeedSpec
+    store: Store
+    learning: Learning
+    parallel: ParallelMap
+    around: Surroundings
+    fingerprint: str = ""
+    datasets: frozenset[str] | None = None
+    tried: int = 0
+    delivered: int = 0
+    stays: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, order: DecodeOrder) -> DecodedAgain:
+        """Stage what can be delivered."""
+        parts = self._parts(order)
+        tasks = QuarantineTasks(self.store, self.parallel, parts)
+        stager = Stager(self.feed, self.store, self.learning, tasks, self.around.tick)
+        ranges = tuple(part.covered for part in parts)
+        now_s = self.around.now()
+        staged = stager.stage(
+            StageOrder(self.feed.name, order.window, order.staging, ranges, planned_s=now_s)
+        )
+        self.tried, self.stays = staged.tried, Counter(staged.reasons)
+        self.delivered = sum(len(part.offsets) for part in staged.delivered)
+        return DecodedAgain(staged.files, staged.delivered, _extra_rows(staged))
+
+    def _parts(self, order: DecodeOrder) -> list[QuarantinePart]:
+        """The wanted records by Kafka partition, each with its files."""
+        wanted: dict[tuple[str, str, int], list[RecordSet]] = {}
+        for each in order.records:
+            if self.datasets is None or each.dataset in self.datasets:
+                wanted.setdefault((each.topic, each.topic_id, each.partition), []).append(each)
+        return [
+            QuarantinePart(
+                _span(records),
+                tuple(f for f, ranges in order.files if _is_of(ranges, place)),
+                tuple(records),
+                self.fingerprint,
+            )
+            for place, records in sorted(wanted.items())
+        ]
+
+
+def _shred(plan: ShredPlan, store: Store, part: QuarantinePart) -> TaskReport:
+    return shred_quarantined(plan, store, new_attempt(), part)
+
+
+def _weight(part: QuarantinePart) -> int:
+    return sum(len(records.offsets) for records in part.wanted)
+
+
+def _extra_rows(staged: StagedWindow) -> tuple[RangeEvidence, ...]:
+    """Evidence of rows beyond one for each record, which only showed now."""
+    return tuple(
+        msgspec.structs.replace(RangeEvidence.empty(seen.range), extra=seen.extra, rows=seen.rows)
+        for seen in staged.evidence
+        if seen.extra.count
+    )
+
+
+def _is_of(ranges: tuple[OffsetRange, ...], place: tuple[str, str, int]) -> bool:
+    return any((each.topic, each.topic_id, each.partition) == place for each in ranges)
+
+
+def _span(records: list[RecordSet]) -> OffsetRange:
+    first = min(each.offsets.runs[0][0] for each in records)
+    last = max(each.offsets.runs[-1][1] for each in records)
+    part = records[0]
+    return OffsetRange(part.topic, part.topic_id, part.partition, first, last)

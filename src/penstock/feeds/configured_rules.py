@@ -1,0 +1,137 @@
+"""The rules of a feed as its configuration gives them: starts, pace, and what is too broken."""
+
+from typing import assert_never
+
+from penstock.api.source import ResolvesStarts
+from penstock.feeds.errors import QuarantineTooFull, StartNotResolved
+from penstock.model.entries import Counts
+from penstock.model.names import encode_component
+from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
+from penstock.model.spec import FeedSpec, QuarantineSpec, StartSpec
+from penstock.model.window import PartitionOffsets
+from penstock.protocol.journal.acceptance import is_accepted
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.loop.pace import Pace
+from penstock.protocol.loop.prove import Findings
+from penstock.protocol.loop.window_plan import WindowPolicy
+
+
+class ConfiguredRules:
+    """What `penstock.yaml` says about one feed. Driver only.
+
+    `starts` resolves times to offsets, if the feed's source can do that.
+    """
+
+    def __init__(
+        self, feed: FeedSpec, journal: Journal, pace: Pace, starts: ResolvesStarts | None
+    ) -> None:
+        self._feed = feed
+        self._journal = journal
+        self._pace = pace
+        self._starts = starts
+
+    def wants(self, topic: str) -> bool:
+        """What `topics`, `pattern` and `exclude` say."""
+        return self._feed.wants(topic)
+
+    def first_offset(self, topic: str, partition: int, offsets: PartitionOffsets) -> int:
+        """What `start` means in this partition."""
+        return first_offset(self._feed.start, self._starts, topic, partition, offsets)
+
+    def is_due(self, waiting: int, cap: int) -> bool:
+        """What `window` says, as far as time is concerned."""
+        return self._pace.is_due(waiting, cap)
+
+    def judge(self, found: Findings, state: JournalState) -> None:
+        """Too many broken records stop the window, unless a person has let this one through."""
+        try:
+            judge(self._feed, found)
+        except QuarantineTooFull:
+            if not is_accepted(self._journal, state):
+                raise
+
+    def stops(self, dataset: str) -> bool:
+        """What `incompatible` says of this dataset."""
+        return stops(self._feed, dataset)
+
+
+def window_policy(feed: FeedSpec) -> WindowPolicy:
+    """How much of a feed one window may take."""
+    return WindowPolicy(feed.window.max_records, feed.window.max_bytes)
+
+
+def first_offset(
+    start: StartSpec,
+    starts: ResolvesStarts | None,
+    topic: str,
+    partition: int,
+    offsets: PartitionOffsets,
+) -> int:
+    """How `start` becomes an offset. Raises `StartNotResolved` where the source cannot tell."""
+    match start.kind:
+        case "earliest":
+            return offsets.earliest
+        case "latest":
+            return offsets.latest
+        case "offsets":
+            wanted = start.offsets.get(topic, {}).get(partition, offsets.earliest)
+            return min(max(wanted, offsets.earliest), offsets.latest)
+        case "time":
+            if starts is None:
+                raise StartNotResolved(topic, partition)
+            return starts.offset_at(topic, partition, start.time_ms)
+        case _:
+            assert_never(start.kind)
+
+
+def stops(feed: FeedSpec, dataset: str) -> bool:
+    """Whether a dataset stops at records whose schema cannot be merged with its own."""
+    by_feed = feed.decode.incompatible
+    own = {encode_component(each.route): each.incompatible or by_feed for each in feed.datasets}
+    return own.get(dataset, by_feed) == "stop"
+
+
+def judge(feed: FeedSpec, found: Findings) -> None:
+    """Stop a window with too many broken records before anything of it is decided."""
+    found = without_stopping(feed, found)
+    if is_too_full(feed.quarantine, found.counts):
+        of = f"the next window of feed {feed.name!r}"
+        limit = feed.quarantine.max_ratio
+        raise QuarantineTooFull(feed.name, of, found.counts, limit, found.reasons)
+    for each in feed.datasets:
+        mine = found.datasets.get(encode_component(each.route))
+        if each.quarantine is not None and mine is not None and is_too_full(each.quarantine, mine):
+            of = f"dataset {each.route!r} in the next window of feed {feed.name!r}"
+            raise QuarantineTooFull(feed.name, of, mine, each.quarantine.max_ratio, {})
+
+
+def without_stopping(feed: FeedSpec, found: Findings) -> Findings:
+    """What is left to judge when records that stop their dataset are taken out.
+
+    Their dataset stops, by name and with an alarm; the others shall go on, however many they are.
+    """
+    gone = {dataset: count for dataset, count in found.misfits.items() if stops(feed, dataset)}
+    everywhere = sum(gone.values())
+    datasets = {name: less(each, gone.get(name, 0)) for name, each in found.datasets.items()}
+    reasons = {
+        reason: count - (everywhere if reason == SCHEMA_INCOMPATIBLE else 0)
+        for reason, count in found.reasons.items()
+    }
+    kept = {reason: count for reason, count in reasons.items() if count}
+    return Findings(less(found.counts, everywhere), datasets, kept)
+
+
+def less(counts: Counts, quarantined: int) -> Counts:
+    """Counts without some of the quarantined rows."""
+    return counts + Counts(read=-quarantined, quarantined=-quarantined)
+
+
+def is_too_full(limit: QuarantineSpec, counts: Counts) -> bool:
+    """True when more is broken than a limit allows; few records are not judged.
+
+    What is quarantined are rows, so where records become several, it is held against all rows.
+    """
+    if counts.rows < limit.min_records:
+        return False
+    return counts.quarantined > limit.max_ratio * counts.rows

@@ -1,0 +1,36 @@
+"""What the owner of a feed reads through: its source as far as it may be read, and its stager."""
+
+from penstock.api.source import Source
+from penstock.datapath.driver.stager import Stager
+from penstock.model.window import Available, StagedWindow, StageOrder
+from penstock.protocol.loop.bounded_look import BoundedLook
+from penstock.runtime.surroundings import Surroundings
+
+
+class FeedIntake:
+    """One feed's source and stager, and what was seen at the last look. Driver only.
+
+    `once` ends what there is to read where it ended at the start.
+    """
+
+    def __init__(self, source: Source, stager: Stager, around: Surroundings, *, once: bool) -> None:
+        self._source = source
+        self._stager = stager
+        self._around = around
+        self._bounds = BoundedLook() if once else None
+        self.seen: Available | None = None
+        self.seen_at_s = 0.0
+
+    def look(self) -> Available:
+        """What the source has now, but for what the stager holds.
+
+        It is kept until the next look: a hold that runs out meanwhile has read nothing.
+        """
+        held = self._stager.held_now()
+        self.seen = self._source.look().without(held)
+        self.seen_at_s = self._around.now()
+        return self.seen if self._bounds is None else self._bounds.bound(self.seen)
+
+    def stage(self, order: StageOrder) -> StagedWindow:
+        """Read exactly the ranges, once, and write them invisibly."""
+        return self._stager.stage(order)

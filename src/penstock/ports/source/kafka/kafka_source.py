@@ -1,0 +1,85 @@
+"""Kafka as a source: looks through the admin client, reads through one Spark job. Driver only."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from penstock.api.source import REPORT, ReadFailed, ReadRequest, SourceTools, Task
+from penstock.model.ranges import OffsetRange
+from penstock.model.spec import FeedSpec
+from penstock.model.window import Available, Place
+from penstock.ports.source.kafka.admin import KafkaAdmin
+from penstock.ports.source.kafka.reader import read_ranges
+from penstock.spark.batch_size import batches_for
+from penstock.spark.errors import first_line
+
+
+class KafkaSource:
+    """The topics of one feed. Also exports lag, resolves times, and hashes last records."""
+
+    kind = "kafka"
+
+    def __init__(self, feed: FeedSpec, tools: SourceTools) -> None:
+        self._feed = feed
+        self._session = tools.session
+        self._options = tools.options
+        self._opened: KafkaAdmin | None = None
+
+    def look(self) -> Available:
+        """What the feed's topics hold now, read-committed."""
+        return self._admin().available(self._feed)
+
+    def read(self, request: ReadRequest, task: Task) -> list[bytes]:
+        """One job, one action. Records come in batches that are counted where none is large.
+
+        Where one might be, batches are weighed, in a session of its own.
+        """
+        spark, most_bytes = batches_for(self._session(), request.largest_bytes)
+        frame = read_ranges(spark, self._options, request.ranges, most_bytes)
+        if request.max_tasks is not None:
+            frame = frame.coalesce(request.max_tasks)
+        rows = _collect(request.name, frame.mapInArrow(task, f"{REPORT} binary"))
+        return [bytes(row[REPORT]) for row in rows]
+
+    def hashes(self, ranges: tuple[OffsetRange, ...]) -> dict[OffsetRange, int]:
+        """The hash of the record at each of these single offsets, where Kafka still has one."""
+        frame = read_ranges(self._session(), self._options, ranges).drop("key", "value")
+        rows = _collect("at the watermarks", frame.coalesce(1))
+        only = ranges[0].topic
+        found = {(getattr(row, "topic", only), row.partition): row.hash % 2**64 for row in rows}
+        return {
+            one: found[one.topic, one.partition]
+            for one in ranges
+            if (one.topic, one.partition) in found
+        }
+
+    def offset_at(self, topic: str, partition: int, time_ms: int) -> int:
+        """The first offset at or after a time, or the log's end."""
+        return self._admin().offset_at(topic, partition, time_ms)
+
+    def export_offsets(self, reader: str, offsets: Mapping[Place, int]) -> None:
+        """Write the offsets into a consumer group of that name."""
+        self._admin().commit_group(reader, offsets)
+
+    def close(self) -> None:
+        """Let go of the admin client."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def _admin(self) -> KafkaAdmin:
+        """Kafka's admin client; the first to ask waits until the JVM is up."""
+        if self._opened is None:
+            self._opened = KafkaAdmin(self._session()._jvm, self._options)
+        return self._opened
+
+
+def _collect(name: str, frame: DataFrame) -> list[Any]:
+    """Run the one job. A JVM that is gone fails it like a task that is gone."""
+    try:
+        return frame.collect()
+    except (Py4JError, PySparkException, ConnectionError) as error:
+        raise ReadFailed(name, first_line(error)) from error

@@ -1,0 +1,315 @@
+"""A feed from end to end without Kafka and without Spark: its records are a list in memory.
+
+Goal: each record arrives once, whatever happens on the way, and what cannot be delivered stops the
+feed instead of being passed over. Method: everything is real but for the source (a list with
+scripted faults), the store (memory) and the clock. What arrived is read by pyarrow alone.
+"""
+
+import io
+import json
+from collections import Counter
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.api.source import ReadRequest, Source, Task
+from penstock.care.clean import clean
+from penstock.feeds.runner import Runner, RunSpec
+from penstock.feeds.running_feed import FeedTools
+from penstock.model.entries import AnyBody, Gap, Window
+from penstock.model.layout import Layout
+from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, StartSpec, WindowSpec
+from penstock.model.window import Available
+from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.lake_identity import lake_identity
+from penstock.testing.fault_script import Died
+from penstock.testing.list_source import (
+    BEGAN_MS,
+    MOST_BYTES,
+    ListCluster,
+    ListedRecord,
+    ListSource,
+    die,
+)
+from penstock.testing.memory_store import MemoryStore
+from tests.helpers.clock import Clock
+
+TOPIC = "events"
+FEED = FeedSpec(
+    name="feed",
+    topics=(TOPIC,),
+    route=RouteSpec("field", "type"),
+    window=WindowSpec(max_records=8),
+    quarantine=QuarantineSpec(min_records=1_000_000),
+)
+TORN = b'{"type": "click"'
+
+Place = tuple[int, int]  # partition, offset
+
+
+def events(kind: str, count: int) -> list[ListedRecord | bytes]:
+    """Some events of one type."""
+    return [json.dumps({"type": kind, "n": number}).encode() for number in range(count)]
+
+
+class Story:
+    """A lake, a cluster with one topic of two partitions, and runs of a feed between them."""
+
+    def __init__(self) -> None:
+        self.cluster = ListCluster()
+        self.cluster.create_topic(TOPIC, partitions=2)
+        self.store = MemoryStore()
+        self.clock = Clock()
+        self.said: list[str] = []
+
+    def run_once(self, feed: FeedSpec = FEED, source: type[Source] | None = None) -> int:
+        """`penstock run --once` in a process of its own; its exit code."""
+        self.said = []
+        kind: Any = source or ListSource
+        around = self.clock.around()
+        tools = FeedTools(lambda spec: kind(spec, self.cluster), self.store, around)
+        once = RunSpec(once=True, take_over=True)  # as a new process takes over from a dead one
+
+        def tell(event: Any) -> None:
+            self.said.append(f"{event.name}: {event.sentence}")
+
+        return Runner((feed,), tools, tell, lambda: False, once).run()
+
+    def rows(self, below: str) -> Counter[Place]:
+        """The positions of all visible rows below a directory; a doubled one counts twice."""
+        found: Counter[Place] = Counter()
+        for key in self.store.list_after(below):
+            if key.endswith(".parquet"):
+                table = pq.read_table(io.BytesIO(self.store.read(key) or b""))
+                columns = (table[name].to_pylist() for name in ("_partition", "_offset"))
+                found.update(zip(*columns, strict=True))
+        return found
+
+    def delivered(self) -> Counter[Place]:
+        return self.rows("feed")
+
+    def quarantined(self) -> Counter[Place]:
+        return self.rows("_penstock/feed/quarantine")
+
+    def journal(self) -> Journal:
+        around = self.clock.around()
+        return Journal(self.store, Layout("feed"), lake_identity(self.store, around), around)
+
+    def entries(self, kind: type[AnyBody]) -> list[Any]:
+        """What the journal decided of one kind, in order."""
+        journal = self.journal()
+        every = range(journal.open().state.number + 1)
+        bodies = (journal.require(number).body for number in every)
+        return [body for body in bodies if isinstance(body, kind)]
+
+
+@pytest.fixture
+def story() -> Story:
+    return Story()
+
+
+def places(partition: int, *offsets: int) -> Counter[Place]:
+    """Each of these records once."""
+    return Counter((partition, offset) for offset in offsets)
+
+
+def test_every_record_arrives_once_through_failing_jobs_new_types_and_a_death(
+    story: Story,
+) -> None:
+    cluster = story.cluster
+    cluster.append(TOPIC, 0, *events("click", 5), TORN, *events("order", 4))
+    cluster.append(TOPIC, 1, *events("view", 6))
+    cluster.compact(TOPIC, 1, 2, 3)  # holes are no loss
+
+    # A job fails before it begins, one in the middle of its records, and one when it has written
+    # everything and only its answer is missing.
+    for moment in ("before", "middle", "after"):
+        cluster.on_read(moment, die)
+        assert story.run_once() == 0
+        cluster.append(TOPIC, 1, *events("view", 2))
+    assert sum("trouble" in line for line in story.said) == 1
+    assert story.quarantined() == places(0, 5)
+
+    # The process dies while it reads; the next one delivers.
+    cluster.append(TOPIC, 0, *events("refund", 3))  # a type that nobody has seen
+
+    def killed() -> None:
+        raise Died("kill -9")
+
+    cluster.on_read("middle", killed, nth=2)
+    with pytest.raises(Died):
+        story.run_once()
+    assert story.run_once() == 0
+
+    # A record that is larger than all before makes its window be read again.
+    large = json.dumps({"type": "click", "text": "x" * MOST_BYTES}).encode()
+    cluster.append(TOPIC, 1, large, *events("click", 2))
+    assert story.run_once() == 0
+
+    assert cluster.unmet() == 0
+    assert story.quarantined() == places(0, 5)
+    assert story.delivered() == (
+        places(0, *range(13)) - places(0, 5) + places(1, *range(15)) - places(1, 2, 3)
+    )
+    clean(story.journal())  # what the job without an answer has written is garbage
+    assert list(story.store.list_staged("_penstock/feed/staging")) == []
+    assert cluster.exported == {"penstock-feed": {(TOPIC, 0): 13, (TOPIC, 1): 15}}
+
+
+def test_records_that_expired_unread_stop_the_feed_until_somebody_accepts_their_loss(
+    story: Story,
+) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 3))
+    assert story.run_once() == 0
+    story.cluster.append(TOPIC, 0, *events("click", 6))
+    story.cluster.expire(TOPIC, 0, before=7)
+    assert story.run_once() == 5
+    assert "GAP" in story.said[-1]
+    assert "[3, 7)" in story.said[-1]
+    assert story.delivered() == places(0, 0, 1, 2)
+
+    accepting = FeedSpec(name="feed", topics=(TOPIC,), route=FEED.route, on_gap="accept")
+    assert story.run_once(accepting) == 0
+    assert [(gap.range.start, gap.range.end) for gap in story.entries(Gap)] == [(3, 7)]
+    assert story.delivered() == places(0, 0, 1, 2, 7, 8)
+
+
+@pytest.mark.parametrize("moment", ["before", "middle"])
+def test_records_that_expire_while_they_are_read_are_a_gap_and_no_short_window(
+    story: Story, moment: Any
+) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 8))
+    story.cluster.on_read(moment, lambda: story.cluster.expire(TOPIC, 0, before=5))
+    assert story.run_once() == 5
+    assert [line.partition(":")[0] for line in story.said] == ["claimed", "trouble", "halted"]
+    assert "READ_FAILED" in story.said[1]
+    assert "[0, 5)" in story.said[2]
+    assert story.entries(Window) == []
+    assert story.delivered() == Counter()
+
+
+def test_records_that_are_gone_in_the_middle_of_a_log_are_never_passed_over(story: Story) -> None:
+    """The log says that they are there, so no plan can name them: the feed waits, and ends."""
+    story.cluster.append(TOPIC, 0, *events("click", 8))
+    story.cluster.lose(TOPIC, 0, 4, 5)
+    assert story.run_once() == 1
+    assert "READ_FAILED" in story.said[-1]
+    assert "offset 4 is gone" in story.said[-1]
+    assert story.delivered() == Counter()
+    story.cluster.recover(TOPIC, 0)
+    assert story.run_once() == 0
+    assert story.delivered() == places(0, *range(8))
+
+
+def test_a_partition_without_a_leader_waits_and_the_others_go_on(story: Story) -> None:
+    for partition in (0, 1):
+        story.cluster.append(TOPIC, partition, *events("click", 3))
+    story.cluster.lead(TOPIC, 1, is_led=False)
+    assert story.run_once() == 1
+    assert "PARTITIONS_UNREAD" in story.said[-1]
+    assert f"{TOPIC}/1: it has no leader" in story.said[-1]
+    assert story.delivered() == places(0, 0, 1, 2)
+    story.cluster.lead(TOPIC, 1, is_led=True)
+    assert story.run_once() == 0
+    assert story.delivered() == places(0, 0, 1, 2) + places(1, 0, 1, 2)
+
+
+def test_a_cluster_that_is_down_moves_nothing(story: Story) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 3))
+    story.cluster.is_down = True
+    assert story.run_once() == 1
+    assert "SOURCE_UNAVAILABLE" in story.said[-1]
+    story.cluster.is_down = False
+    assert story.run_once() == 0
+    assert story.delivered() == places(0, 0, 1, 2)
+
+
+def test_a_topic_that_was_deleted_and_made_again_stops_the_feed(story: Story) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 3))
+    assert story.run_once() == 0
+    story.cluster.delete_topic(TOPIC)
+    assert story.run_once() == 5
+    assert "TOPIC_MISSING" in story.said[-1]
+    story.cluster.create_topic(TOPIC, partitions=2)
+    story.cluster.append(TOPIC, 0, *events("click", 9))
+    assert story.run_once() == 5
+    assert "TOPIC_REPLACED" in story.said[-1]
+    assert story.delivered() == places(0, 0, 1, 2)
+
+
+def test_a_log_that_was_cut_and_filled_again_is_noticed_by_its_last_record(story: Story) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 3))
+    assert story.run_once() == 0
+    story.cluster.cut(TOPIC, 0, end=2)
+    assert story.run_once() == 5
+    assert "LOG_TRUNCATED" in story.said[-1]
+    story.cluster.append(TOPIC, 0, *events("order", 5))
+    assert story.run_once() == 5
+    assert "LOG_REWRITTEN" in story.said[-1]
+    assert "offset 2" in story.said[-1]
+    assert story.delivered() == places(0, 0, 1, 2)
+
+
+def test_once_delivers_what_was_there_at_the_start_and_nothing_that_came_since(
+    story: Story,
+) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 10))
+
+    def produce() -> None:
+        story.cluster.append(TOPIC, 0, *events("click", 8))
+
+    for nth in (1, 2, 3):  # a producer that is faster than we are
+        story.cluster.on_read("before", produce, nth)
+    assert story.run_once() == 0
+    assert "done" in story.said[-1]
+    assert story.delivered() == places(0, *range(10))
+    assert story.run_once() == 0
+    there = len(story.cluster.log(TOPIC, 0).records)
+    assert there > 10
+    assert story.delivered() == places(0, *range(there))
+
+
+def starting_at(time_ms: int) -> FeedSpec:
+    """The feed, if it begins at a time."""
+    return FeedSpec(name="feed", topics=(TOPIC,), start=StartSpec("time", time_ms))
+
+
+def test_a_feed_begins_at_the_first_record_of_a_time(story: Story) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 5))
+    assert story.run_once(starting_at(BEGAN_MS + 2_500)) == 0
+    assert story.delivered() == places(0, 3, 4)
+
+
+class PlainSource:
+    """A source that can do no more than every source must."""
+
+    kind = "plain"
+
+    def __init__(self, feed: FeedSpec, cluster: ListCluster) -> None:
+        self._inner = ListSource(feed, cluster)
+
+    def look(self) -> Available:
+        return self._inner.look()
+
+    def read(self, request: ReadRequest, task: Task) -> list[bytes]:
+        return self._inner.read(request, task)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def test_a_source_without_any_extra_is_enough_for_a_feed(story: Story) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 5))
+    assert story.run_once(source=PlainSource) == 0
+    story.cluster.append(TOPIC, 0, *events("click", 5))
+    assert story.run_once(source=PlainSource) == 0
+    assert story.delivered() == places(0, *range(10))
+    assert story.cluster.exported == {}
+
+
+def test_a_start_that_the_source_cannot_find_is_refused(story: Story) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 5))
+    assert story.run_once(starting_at(BEGAN_MS), source=PlainSource) == 2
+    assert "START_NOT_RESOLVED" in story.said[-1]
+    assert story.delivered() == Counter()
