@@ -10,7 +10,7 @@ What only some sources can do is a protocol of its own below. A caller asks for 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -47,10 +47,14 @@ Task = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 class SourceUnavailable(PenstockError):
     """The source did not answer, or refused us. Nothing was read and nothing changed; it may pass.
 
-    A kind of source has its own class with a code and a sentence of its own.
+    A kind of source may have a class of its own, with a code and a piece of advice.
     """
 
     code = "SOURCE_UNAVAILABLE"
+    remedy: ClassVar[str] = "Check that it runs and that we are let in; then run again."
+
+    def __init__(self, source: str, why: str) -> None:
+        super().__init__(f"{source} did not answer: {why}.", f"Nothing was read. {self.remedy}")
 
 
 class ReadFailed(PenstockError):

@@ -53,13 +53,6 @@ class TaskDied(Exception):
     """A task ended, and its job with it."""
 
 
-class ClusterDown(SourceUnavailable):
-    """The cluster was told to be down."""
-
-    def __init__(self) -> None:
-        super().__init__("The list of records is down, as it was told.", "Let it come back.")
-
-
 def die(why: str = "the task was killed") -> NoReturn:
     """For `on_read`: the job fails here."""
     raise TaskDied(why)
@@ -163,9 +156,9 @@ class ListCluster:
         return len(self._acts)
 
     def topics(self) -> Mapping[str, tuple[str, list[Log]]]:
-        """Every topic: its id and its partitions. Raises `ClusterDown`."""
+        """Every topic: its id and its partitions. Raises `SourceUnavailable`."""
         if self.is_down:
-            raise ClusterDown
+            raise SourceUnavailable("The list of records", "it is down, as it was told")
         return self._topics
 
     def log(self, topic: str, partition: int) -> Log:

@@ -8,10 +8,11 @@ class KafkaUnavailable(SourceUnavailable):
 
     code = "KAFKA_UNAVAILABLE"
 
+    remedy = (
+        "Check that it runs, that `bootstrap.servers` is right and that we are let in; "
+        "then run again."
+    )
+
     def __init__(self, servers: str, why: str) -> None:
-        super().__init__(
-            f"Kafka at {servers} did not answer: {why}.",
-            "Nothing was read. Check that it runs, that `bootstrap.servers` is right and that we "
-            "are let in; then run again.",
-        )
+        super().__init__(f"Kafka at {servers}", why)
         self.servers = servers
