@@ -76,6 +76,11 @@ class Mend:
 
 def neither():
     return object()
+
+class Silent:
+    """Does not say which fields come out."""
+    def convert_record(self, record):
+        return record
 '''
 ENTRIES = """[penstock.converters]
 shout = {module}:Shout
@@ -83,6 +88,7 @@ odd = {module}:Odd
 halves = {module}:Halves
 mend = {module}:Mend
 neither = {module}:neither
+silent = {module}:Silent
 gone = {module}:Gone
 """
 

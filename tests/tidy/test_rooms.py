@@ -21,7 +21,9 @@ BOTTOM = frozenset({"model", "errors"})
 
 _SEAMS = BOTTOM | {"api", "runtime"}
 _PROTOCOL = frozenset({"protocol/journal", "protocol/publish", "protocol/loop"})
-_SHAPE = frozenset({"datapath/shape/event_time", "datapath/shape/route", "datapath/shape/convert"})
+_SHAPE = frozenset(
+    f"datapath/shape/{name}" for name in ("event_time", "plugins", "route", "convert")
+)
 _FORMATS_OF_RECORDS = frozenset(
     f"datapath/codec/{name}" for name in ("json", "avro", "protobuf", "msgpack", "text", "raw")
 )
@@ -72,8 +74,9 @@ ROOMS: dict[str, frozenset[str]] = {
     "datapath/formats": BOTTOM | {"api"},
     "datapath/shape": BOTTOM,
     "datapath/shape/event_time": BOTTOM,
-    "datapath/shape/route": BOTTOM | {"api", "datapath/shape/event_time"},
-    "datapath/shape/convert": BOTTOM | {"api"},
+    "datapath/shape/plugins": BOTTOM | {"api"},
+    "datapath/shape/route": BOTTOM | {"api", "datapath/shape/event_time", "datapath/shape/plugins"},
+    "datapath/shape/convert": BOTTOM | {"api", "datapath/shape/plugins"},
     "datapath/stage": _SEAMS | _ON_EXECUTORS | {"ports/store", "evidence"},
     "datapath/schemas": _SEAMS | _DATAPATH | {"ports/store", "ports/registry"},
     "datapath/schemas/protobuf": _SEAMS | {"datapath/codec/protobuf", "datapath/codec/shared"},

@@ -16,8 +16,6 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-GROUP = "penstock.converters"
-
 
 class RecordConverter(Protocol):
     """Converts records one by one: easy to write, and the slower kind."""

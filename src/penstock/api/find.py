@@ -16,7 +16,7 @@ there, and `load` imports its target.
 """
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -141,8 +141,13 @@ def _check(ref: PluginRef, found: object, shapes: tuple[type, ...]) -> None:
     except BaseException as error:  # a property is code of the plug-in, too
         raise PluginBroken(ref, said(error)) from error
     if lacks and all(lacks):
-        fewest = min(lacks, key=len)
-        raise PluginBroken(ref, f"it has no {' and no '.join(f'`{name}`' for name in fewest)}")
+        raise PluginBroken(ref, f"it has no {' and no '.join(_listed(shapes, lacks))}")
+
+
+def _listed(shapes: Sequence[type], lacks: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The members that are missing; where there are several shapes, of which one each is."""
+    for shape, names in zip(shapes, lacks, strict=True):
+        yield from (f"`{each}`" + (f" of {shape.__name__}" if shapes[1:] else "") for each in names)
 
 
 def _ref(door: Door[T], entry: EntryPoint) -> PluginRef:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from penstock.model.names import encode_component
+from penstock.model.plugin import PluginRef
 from penstock.model.value import Value
 
 Verb = Literal[
@@ -47,8 +48,9 @@ class ConvertSpec(Value, frozen=True):
 
     `words` are new names (rename), types (cast), how much is shown (mask), and references to
     secrets (hash, encrypt); `constants` are values (set), in the order of `paths`. Of a plug-in
-    `words` has the name, `paths` the names of its options and `constants` their values. With
-    `datasets` the step is for these only, by the values that route to them.
+    `words` has the name, `paths` the names of its options and `constants` their values; `ref` is
+    what the name stands for, once the driver has found it. With `datasets` the step is for these
+    only, by the values that route to them.
     """
 
     verb: Verb
@@ -57,6 +59,7 @@ class ConvertSpec(Value, frozen=True):
     constants: tuple[Constant, ...] = ()
     conditions: tuple[Condition, ...] = ()
     datasets: tuple[str, ...] = ()
+    ref: PluginRef | None = None
 
     @property
     def references(self) -> tuple[str, ...]:

@@ -13,11 +13,11 @@ it, so all files stay one table, whatever becomes of the steps.
 """
 
 from penstock.api.store import Store
-from penstock.datapath.schemas.errors import ConverterMissing, ConvertRefused
+from penstock.datapath.schemas.errors import ConvertRefused
 from penstock.datapath.schemas.schema_objects import keep_schema
 from penstock.datapath.shape.convert.converters import converted_fields, fitting
 from penstock.datapath.shape.convert.flow import ConvertImpossible, has_field
-from penstock.datapath.shape.convert.plugins import PluginMissing, look_for
+from penstock.datapath.shape.convert.plugins import look_for
 from penstock.datapath.shape.convert.rest_column import hidden_paths
 from penstock.model.convert_spec import steps_for
 from penstock.model.encryption_keys import Keys
@@ -112,12 +112,7 @@ def output_fields(
 
 
 def check_plugins(feed: FeedSpec) -> None:
-    """Raise `ConverterMissing` or `ConvertRefused` for a plug-in that cannot be had."""
+    """Raise a `PluginError` for a plug-in that cannot be had."""
     for spec in feed.convert:
-        try:
-            if spec.verb == "plugin":
-                look_for(spec)
-        except PluginMissing as error:
-            raise ConverterMissing(feed.name, spec.words[0], error.known) from error
-        except ConvertImpossible as error:
-            raise ConvertRefused(feed.name, "any dataset", str(error)) from error
+        if spec.verb == "plugin":
+            look_for(spec)

@@ -105,7 +105,7 @@ def test_converters_that_cannot_work_are_told(
         ("convert b", 2),
         ("convert c", 2),
     ]
-    codes = ("CONFIG_INVALID", "CONVERTER_MISSING", "CONVERT_REFUSED")
+    codes = ("CONFIG_INVALID", "PLUGIN_UNKNOWN", "CONVERT_REFUSED")
     assert all(code in each.found[0] for code, each in zip(codes, found, strict=True))
 
 

@@ -12,7 +12,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pyspark import cloudpickle
 
-from penstock.datapath.schemas.errors import ConverterMissing, ConvertRefused
+from penstock.api.errors import PluginUnknown
+from penstock.datapath.schemas.errors import ConvertRefused
 from penstock.datapath.schemas.learning import ROUNDS, Learning
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.errors import OutcomeUnknown
@@ -513,7 +514,7 @@ def test_a_step_that_cannot_be_done_for_a_dataset_stops_the_feed() -> None:
 
 def test_a_plugin_that_is_missing_stops_the_feed_before_anything_is_read() -> None:
     feed = with_steps(BY_TYPE, ConvertSpec("plugin", words=("nobody-has-this",)))
-    with pytest.raises(ConverterMissing, match="nobody-has-this"):
+    with pytest.raises(PluginUnknown, match="nobody-has-this"):
         Learning(MemoryStore(), LAYOUT, feed, None, KEYS)
 
 

@@ -4,41 +4,28 @@ Whatever a plug-in does, each record that went in comes out once: converted, fil
 that breaks its promise, or raises an error, makes the records bad that it was given.
 """
 
-import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
 from operator import index
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from penstock.api.converter import GROUP, BatchConverter, ConvertedBatch, RecordConverter
+from penstock.api.converter import BatchConverter, ConvertedBatch, RecordConverter
+from penstock.api.doors import CONVERTERS
+from penstock.api.find import STOPS, make, offer, said
 from penstock.datapath.shape.convert.arrow_fields import named_schema, types_in
 from penstock.datapath.shape.convert.flow import ConvertImpossible, Flow, Given
 from penstock.datapath.shape.convert.plugin_values import Unfit, record_reader
+from penstock.datapath.shape.plugins.tamed import LONGEST_DETAIL, tamed, writable
 from penstock.model.bad_records import BadRecord
 from penstock.model.convert_spec import ConvertSpec
 
 CONVERT_FAILED = "CONVERT_FAILED"
-_LONGEST_DETAIL = 200
-_RECOGNISED = 4
-# Not of the plug-in's doing: whoever ends the process, or the task, is obeyed.
-_STOPS = (KeyboardInterrupt, SystemExit)
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-
-
-class PluginMissing(ConvertImpossible):
-    """No installed package offers a converter of this name."""
-
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        found = f"there are: {', '.join(known)}" if known else "there are none at all"
-        super().__init__("plugin", name, f"no installed package offers it; {found}")
-        self.known = tuple(known)
 
 
 class _Broken(Exception):
@@ -56,10 +43,12 @@ def plugin(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
         empty = [pa.array([], each.type) for each in wanted]
         return _with_columns(flow, wanted, empty)
     batch = _batch_of(flow.columns, schema, len(flow.rows))
-    by_record = isinstance(made, _Records)
-    found = made.convert(batch, wanted) if by_record else _batch(made, batch, wanted)
+    if isinstance(made, _Records):
+        found = made.convert(batch, wanted)
+    else:
+        found = _batch(made, batch, wanted)
     bad = [
-        BadRecord(int(flow.rows[row]), CONVERT_FAILED, _safe(f"{name}: {why}")[:_LONGEST_DETAIL])
+        BadRecord(int(flow.rows[row]), CONVERT_FAILED, writable(f"{name}: {why}")[:LONGEST_DETAIL])
         for row, why in found.bad
     ]
     kept = flow.rows[np.asarray(found.rows, np.int64)]
@@ -91,48 +80,33 @@ def _with_columns(flow: Flow, schema: pa.Schema, columns: list[pa.Array]) -> Flo
 
 
 def look_for(spec: ConvertSpec) -> None:
-    """Make a plug-in with its options; raises `PluginMissing` or `ConvertImpossible`."""
+    """Make a plug-in with its options; raises a `PluginError`."""
     _made(msgspec.json.encode(spec))
 
 
-def installed() -> tuple[str, ...]:
-    """The names of the converters that installed packages offer."""
-    return tuple(sorted({each.name for each in entry_points(group=GROUP)}))
-
-
 @lru_cache(maxsize=64)
-def _made(encoded: bytes) -> Any:
+def _made(encoded: bytes) -> "_Records | BatchConverter":
     """A plug-in with its options, once per process."""
     spec = msgspec.json.decode(encoded, type=ConvertSpec)
-    name = spec.words[0]
-    options = dict(zip(spec.paths, spec.constants, strict=True))
-    found: list[EntryPoint] = list(entry_points(group=GROUP, name=name))
-    if not found:
-        raise PluginMissing(name, installed())
-    if len({each.value for each in found}) > 1:
-        raise ConvertImpossible("plugin", name, "several installed packages offer one of this name")
-    made = _guarded(name, lambda: _of_a_kind(found[0].load()(**options)))
-    if made is not None:
-        return made
-    why = f"{found[0].value} has neither `convert_record` nor `convert_batch`"
-    raise ConvertImpossible("plugin", name, why)
+    ref = spec.ref or offer(CONVERTERS, spec.words[0])
+    return _of_a_kind(make(CONVERTERS, ref, **dict(zip(spec.paths, spec.constants, strict=True))))
 
 
-def _of_a_kind(made: Any) -> Any:
-    """A plug-in as one that takes batches, if it is one at all."""
+def _of_a_kind(made: RecordConverter | BatchConverter) -> "_Records | BatchConverter":
+    """A plug-in as one that takes batches; one of both kinds does."""
     if callable(getattr(made, "convert_batch", None)):
-        return made
-    return _Records(made) if callable(getattr(made, "convert_record", None)) else None
+        return cast("BatchConverter", made)
+    return _Records(cast("RecordConverter", made))
 
 
 def _guarded(name: str, call: Callable[[], Any]) -> Any:
     """What a plug-in says before any record is there; an error then stops the feed."""
     try:
         return call()
-    except _STOPS:
+    except STOPS:
         raise
     except BaseException as error:
-        raise ConvertImpossible("plugin", name, _said(error)) from error
+        raise ConvertImpossible("plugin", name, said(error)) from error
 
 
 def _output_schema(made: Any, name: str, schema: pa.Schema) -> pa.Schema:
@@ -142,62 +116,18 @@ def _output_schema(made: Any, name: str, schema: pa.Schema) -> pa.Schema:
     return wanted
 
 
-def _said(error: BaseException) -> str:
-    """An error in one line."""
-    return _in_line(error, _words_of(error))
-
-
-def _tamed(error: BaseException, names: Container[str], record: Any = None) -> str:
-    """An error in one line, without what it quotes from records; names of fields may stay."""
-
-    def keep(match: re.Match[str]) -> str:
-        return match[0] if match[0][1:-1] in names else "'***'"
-
-    words = _QUOTED.sub(keep, _words_of(error))
-    for text in sorted(set(_texts_in(record)), key=len, reverse=True):
-        words = words.replace(text, "***")
-    return _in_line(error, words)
-
-
-def _words_of(error: BaseException) -> str:
-    try:
-        return " ".join(str(error).split())
-    except _STOPS:
-        raise
-    except BaseException:  # noqa: BLE001  its `__str__` is code of the plug-in, too
-        return "an error without words"
-
-
-def _in_line(error: BaseException, words: str) -> str:
-    return _safe(f"{type(error).__name__}: {words}")[:_LONGEST_DETAIL]
-
-
-def _safe(words: str) -> str:
-    """Words that can be written; half of a surrogate pair cannot."""
-    return words.encode("utf-8", "replace").decode()
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    """The texts of a record that would be recognised; short ones are parts of any sentence."""
-    if isinstance(value, dict | list | tuple):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts_in(each)
-    elif isinstance(value, str) and len(value) >= _RECOGNISED:
-        yield value
-
-
 # --- plug-ins on batches -------------------------------------------------------------------------
 
 
 def _batch(made: BatchConverter, batch: pa.RecordBatch, wanted: pa.Schema) -> ConvertedBatch:
     try:
         return _believed(made.convert_batch(batch), batch.num_rows, wanted)
-    except _STOPS:
+    except STOPS:
         raise
     except _Broken as error:
         return _all_bad(range(batch.num_rows), str(error), wanted)
     except BaseException as error:  # noqa: BLE001  a plug-in may raise anything
-        return _all_bad(range(batch.num_rows), _tamed(error, batch.schema.names), wanted)
+        return _all_bad(range(batch.num_rows), tamed(error, batch.schema.names), wanted)
 
 
 def _all_bad(rows: Sequence[int], why: str, wanted: pa.Schema) -> ConvertedBatch:
@@ -274,12 +204,12 @@ class _Records:
                     filtered.append(row)
                     continue
                 plain = read(made)
-            except _STOPS:
+            except STOPS:
                 raise
             except (_Broken, Unfit) as error:
                 bad.append((row, str(error)))
             except BaseException as error:  # noqa: BLE001  a plug-in may raise anything
-                bad.append((row, _tamed(error, batch.schema.names, _record_at(batch, row))))
+                bad.append((row, tamed(error, batch.schema.names, _record_at(batch, row))))
             else:
                 rows.append(row)
                 records.append(plain)
@@ -304,4 +234,4 @@ def _record_at(batch: pa.RecordBatch, row: int) -> Any:
     try:
         return batch.slice(row, 1).to_pylist()[0]
     except (ValueError, OverflowError) as error:
-        return _Broken(f"it cannot be given the record: {_tamed(error, ())}")
+        return _Broken(f"it cannot be given the record: {tamed(error, ())}")

@@ -204,16 +204,6 @@ def test_a_batch_that_cannot_go_on_is_bad_as_a_whole(
     assert all(why in each for each in found.values())
 
 
-def test_a_plugin_that_declares_nothing_is_refused_before_there_are_rows(install: Install) -> None:
-    class Silent:
-        def convert_record(self, record: dict[str, Any]) -> dict[str, Any]:
-            return record
-
-    install(plugins._of_a_kind(Silent()))
-    with pytest.raises(ConvertImpossible, match="output_schema"):
-        through(STEP, rows=ROWS)
-
-
 NOTHING = ConvertSpec("keep", ("nowhere",))
 SEEN = pa.field("seen", pa.int64())
 
