@@ -231,7 +231,9 @@ class Table:
     def from_batches(batches: Iterable[RecordBatch], schema: Schema | None = ...) -> Table: ...
     @staticmethod
     def from_arrays(
-        arrays: Sequence[Array], names: Sequence[str] | None = ..., schema: Schema | None = ...
+        arrays: Sequence[Array | ChunkedArray],
+        names: Sequence[str] | None = ...,
+        schema: Schema | None = ...,
     ) -> Table: ...
     @staticmethod
     def from_pylist(
