@@ -81,8 +81,8 @@ def first_offset(
             if starts is None:
                 raise StartNotResolved(topic, partition)
             return starts.offset_at(topic, partition, start.time_ms)
-        case _:
-            assert_never(start.kind)
+        case _ as never:
+            assert_never(never)
 
 
 def stops(feed: FeedSpec, dataset: str) -> bool:
