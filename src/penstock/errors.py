@@ -244,13 +244,13 @@ class EntryForeign(JournalError):
 
 
 class EntryNewer(JournalError):
-    """An entry in a format that this version does not know."""
+    """An entry, or another object of the lake, in a format that this version does not know."""
 
     code = "ENTRY_NEWER"
 
     def __init__(self, key: str, found: int, known: int) -> None:
         super().__init__(
-            f"The journal entry {key!r} has format {found}; this Penstock knows up to {known}.",
+            f"The object {key!r} has format {found}; this Penstock knows up to {known}.",
             f"{_LEAVE} A newer Penstock has written here: upgrade this one.",
         )
         self.key = key

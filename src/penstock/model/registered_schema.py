@@ -10,6 +10,8 @@ from penstock.model.value import Value
 
 SchemaType = Literal["avro", "protobuf", "json", "text", "raw", "unusable"]
 
+REGISTERED_FORMAT = 1  # of registered schemas as they lie in the lake
+
 
 class RegisteredSchema(Value, frozen=True):
     """One schema of a registry, or of the configuration. It never changes behind its name.

@@ -25,6 +25,7 @@ Kind = Literal[
     "struct",
 ]
 
+SCHEMA_FORMAT = 1  # of schemas as they lie in the lake
 MAX_FIELDS = 1_000  # nested ones count
 MAX_NESTING = 32
 MAX_PRECISION = 38

@@ -21,8 +21,9 @@ from penstock.datapath.stage.schema_shredder import FIXED
 from penstock.errors import EntryDamaged
 from penstock.model.layout import Layout
 from penstock.model.names import decode_component, encode_component
-from penstock.model.registered_schema import RegisteredSchema
+from penstock.model.registered_schema import REGISTERED_FORMAT, RegisteredSchema
 from penstock.model.spec import FeedSpec
+from penstock.model.wire_formats import newer_or
 from penstock.ports.registry.errors import RegistryDown, RegistryTrouble
 from penstock.ports.registry.registry import Registry, can_be
 from penstock.ports.store.create_once import create_once
@@ -217,7 +218,8 @@ class NamedSchemas:
         try:
             return _decoder.decode(raw)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise EntryDamaged(self._place(key), f"it is no schema: {error}") from error
+            damaged = EntryDamaged(self._place(key), f"it is no schema: {error}")
+            raise newer_or(damaged, raw, REGISTERED_FORMAT) from error
 
 
 class _Asking:

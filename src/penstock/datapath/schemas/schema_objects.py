@@ -6,7 +6,8 @@ import msgspec
 
 from penstock.api.store import Store
 from penstock.errors import EntryDamaged
-from penstock.model.schema import DatasetSchema
+from penstock.model.schema import SCHEMA_FORMAT, DatasetSchema
+from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
 
 _decoder = msgspec.json.Decoder(DatasetSchema)
@@ -43,4 +44,6 @@ def _decode(key: str, raw: bytes) -> DatasetSchema:
     try:
         return _decoder.decode(raw)
     except (msgspec.MsgspecError, ValueError) as error:  # what is no UTF-8 is a ValueError
-        raise EntryDamaged(key, f"it is no schema: {error}") from error
+        raise newer_or(
+            EntryDamaged(key, f"it is no schema: {error}"), raw, SCHEMA_FORMAT
+        ) from error

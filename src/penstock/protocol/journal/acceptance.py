@@ -8,10 +8,13 @@ any later window.
 import msgspec
 
 from penstock.model.value import Value
+from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.errors import AcceptanceDamaged
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.state import JournalState
+
+ACCEPTANCE_FORMAT = 1
 
 
 class Accepted(Value, frozen=True):
@@ -58,7 +61,8 @@ def _check(journal: Journal, state: JournalState, key: str, raw: bytes) -> None:
     try:
         found = _decoder.decode(raw)
     except msgspec.MsgspecError as error:
-        raise AcceptanceDamaged(key, f"it is no acceptance: {error}") from error
+        damaged = AcceptanceDamaged(key, f"it is not an acceptance: {error}")
+        raise newer_or(damaged, raw, ACCEPTANCE_FORMAT) from error
     wanted = (journal.layout.feed, journal.lake, state.windows)
     if (found.feed, found.lake, found.windows) != wanted:
         raise AcceptanceDamaged(

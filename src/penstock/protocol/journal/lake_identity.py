@@ -5,6 +5,7 @@ import msgspec
 from penstock.api.store import Store
 from penstock.errors import EntryDamaged, EntryNewer
 from penstock.model.value import Value
+from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
 from penstock.runtime.surroundings import Surroundings
 
@@ -38,7 +39,8 @@ def _decode(found: bytes) -> str:
     try:
         identity = msgspec.json.decode(found, type=LakeIdentity)
     except msgspec.MsgspecError as error:
-        raise EntryDamaged(LAKE_KEY, f"it is no lake identity: {error}") from error
+        damaged = EntryDamaged(LAKE_KEY, f"it is not a lake identity: {error}")
+        raise newer_or(damaged, found, LAKE_FORMAT) from error
     if identity.format > LAKE_FORMAT:
         raise EntryNewer(LAKE_KEY, identity.format, LAKE_FORMAT)
     return identity.id

@@ -19,6 +19,7 @@ from penstock.model.value import Value
 from penstock.ports.store.create_once import create_once
 from penstock.runtime.surroundings import Surroundings
 
+BEAT_FORMAT = 1  # a beat of a newer format is one that says nothing to us, and decides nothing
 BEAT_S = 5.0
 STALE_S = 15.0
 KEPT = 2  # an observer may be reading the one before the newest

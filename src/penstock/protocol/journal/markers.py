@@ -6,10 +6,12 @@ from penstock.api.store import Store
 from penstock.errors import JournalError, MarkerWrong
 from penstock.model.layout import Layout, number_in
 from penstock.model.value import Value
+from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.state import JournalState, Undone
 from penstock.protocol.journal.wire import seal, unseal
 
+MARKER_FORMAT = 1  # of done markers and tail marks
 KEPT = 3  # how many checkpoints and tail marks stay; the newest would do, the others are for people
 
 
@@ -44,7 +46,8 @@ def check_marker(key: str, raw: bytes, number: int, sha256: str) -> Marker:
     try:
         marker = _marker_decoder.decode(raw)
     except msgspec.MsgspecError as error:
-        raise MarkerWrong(key, f"it is no marker: {error}") from error
+        damaged = MarkerWrong(key, f"it is not a marker: {error}")
+        raise newer_or(damaged, raw, MARKER_FORMAT) from error
     if (marker.number, marker.sha256) != (number, sha256):
         raise MarkerWrong(
             key,

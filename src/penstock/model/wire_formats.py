@@ -1,0 +1,36 @@
+"""How an object of the lake tells its format, so that a newer one is not taken for a damaged one.
+
+Every class that lies in the lake belongs to a kind of object, and every kind has a number that is
+raised by each change of one of its classes (`tests/tidy/test_wire_formats.py` holds them together).
+An object without a number is of format 1. A later version that changes a class adds the field
+`format` to it; this version does not know that field, looks at its number, and says "upgrade".
+"""
+
+import msgspec
+
+from penstock.errors import EntryNewer, JournalError, ObjectDamaged
+
+
+class _FormatOnly(msgspec.Struct):
+    """Just the format; all other fields may be unknown here."""
+
+    format: int = 1
+
+
+_decoder = msgspec.json.Decoder(_FormatOnly)
+
+
+def format_of(raw: bytes) -> int | None:
+    """The format that an object says it has; None when it does not even say that."""
+    try:
+        return _decoder.decode(raw).format
+    except (msgspec.MsgspecError, ValueError):  # what is not UTF-8 is a ValueError
+        return None
+
+
+def newer_or(damaged: ObjectDamaged, raw: bytes, known: int) -> JournalError:
+    """The error for an object that cannot be read: `EntryNewer` if its format is above `known`."""
+    found = format_of(raw)
+    if found is not None and found > known:
+        return EntryNewer(damaged.key, found, known)
+    return damaged

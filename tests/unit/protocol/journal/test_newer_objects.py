@@ -1,0 +1,114 @@
+"""Objects beside the journal that a newer version wrote: "upgrade", never "damaged"."""
+
+import json
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from penstock.datapath.schemas.schema_objects import keep_schema, kept_schemas
+from penstock.errors import EntryDamaged, EntryNewer, MarkerWrong, ObjectDamaged, PenstockError
+from penstock.model.schema import DatasetSchema
+from penstock.model.wire_formats import format_of, newer_or
+from penstock.protocol.journal.acceptance import accept_next, is_accepted
+from penstock.protocol.journal.errors import AcceptanceDamaged
+from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity, lake_identity
+from tests.helpers.journals import LAYOUT, a_room, an_owner, delivered
+from tests.simulator.kafka import SimKafka
+from tests.simulator.programs import Room
+
+
+def a_feed() -> Room:
+    """Two windows were delivered, and everything that can lie beside a journal is there."""
+    room = delivered(a_room(SimKafka({0: ["a"] * 2})), max_records=1)
+    lake_identity(room.store, room.around)
+    journal = room.journal()
+    accept_next(journal, journal.open().state, "ann", "known", "2026-11-15T00:00:00+00:00")
+    keep_schema(room.store, LAYOUT.schemas, DatasetSchema("a", 1, False, ()))
+    return room
+
+
+def accepted(room: Room) -> bool:
+    journal = room.journal()
+    return is_accepted(journal, journal.open().state)
+
+
+OBJECTS: dict[str, tuple[str, type[ObjectDamaged], Callable[[Room], object]]] = {
+    "done marker": (
+        LAYOUT.marker(3),
+        MarkerWrong,
+        lambda room: room.journal().open(deep=True),
+    ),
+    "tail mark": (LAYOUT.tail(4), MarkerWrong, lambda room: room.journal().open()),
+    "acceptance": (f"{LAYOUT.accepted}/{2:020}.json", AcceptanceDamaged, accepted),
+    "lake identity": (LAKE_KEY, EntryDamaged, lambda room: known_identity(room.store)),
+    "schema": (
+        f"{LAYOUT.schemas}/a/000001.json",
+        EntryDamaged,
+        lambda room: kept_schemas(room.store, LAYOUT.schemas),
+    ),
+}
+
+
+def changed(room: Room, key: str, **fields: object) -> None:
+    """The object with other fields, as another version would have written it."""
+    raw = room.store.read(key)
+    assert raw is not None, key
+    room.store.delete(key)
+    room.store.create(key, json.dumps({**json.loads(raw), **fields}).encode())
+
+
+def refusal(room: Room, look: Callable[[Room], object]) -> PenstockError:
+    with pytest.raises(PenstockError) as caught:
+        look(room)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_an_object_of_a_newer_format_asks_for_an_upgrade(name: str) -> None:
+    key, _, look = OBJECTS[name]
+    room = a_feed()
+    look(room)
+    changed(room, key, format=2, invented=True)
+    error = refusal(room, look)
+    assert isinstance(error, EntryNewer)
+    assert key in str(error)
+    assert "format 2; this Penstock knows up to 1" in str(error)
+    assert "upgrade this one" in str(error)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_an_unknown_field_of_a_known_format_is_damage(name: str) -> None:
+    key, damaged, look = OBJECTS[name]
+    room = a_feed()
+    changed(room, key, invented=True)
+    assert type(refusal(room, look)) is damaged
+
+
+def test_an_owner_stops_at_a_newer_marker_and_changes_nothing() -> None:
+    room = a_feed()
+    changed(room, LAYOUT.tail(4), format=2, groups={})
+    before = room.store.list_after("")
+    assert isinstance(refusal(room, an_owner), EntryNewer)
+    assert room.store.list_after("") == before
+
+
+@pytest.mark.parametrize(
+    ("raw", "found"),
+    [
+        (b'{"number":1}', 1),
+        (b'{"format":7,"number":{"any":"thing"}}', 7),
+        (b'{"format":"two"}', None),
+        (b"[]", None),
+        (b"", None),
+        (b'{"format":"\xff"}', None),
+    ],
+)
+def test_an_object_without_a_number_is_of_format_1(raw: bytes, found: int | None) -> None:
+    assert format_of(raw) == found
+
+
+def test_what_does_not_even_have_a_format_is_damaged() -> None:
+    damaged = MarkerWrong("key", "why")
+    assert newer_or(damaged, b"garbage", 1) is damaged
+    assert newer_or(damaged, msgspec.json.encode({"format": 1}), 1) is damaged
