@@ -30,10 +30,11 @@ from tests.property.datapath.codec.json import (
     test_schema_reader,
     test_template_search,
 )
+from tests.property.datapath.codec.msgpack import test_bytes as test_msgpack
 from tests.property.datapath.codec.protobuf import test_codec as test_protobuf
+from tests.property.datapath.codec.raw import test_codec as test_raw
 from tests.property.datapath.codec.shared import test_framing
-from tests.unit.datapath.codec.msgpack import test_codec as test_msgpack
-from tests.unit.datapath.codec.text import test_codec as test_text
+from tests.property.datapath.codec.text import test_bytes as test_text
 
 MOST_BYTES = 6 * 1024**3
 LONGEST_S = 60
@@ -44,11 +45,9 @@ MODULES = {
     "json_ids": (test_schema_reader,),
     "msgpack": (test_msgpack,),
     "protobuf": (test_protobuf,),
-    "raw": (test_text,),
+    "raw": (test_raw,),
     "text": (test_text,),
 }
-# Where one file tests two decoders, the words by which their tests are told apart.
-WORDS = {"raw": "_raw_", "text": "_texts_"}
 
 
 def searches(decoder: str) -> list[Callable[[], None]]:
@@ -57,7 +56,7 @@ def searches(decoder: str) -> list[Callable[[], None]]:
         getattr(module, name)
         for module in MODULES[decoder]
         for name in sorted(vars(module))
-        if name.startswith("test_") and WORDS.get(decoder, "") in name
+        if name.startswith("test_")
     ]
     return [test for test in found if getattr(test, "is_hypothesis_test", False)]
 

@@ -68,6 +68,10 @@ def test_no_test_is_skipped_or_expected_to_fail() -> None:
     assert _complaints("tests", _skipped) == []
 
 
+def test_no_unit_test_searches_with_hypothesis() -> None:
+    assert _complaints("tests/unit", _searches) == []
+
+
 def test_no_file_names_a_registry_host_or_a_path_of_one_machine() -> None:
     found = [
         f"{file.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
@@ -106,6 +110,9 @@ def test_the_package_and_its_metadata_agree_on_the_version() -> None:
         ("_more_than_exports", "'''M.'''\nimport os\nx = 1", "line 3"),
         ("_skipped", "import pytest\n@pytest.mark.skip\ndef f(): ...", "pytest.mark.skip"),
         ("_skipped", "from pytest import importorskip as i\ni('x')", "pytest.importorskip"),
+        ("_searches", "from hypothesis import given", "tests/property"),
+        ("_searches", "import hypothesis.strategies as st", "tests/property"),
+        ("_searches", "from tests.property.model.test_names import names", "tests/property"),
     ],
 )
 def test_each_check_catches_a_planted_fault(check: str, source: str, complaint: str) -> None:
@@ -119,6 +126,7 @@ def test_each_check_catches_a_planted_fault(check: str, source: str, complaint: 
         ("_undocumented", "'''M.'''\nclass _Hidden: ..."),
         ("_more_than_exports", "'''M.'''\nfrom a import b\n__all__ = ['b']\n__version__ = '1'"),
         ("_skipped", "import pytest\nwith pytest.raises(ValueError): ..."),
+        ("_searches", "from tests.helpers.journals import a_room"),
     ],
 )
 def test_each_check_lets_honest_code_pass(check: str, source: str) -> None:
@@ -190,8 +198,16 @@ def _skipped(source: str) -> Iterator[str]:
             yield f"line {use.line} uses {use.name}"
 
 
+def _searches(source: str) -> Iterator[str]:
+    """Hypothesis takes a second per test and more; `make unit` stays quick without it."""
+    for use in uses(ast.parse(source)):
+        if reaches(use.name, "hypothesis") or reaches(use.name, "tests.property"):
+            yield f"line {use.line} uses {use.name}; such tests belong in tests/property"
+
+
 CHECKS = {
-    check.__name__: check for check in (_too_big, _undocumented, _more_than_exports, _skipped)
+    check.__name__: check
+    for check in (_too_big, _undocumented, _more_than_exports, _skipped, _searches)
 }
 
 

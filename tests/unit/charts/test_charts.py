@@ -5,8 +5,6 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from penstock.charts.svg_charts import (
     Axes,
@@ -23,8 +21,6 @@ from penstock.charts.svg_pieces import brief, log_ticks, ticks
 from penstock.charts.terminal_charts import (
     ASCII,
     BLOCKS,
-    Marks,
-    _columns,
     marks_for,
     text_bars,
     text_grid,
@@ -33,10 +29,6 @@ from penstock.charts.terminal_charts import (
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "<script>alert('x')</script>&\"\x1b[2J\x00\u202e\ud800\n"
 DAYS = ["2026-11-09", "2026-11-10", "2026-11-11"]
-
-numbers = st.floats(allow_nan=True, allow_infinity=True)
-words = st.text(st.characters(exclude_categories=()), max_size=40)
-bars = st.builds(Bar, words, numbers, words, st.integers(0, 9))
 
 
 def pictures(name: str) -> list[str]:
@@ -103,49 +95,6 @@ def test_a_heat_table_is_darker_where_there_is_more_and_empty_where_there_is_not
     assert len(strengths) == 2
     assert strengths[0] > strengths[1]
     assert "click, 2026-11-09: 100" in texts(picture)
-
-
-@given(st.lists(bars, max_size=8), st.booleans())
-def test_any_bars_make_a_well_formed_picture(found: list[Bar], log: bool) -> None:
-    ElementTree.fromstring(bar_chart("t", found, log=log))
-
-
-@given(
-    st.lists(
-        st.builds(Series, words, st.lists(st.tuples(numbers, numbers), max_size=5)), max_size=4
-    )
-)
-def test_any_lines_make_a_well_formed_picture(found: list[Series]) -> None:
-    for axes in (Axes(), LOG):
-        ElementTree.fromstring(line_chart("t", found, axes))
-
-
-@given(st.lists(bars, max_size=8), st.integers(20, 200), st.sampled_from([BLOCKS, ASCII]))
-def test_terminal_bars_fit_and_cannot_drive_the_terminal(
-    found: list[Bar], width: int, marks: Marks
-) -> None:
-    for each in text_bars(found, width, marks):
-        assert _columns(each) <= width
-        assert each.isprintable()
-        assert marks is BLOCKS or each.isascii()
-
-
-@given(
-    st.lists(words, max_size=6, unique=True),
-    st.lists(words, max_size=12, unique=True),
-    st.integers(24, 200),
-    st.sampled_from([BLOCKS, ASCII]),
-    st.data(),
-)
-def test_a_terminal_grid_fits_and_cannot_drive_the_terminal(
-    rows: list[str], columns: list[str], width: int, marks: Marks, data: st.DataObject
-) -> None:
-    places = [(row, column) for row in rows for column in columns]
-    values = {place: data.draw(numbers) for place in places[:20]}
-    for each in text_grid(rows, columns, values, width, marks):
-        assert _columns(each) <= width
-        assert each.isprintable()
-        assert marks is BLOCKS or each.isascii()
 
 
 def test_a_grid_of_six_types_and_seven_days_has_numbers_in_80_columns() -> None:

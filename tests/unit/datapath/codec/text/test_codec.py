@@ -1,17 +1,12 @@
 """Lines of text: by a pattern, by a delimiter, and as they are."""
 
-import csv
-
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from penstock.datapath.codec.raw.codec import raw_reader
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.record_reader import DecodedBatch
 from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.datapath.codec.text.codec import TextLayout, split_quoted, text_reader, text_schema
+from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
 
 LOG = r"(?P<level>[A-Z]+) (?P<path>/\S*)(?: (?P<more>.*))?"
 
@@ -63,45 +58,6 @@ def test_a_delimiter_gives_the_columns_that_are_named() -> None:
     ]
 
 
-@given(
-    st.lists(
-        st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_size=1), max_size=20
-    )
-)
-def test_texts_are_split_as_the_reference_splits_them(texts: list[str]) -> None:
-    layout = TextLayout(delimiter=";", columns=("a", "b"))
-    found = read(layout, *(text.encode() for text in texts))
-    wanted = [split_quoted(text, ";") for text in texts]
-    kept = [row for row, parts in enumerate(wanted) if parts is not None and len(parts) == 2]
-    assert found.good.tolist() == kept
-    assert [list(row.values()) for row in found.batch.to_pylist()] == [wanted[row] for row in kept]
-    assert len(found.bad) == len(texts) - len(kept)
-
-
-@given(st.lists(st.binary(max_size=60), max_size=20))
-def test_no_bytes_do_harm_to_texts_around_them(payloads: list[bytes]) -> None:
-    """Method: bytes that may be anything, each between two good records."""
-    for layout, good in ((TextLayout(LOG), b"INFO /a"), (TextLayout("", ",", ("a", "b")), b"1,2")):
-        values = [good, *(each for payload in payloads for each in (payload, good))]
-        found = read(layout, *values)
-        assert set(range(0, len(values), 2)) <= set(found.good.tolist())
-        together = [*found.good.tolist(), *(bad.index for bad in found.bad)]
-        assert sorted(together) == list(range(len(values)))
-        assert found.batch.num_rows == len(found.good)
-        found.batch.validate(full=True)
-
-
-@given(st.text(alphabet='a ,"é\0', max_size=12))
-def test_lines_are_split_as_python_splits_them(text: str) -> None:
-    """As far as Python does: it takes line ends for the end of a record, and nothing for none."""
-    try:
-        [wanted] = list(csv.reader([text], strict=True))
-    except csv.Error:
-        assert split_quoted(text, ",") is None
-        return
-    assert split_quoted(text, ",") == (wanted or [""])
-
-
 def test_quotes_change_neither_how_long_a_value_may_be_nor_what_a_line_end_is() -> None:
     long = b"x" * 200_000
     plain = read(TextLayout("", ",", ("a", "b")), long + b",y", b"a\nb,c", b"a\rb,c", b"a,c\r\n")
@@ -135,12 +91,3 @@ def test_a_pattern_that_cannot_be_used_is_told(pattern: str) -> None:
 def test_no_records_are_no_rows() -> None:
     assert read(TextLayout(LOG)).batch.num_rows == 0
     assert read(TextLayout(delimiter=",", columns=("a",))).batch.num_rows == 0
-
-
-@given(st.lists(st.binary(max_size=60), max_size=20), st.integers(0, 20))
-def test_raw_values_are_bytes_whatever_they_hold(payloads: list[bytes], start: int) -> None:
-    values = pa.array(payloads, pa.binary()).slice(start)
-    found = raw_reader().read(values, 0)
-    assert [row["value"] for row in found.batch.to_pylist()] == payloads[start:]
-    assert found.good.tolist() == list(range(len(values)))
-    assert found.bad == []
