@@ -4,8 +4,8 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo lock format lint test unit simulate simulate-all mutations bench bench-formats \
-	bench-growth bench-window bench-journal bench-memory bench-audit fuzz certify clean
+.PHONY: help setup demo lock format lint test unit property simulate simulate-all mutations bench \
+	bench-formats bench-growth bench-window bench-journal bench-memory bench-audit fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -30,6 +30,8 @@ export UV_HTTP_TIMEOUT ?= 180
 # Nothing but the interpreter of .venv is ever used, and none is downloaded.
 export UV_PYTHON_DOWNLOADS ?= never
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+# Tests start hundreds of Python processes. Each would compile all modules again without their .pyc.
+unexport PYTHONDONTWRITEBYTECODE
 
 # uv does not read pip's settings. Where only pip was told about an index, a wheel folder or a
 # certificate bundle, this hands them on; what was set for uv itself always wins. (`pip config get`
@@ -134,8 +136,11 @@ test: lint ## Lint, explore the quick small worlds, then run every test
 	$(PY) -m tests.simulator exhaustive --quick
 	$(PY) -m pytest -n 2 --dist loadgroup --durations=10
 
-unit: setup ## Run the unit and property tests only
-	$(PY) -m pytest -n 2 tests/unit tests/property
+unit: setup ## Run the unit tests: no JVM, no search, under 45 seconds
+	$(PY) -m pytest -n 2 tests/unit
+
+property: setup ## Let Hypothesis search for counterexamples (HYPOTHESIS_PROFILE=thorough: 20 times)
+	$(PY) -m pytest -n 2 tests/property
 
 simulate: setup ## Run N random schedules of the protocol (N=2000, SEED= to repeat one)
 	$(PY) -m tests.simulator random --schedules $(N) $(if $(SEED),--seed $(SEED))
