@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -16,6 +17,7 @@ from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.run_events import Event
 from tests.helpers.journals import delivered
 from tests.helpers.lakes_on_disk import DiskLake
+from tests.helpers.warm_python import WarmPython
 from tests.simulator.programs import FEED
 
 MANY = 2_000  # lines: more than any buffer between a command and its reader holds
@@ -57,18 +59,20 @@ def lake(tmp_path: Path) -> DiskLake:
     return found
 
 
-def buffered() -> dict[str, str]:
-    """The environment, in which Python holds back what it prints until there is enough of it."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-
-
-def penstock(*words: str, stdout: int, stderr: int = subprocess.PIPE) -> tuple[int, str]:
+class Penstock(Protocol):
     """A command in a process of its own: its exit code, and what it said on stderr."""
-    command = [sys.executable, "-m", "penstock", *words]
-    ran = subprocess.run(
-        command, stdout=stdout, stderr=stderr, text=True, check=False, env=buffered()
-    )
-    return ran.returncode, ran.stderr or ""
+
+    def __call__(self, *words: str, stdout: int, stderr: int = ...) -> tuple[int, str]: ...
+
+
+@pytest.fixture
+def penstock(warm_python: WarmPython) -> Penstock:
+    def run(*words: str, stdout: int, stderr: int = subprocess.PIPE) -> tuple[int, str]:
+        command = [sys.executable, "-m", "penstock", *words]
+        ran = warm_python.run(command, stdout=stdout, stderr=stderr, text=True)
+        return ran.returncode, ran.stderr or ""
+
+    return run
 
 
 def with_strangers(lake: DiskLake, count: int) -> None:
@@ -80,7 +84,7 @@ def with_strangers(lake: DiskLake, count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, MANY])
 def test_an_audit_that_found_differences_says_so_although_its_reader_is_gone(
-    lake: DiskLake, nobody: int, count: int
+    penstock: Penstock, lake: DiskLake, nobody: int, count: int
 ) -> None:
     """Goal: with one stranger the pipe breaks at the very end, with many in the middle."""
     with_strangers(lake, count)
@@ -93,7 +97,7 @@ def test_an_audit_that_found_differences_says_so_although_its_reader_is_gone(
 
 
 def test_an_audit_goes_on_to_the_next_feed_although_its_reader_is_gone(
-    lake: DiskLake, nobody: int
+    penstock: Penstock, lake: DiskLake, nobody: int
 ) -> None:
     """Method: `other` was never delivered, which is told after the receipt of `feed` is lost."""
     with_strangers(lake, MANY)
@@ -104,28 +108,32 @@ def test_an_audit_goes_on_to_the_next_feed_although_its_reader_is_gone(
 
 @pytest.mark.parametrize("words", [("audit", FEED), ("status", FEED), ("files", FEED), ("--help",)])
 def test_a_command_whose_end_nobody_has_heard_does_not_end_well_and_leaves_no_trace(
-    lake: DiskLake, nobody: int, words: tuple[str, ...]
+    penstock: Penstock, lake: DiskLake, nobody: int, words: tuple[str, ...]
 ) -> None:
     is_help = words == ("--help",)
     code, told = penstock(*(words if is_help else lake.words(*words)), stdout=nobody)
     assert (code, told) == (0 if is_help else 1, "")
 
 
-def test_an_error_keeps_its_exit_code_although_nobody_hears_it(tmp_path: Path, nobody: int) -> None:
+def test_an_error_keeps_its_exit_code_although_nobody_hears_it(
+    penstock: Penstock, tmp_path: Path, nobody: int
+) -> None:
     words = ("status", "-c", str(tmp_path / "none.yaml"))
     assert penstock(*words, stdout=nobody, stderr=nobody)[0] == 2
 
 
 @pytest.mark.parametrize("code", [0, 5])
-def test_a_run_ends_as_it_would_although_nobody_reads_its_log(nobody: int, code: int) -> None:
+def test_a_run_ends_as_it_would_although_nobody_reads_its_log(
+    warm_python: WarmPython, nobody: int, code: int
+) -> None:
     command = [sys.executable, "-c", RUNS, str(code)]
-    ran = subprocess.run(
-        command, stdout=subprocess.DEVNULL, stderr=nobody, check=False, env=buffered()
-    )
+    ran = warm_python.run(command, stdout=subprocess.DEVNULL, stderr=nobody)
     assert ran.returncode == code
 
 
-def test_a_full_disk_under_the_output_is_told_and_no_success(lake: DiskLake) -> None:
+def test_a_full_disk_under_the_output_is_told_and_no_success(
+    penstock: Penstock, lake: DiskLake
+) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     try:
         code, told = penstock(*lake.words("files", FEED), stdout=full)
@@ -179,9 +187,10 @@ def test_the_heart_goes_on_although_whoever_is_told_of_its_trouble_is_gone() -> 
 def test_a_reader_that_has_seen_enough_turns_no_difference_into_a_success(lake: DiskLake) -> None:
     """Method: as people type it, `penstock audit | head -1`, with the exit code of the first."""
     with_strangers(lake, MANY)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     command = [sys.executable, "-m", "penstock", *lake.words("audit", FEED)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=buffered()
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=buffered
     ) as audit:
         assert audit.stdout is not None
         audit.stdout.readline()

@@ -19,6 +19,8 @@ from penstock.datapath.codec.shared.record_reader import DecodedBatch
 from penstock.datapath.schemas.protobuf.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 
+pytestmark = pytest.mark.usefixtures("warm_compilers")
+
 PLAIN = """
 message Event {
   int32 small = 1; sint64 zigzag = 2; string text = 3; double real = 4; bool yes = 5;

@@ -4,6 +4,7 @@ import base64
 import errno
 import importlib
 import re
+import subprocess
 from typing import Any
 
 import msgspec
@@ -39,6 +40,8 @@ from penstock.model.schema import (
 )
 from penstock.model.schema_merging import merged
 from penstock.model.spec import DecodeSpec
+
+pytestmark = pytest.mark.usefixtures("warm_compilers")
 
 HEAD = 'syntax = "proto3"; package shop;'
 USER = f"{HEAD} message User {{ string name = 1; }}"
@@ -77,7 +80,8 @@ def refusal(text: str, *references: tuple[str, str], message: tuple[int, ...] = 
     return str(caught.value)
 
 
-def test_a_file_in_words_becomes_columns() -> None:
+def test_a_file_in_words_becomes_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proto_compile, "subprocess", subprocess)
     made = reader(
         f"""{HEAD}
         import "google/protobuf/timestamp.proto";
@@ -385,6 +389,7 @@ def test_a_compiler_that_gives_no_verdict_is_not_taken_for_one_that_refuses(
     program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Goal: a machine in trouble makes no record bad. Method: other programs in its place."""
+    monkeypatch.setattr(proto_compile, "subprocess", subprocess)
     monkeypatch.setattr(proto_compile, "_PROGRAM", program)
     monkeypatch.setattr(proto_compile, "_TIMEOUT_S", 1)
     with pytest.raises(CompilerFailed):

@@ -1,0 +1,31 @@
+"""What tests of several folders share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.datapath.schemas.protobuf import compiler
+from tests.helpers.warm_python import WarmPython
+
+LONGEST_NAME = 60
+
+
+@pytest.fixture(scope="session")
+def warm_python() -> Iterator[WarmPython]:
+    """A process that has imported the package, to fork others from."""
+    python = WarmPython()
+    yield python
+    python.close()
+
+
+@pytest.fixture
+def warm_compilers(monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython) -> None:
+    """The compiler of Protobuf runs in forked processes, where those are not the subject."""
+    monkeypatch.setattr(compiler, "subprocess", warm_python)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A long value is named by its beginning; some are megabytes, and so would be their tests."""
+    if isinstance(val, str | bytes) and len(val) > LONGEST_NAME:
+        return f"{val[:LONGEST_NAME]!a}... of {len(val)}"
+    return None
