@@ -6,20 +6,23 @@ thing, with the file's name and what to do, and the tree must stay as it is to t
 """
 
 import hashlib
+import io
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 
 from penstock.care.clean import clean
 from penstock.care.compact import RewriteOrder, compact
+from penstock.cli import journal_dump
 from penstock.errors import (
     ChainBroken,
     EntryDamaged,
@@ -140,7 +143,12 @@ def lake(whole: Lake, tmp_path: Path) -> Lake:
     return Lake(tmp_path / "lake")
 
 
-Open = Callable[[Lake], JournalError]
+class Printed(NamedTuple):
+    """How a command ended, and what it said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 def by_owner(lake: Lake) -> JournalError:
@@ -166,9 +174,22 @@ def by_compaction(lake: Lake) -> JournalError:
     return caught.value
 
 
-def print_journal(root: Path, *more: str, feed: str = "feed") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "penstock.cli.journal_dump", str(root), feed, *more]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def print_journal(root: Path, *more: str, feed: str = "feed") -> Printed:
+    """The command that prints a journal; it runs here, since a process takes half a second."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = journal_dump.main([str(root), feed, *more])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return Printed(code, out.getvalue(), err.getvalue())
+
+
+def print_journal_apart(*words: str) -> Printed:
+    """The same in a process of its own, as people run it."""
+    command = [sys.executable, "-m", "penstock.cli.journal_dump", *words]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Printed(ran.returncode, ran.stdout, ran.stderr)
 
 
 @dataclass(frozen=True)
@@ -498,13 +519,18 @@ def test_a_damaged_lake_identity_is_named(lake: Lake) -> None:
     assert LAKE_KEY in printed.stderr
 
 
+def test_the_command_says_the_same_in_a_process_of_its_own(lake: Lake) -> None:
+    whole = print_journal_apart(str(lake.root), "feed", "--output", "json")
+    assert whole == print_journal(lake.root, "--output", "json")
+    lake.remove(LAYOUT.entry(2))
+    broken = print_journal_apart(str(lake.root), "feed")
+    assert broken == print_journal(lake.root)
+    assert broken.returncode == 5
+
+
 def test_the_help_shows_an_example() -> None:
-    shown = subprocess.run(
-        [sys.executable, "-m", "penstock.cli.journal_dump", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    shown = print_journal_apart("--help")
+    assert shown.returncode == 0
     assert "python -m penstock.cli.journal_dump ./lake events" in shown.stdout
 
 
