@@ -11,11 +11,14 @@ class Clock:
 
     def __init__(self) -> None:
         self.tick_s = 100.0
+        self._processes = 0
 
     def passes(self, seconds: float) -> None:
         """Let time go by."""
         self.tick_s += seconds
 
     def around(self) -> Surroundings:
-        """Surroundings of a process that lives by this clock."""
-        return dataclasses.replace(surroundings("run"), sleep=self.passes, tick=lambda: self.tick_s)
+        """Surroundings of another process that lives by this clock."""
+        self._processes += 1
+        plain = surroundings(f"process {self._processes}")
+        return dataclasses.replace(plain, sleep=self.passes, tick=lambda: self.tick_s)

@@ -16,16 +16,20 @@ TRIES = 5
 Build = Callable[[Fold, str], AnyBody]
 
 
-def decide_beside(journal: Journal, around: Surroundings, build: Build) -> SealedEntry:
+def decide_beside(
+    journal: Journal, around: Surroundings, build: Build, known: Fold | None = None
+) -> SealedEntry:
     """Build a body on a fresh, deep fold and append it in the epoch that the fold shows.
 
     `build` gets the fold and a window id to stage under. When an owner claims meanwhile, what was
-    staged belongs to a dead epoch: it is discarded, and everything is built anew. When somebody
-    else has consumed an input first, the journal refuses and so does this.
+    staged belongs to a dead epoch: it is discarded, and everything is built again. When somebody
+    else has consumed an input first, the journal refuses and so does this. A deep fold that the
+    caller has is brought up to date instead of folding all entries again; it knows the decision
+    afterwards.
     """
     fenced: Fenced | None = None
     for _ in range(TRIES):
-        fold = journal.open(deep=True)
+        fold = known = _up_to_date(journal, known)
         epoch = fold.state.epoch
         window = window_id(epoch, f"x{around.nonce()[:12]}")
         body = build(fold, window)
@@ -44,6 +48,14 @@ def decide_beside(journal: Journal, around: Surroundings, build: Build) -> Seale
             Finisher(journal, fold, around, epoch).finish_fresh(sealed, content)
         return sealed
     raise EntryRefused("command", f"owners came and went {TRIES} times; last: {fenced}")
+
+
+def _up_to_date(journal: Journal, known: Fold | None) -> Fold:
+    if known is None:
+        return journal.open(deep=True)
+    journal.fold_on(known)
+    journal.see_done(known.state)
+    return known
 
 
 def discard(journal: Journal, window: str, body: AnyBody) -> None:

@@ -67,10 +67,12 @@ def replay(
     author: str,
     decode: Decode,
     topic_ids: frozenset[str] | None = None,
+    known: Fold | None = None,
 ) -> SealedEntry:
     """Deliver quarantined records once: of these topics, or of the first life of every one.
 
-    Records that fail again are not named, stay where they are, and get no second row.
+    Records that fail again are not named, stay where they are, and get no second row. `known` is a
+    deep fold that the caller has, and wants to be brought up to date.
     """
 
     def build(fold: Fold, window: str) -> AnyBody:
@@ -94,7 +96,7 @@ def replay(
         )
         return journal.with_content(body, content)
 
-    return decide_beside(journal, around, build)
+    return decide_beside(journal, around, build, known)
 
 
 def drop(

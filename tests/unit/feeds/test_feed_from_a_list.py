@@ -5,113 +5,31 @@ feed instead of being passed over. Method: everything is real but for the source
 scripted faults), the store (memory) and the clock. What arrived is read by pyarrow alone.
 """
 
-import io
 import json
 from collections import Counter
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-from penstock.api.source import ReadRequest, Source, Task
+from penstock.api.source import ReadRequest, Task
 from penstock.care.clean import clean
-from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
-from penstock.model.entries import AnyBody, Gap, Window
-from penstock.model.layout import Layout
-from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, StartSpec, WindowSpec
+from penstock.model.entries import Gap, Window
+from penstock.model.spec import FeedSpec, StartSpec
 from penstock.model.window import Available
-from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.testing.fault_script import Died
 from penstock.testing.list_source import (
     BEGAN_MS,
     MOST_BYTES,
     ListCluster,
-    ListedRecord,
     ListSource,
     die,
 )
-from penstock.testing.memory_store import MemoryStore
-from tests.helpers.clock import Clock
-
-TOPIC = "events"
-FEED = FeedSpec(
-    name="feed",
-    topics=(TOPIC,),
-    route=RouteSpec("field", "type"),
-    window=WindowSpec(max_records=8),
-    quarantine=QuarantineSpec(min_records=1_000_000),
-)
-TORN = b'{"type": "click"'
-
-Place = tuple[int, int]  # partition, offset
-
-
-def events(kind: str, count: int) -> list[ListedRecord | bytes]:
-    """Some events of one type."""
-    return [json.dumps({"type": kind, "n": number}).encode() for number in range(count)]
-
-
-class Story:
-    """A lake, a cluster with one topic of two partitions, and runs of a feed between them."""
-
-    def __init__(self) -> None:
-        self.cluster = ListCluster()
-        self.cluster.create_topic(TOPIC, partitions=2)
-        self.store = MemoryStore()
-        self.clock = Clock()
-        self.said: list[str] = []
-
-    def run_once(self, feed: FeedSpec = FEED, source: type[Source] | None = None) -> int:
-        """`penstock run --once` in a process of its own; its exit code."""
-        self.said = []
-        kind: Any = source or ListSource
-        around = self.clock.around()
-        tools = FeedTools(lambda spec: kind(spec, self.cluster), self.store, around)
-        once = RunSpec(once=True, take_over=True)  # as a new process takes over from a dead one
-
-        def tell(event: Any) -> None:
-            self.said.append(f"{event.name}: {event.sentence}")
-
-        return Runner((feed,), tools, tell, lambda: False, once).run()
-
-    def rows(self, below: str) -> Counter[Place]:
-        """The positions of all visible rows below a directory; a doubled one counts twice."""
-        found: Counter[Place] = Counter()
-        for key in self.store.list_after(below):
-            if key.endswith(".parquet"):
-                table = pq.read_table(io.BytesIO(self.store.read(key) or b""))
-                columns = (table[name].to_pylist() for name in ("_partition", "_offset"))
-                found.update(zip(*columns, strict=True))
-        return found
-
-    def delivered(self) -> Counter[Place]:
-        return self.rows("feed")
-
-    def quarantined(self) -> Counter[Place]:
-        return self.rows("_penstock/feed/quarantine")
-
-    def journal(self) -> Journal:
-        around = self.clock.around()
-        return Journal(self.store, Layout("feed"), lake_identity(self.store, around), around)
-
-    def entries(self, kind: type[AnyBody]) -> list[Any]:
-        """What the journal decided of one kind, in order."""
-        journal = self.journal()
-        every = range(journal.open().state.number + 1)
-        bodies = (journal.require(number).body for number in every)
-        return [body for body in bodies if isinstance(body, kind)]
+from tests.helpers.list_story import FEED, TOPIC, TORN, Story, events, places
 
 
 @pytest.fixture
 def story() -> Story:
     return Story()
-
-
-def places(partition: int, *offsets: int) -> Counter[Place]:
-    """Each of these records once."""
-    return Counter((partition, offset) for offset in offsets)
 
 
 def test_every_record_arrives_once_through_failing_jobs_new_types_and_a_death(

@@ -4,16 +4,15 @@ import argparse
 import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import records
-from penstock.care.replay import drop, live_records, lives, replay
-from penstock.care.replay_stager import ReplayStager
+from penstock.care.replay import drop
+from penstock.care.replay_feed import Replayed, ReplayRequest, ReplayTools, replay_feed
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.commands.errors_list import (
     no_such_record,
@@ -43,8 +42,6 @@ from penstock.model.ranges import OffsetSet
 from penstock.model.spec import LakeSpec
 from penstock.protocol.journal.inventory import RecordsKey
 from penstock.protocol.journal.journal import Fold, Journal
-from penstock.protocol.journal.state import JournalState
-from penstock.protocol.loop.owner import check_format
 from penstock.spark.parallel_map import SparkSpread
 
 
@@ -94,72 +91,26 @@ def add_drop(acts: Any) -> None:
     act.set_defaults(command=run_drop)
 
 
-@dataclass(slots=True)
-class Replayed:
-    """What has become of the records: by which entries they were delivered, and why others stay."""
-
-    tried: int = 0
-    delivered: int = 0
-    stays: Counter[str] = field(default_factory=Counter)
-    entries: list[int] = field(default_factory=list)
-    refused: EntryRefused | None = None
-
-    def add(self, decode: ReplayStager) -> None:
-        """Count what was decoded for one entry."""
-        self.tried += decode.tried
-        self.delivered += decode.delivered
-        self.stays += decode.stays
-
-
 def run_replay(chosen: argparse.Namespace) -> int:
     """Deliver what can be delivered, and say what stays and why."""
     author, datasets = _require_words(chosen), _datasets_named(chosen.dataset)
     spec, feed, journal = feed_named(chosen, chosen.feed)
     fold = journal.open(deep=True)
     require_started(fold.state, chosen.feed)
-    check_format(feed.name, feed.format, fold.state)
-    live = live_records(fold)
-    done = Replayed()
-    if any(datasets is None or each.dataset in datasets for each in live):
+
+    def open_learning() -> Learning:
         keys = reveal_keys([feed], os.environ)
-        learning = Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
-        with spreading(spec) as spread:
-            for topic_ids in lives(live):
-                decode = ReplayStager(
-                    feed,
-                    journal.store,
-                    learning,
-                    spread,
-                    surroundings(),
-                    chosen.fingerprint or "",
-                    datasets,
-                )
-                _replay_one_life(done, journal, author, decode, topic_ids)
-    if not done.tried and not done.entries:
+        return Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
+
+    tools = ReplayTools(feed, surroundings(), open_learning, partial(spreading, spec))
+    request = ReplayRequest(author, chosen.fingerprint or "", datasets)
+    done = replay_feed(journal, fold, request, tools)
+    if done.is_untried:
         _tell_untried(chosen, fold, done.refused)
     _tell_replayed(chosen, done)
-    for dataset in held_back(journal.open().state, done.entries):
+    for dataset in done.held_back:
         tell(f"{dataset} is held back: its records become visible when it goes on")
     return 0
-
-
-def held_back(state: JournalState, entries: Iterable[int]) -> list[str]:
-    """The datasets of these entries that are parked, so that nobody sees their records yet."""
-    undone = [state.undone[number] for number in entries if number in state.undone]
-    return sorted({name for each in undone for name in each.groups if name in state.parked})
-
-
-def _replay_one_life(
-    done: Replayed, journal: Journal, author: str, decode: ReplayStager, topic_ids: frozenset[str]
-) -> None:
-    """Decide what can be delivered of these topics, by one entry."""
-    try:
-        done.entries.append(replay(journal, surroundings(), author, decode, topic_ids).number)
-    except EntryRefused as error:
-        if decode.delivered:
-            raise
-        done.refused = done.refused or error
-    done.add(decode)
 
 
 def _require_words(chosen: argparse.Namespace) -> str:

@@ -10,8 +10,8 @@ import pytest
 
 from penstock.audit.shallow import audit
 from penstock.care.clean import clean
+from penstock.care.replay_feed import held_back
 from penstock.care.seek import unpark
-from penstock.cli.commands.errors_replay import held_back
 from penstock.cli.main import main
 from penstock.errors import FeedHalted
 from penstock.feeds.errors import SchemasIncompatible

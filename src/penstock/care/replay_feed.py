@@ -1,0 +1,122 @@
+"""Replaying the quarantine of a feed, from the choice of records to what stays there."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from penstock.care.replay import live_records, lives, replay
+from penstock.care.replay_stager import ReplayStager
+from penstock.datapath.schemas.learning import Learning
+from penstock.errors import EntryRefused
+from penstock.model.manifest import RecordSet
+from penstock.model.spec import FeedSpec
+from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.loop.owner import check_format
+from penstock.runtime.parallel import ParallelMap
+from penstock.runtime.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRequest:
+    """Which records to deliver after all, and who says so.
+
+    Without a `fingerprint` those of every group, without `datasets` those of every dataset and of
+    none, which is called ``.
+    """
+
+    author: str
+    fingerprint: str = ""
+    datasets: frozenset[str] | None = None
+
+    def may_mean(self, records: RecordSet) -> bool:
+        """Whether some of these may be meant; fingerprints are known only to the files."""
+        return self.datasets is None or records.dataset in self.datasets
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayTools:
+    """What a replay is given. The last two take long, and are asked for only if there is work."""
+
+    feed: FeedSpec
+    around: Surroundings
+    open_learning: Callable[[], Learning]
+    open_parallel: Callable[[], AbstractContextManager[ParallelMap]]
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What has become of the records: by which entries they were delivered, and why others stay.
+
+    `held_back` are datasets of which nobody sees the records yet. `refused` says why nothing was
+    decided of some topics.
+    """
+
+    tried: int = 0
+    delivered: int = 0
+    stays: Counter[str] = field(default_factory=Counter)
+    entries: list[int] = field(default_factory=list)
+    held_back: list[str] = field(default_factory=list)
+    refused: EntryRefused | None = None
+
+    @property
+    def is_untried(self) -> bool:
+        """True when no record was there to be decoded."""
+        return not self.tried and not self.entries
+
+
+def replay_feed(
+    journal: Journal, fold: Fold, request: ReplayRequest, tools: ReplayTools
+) -> Replayed:
+    """Deliver what can be delivered, by one entry for each life of the topics.
+
+    `fold` is a deep one; it is kept up to date, so that the journal is folded once. May run beside
+    an owner, and again after it was killed: no record is delivered twice.
+    """
+    check_format(tools.feed.name, tools.feed.format, fold.state)
+    done = Replayed()
+    meant = [each for each in live_records(fold) if request.may_mean(each)]
+    if meant:
+        learning = tools.open_learning()
+        with tools.open_parallel() as parallel:
+            for topic_ids in lives(meant):
+                stager = ReplayStager(
+                    tools.feed,
+                    journal.store,
+                    learning,
+                    parallel,
+                    tools.around,
+                    request.fingerprint,
+                    request.datasets,
+                )
+                _replay_one_life(done, journal, fold, request.author, stager, topic_ids)
+    done.held_back = held_back(fold.state, done.entries)
+    return done
+
+
+def _replay_one_life(
+    done: Replayed,
+    journal: Journal,
+    fold: Fold,
+    author: str,
+    stager: ReplayStager,
+    topic_ids: frozenset[str],
+) -> None:
+    """Decide what can be delivered of these topics, by one entry."""
+    try:
+        entry = replay(journal, stager.around, author, stager, topic_ids, fold)
+        done.entries.append(entry.number)
+    except EntryRefused as error:
+        if stager.delivered:
+            raise
+        done.refused = done.refused or error
+    done.tried += stager.tried
+    done.delivered += stager.delivered
+    done.stays += stager.stays
+
+
+def held_back(state: JournalState, entries: Iterable[int]) -> list[str]:
+    """The datasets of these entries that are parked, so that nobody sees their records yet."""
+    undone = [state.undone[number] for number in entries if number in state.undone]
+    return sorted({name for each in undone for name in each.groups if name in state.parked})
