@@ -43,10 +43,11 @@ from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER
 from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.checkpoints import Checkpoint
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.markers import Checkpoint, Marker
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.markers import Marker
+from penstock.protocol.journal.state import FOLD, JournalState
 from penstock.protocol.journal.wire import seal
 from penstock.runtime.surroundings import Surroundings
 
@@ -124,7 +125,7 @@ class Writer:
     def leave_checkpoint(self) -> None:
         """As an owner does now and then."""
         (self.root / LAYOUT.checkpoints).mkdir(parents=True, exist_ok=True)
-        self.put(LAYOUT.checkpoint(self.state.number), seal(Checkpoint(self.state))[0])
+        self.put(LAYOUT.checkpoint(self.state.number), seal(Checkpoint(FOLD, self.state))[0])
 
 
 def windows(count: int, files: int) -> Iterator[Window]:

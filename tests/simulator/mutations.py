@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+import msgspec
+
 from penstock.api.store import Store
 from penstock.care import clean as clean_room
 from penstock.errors import OutcomeUnknown, PenstockError
@@ -20,13 +22,14 @@ from penstock.model.staged import StagedHandle
 from penstock.model.steps import Step
 from penstock.model.window import Available
 from penstock.ports.store import create_once as create_once_room
+from penstock.protocol.journal import checkpoints, rules, wire
 from penstock.protocol.journal import journal as journal_room
-from penstock.protocol.journal import rules
 from penstock.protocol.journal import witnesses as witness
+from penstock.protocol.journal.checkpoints import FoundCheckpoint, write_checkpoint
 from penstock.protocol.journal.inventory import Inventory
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.markers import write_checkpoint
 from penstock.protocol.journal.state import JournalState, PartitionState
+from penstock.protocol.journal.wire import unseal
 from penstock.protocol.loop import owner as owner_room
 from penstock.protocol.loop.owner import Owner
 from penstock.protocol.loop.window_plan import new_starts
@@ -168,7 +171,7 @@ def _volatile_start() -> Iterator[None]:
         for start in starts:
             state.topics[start.topic] = start.topic_id
             known = state.partitions.setdefault(start.topic_id, {})
-            known[start.partition] = PartitionState(start.topic, start.offset)
+            known[start.partition] = PartitionState(start.topic, start.offset, start.offset)
 
     def late(owner: Owner, *args: Any) -> SealedEntry | None:
         starts = owner.__dict__.pop("pending", ())
@@ -206,6 +209,16 @@ def _discard_on_unknown() -> Iterator[None]:
 
     with patch.object(Journal, "append", hasty):
         yield
+
+
+def _with_defaults(key: str, raw: bytes) -> FoundCheckpoint:
+    """Take any checkpoint for one of the present fold; what it lacks gets a default."""
+    plain = msgspec.json.decode(unseal(key, raw)[0])
+    for partitions in plain["state"]["partitions"].values():
+        for known in partitions.values():
+            known.setdefault("first_offset", 0)
+    state = msgspec.convert(plain["state"], JournalState, str_keys=True)
+    return FoundCheckpoint(state.number, state.sha256, {}, state)
 
 
 @contextmanager
@@ -252,6 +265,11 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("nothing is deleted on unknown", _discard_on_unknown),
     Mutation("a hole is not the tail", _patch(Journal, "_first_after", _nothing)),
     Mutation("data without a journal is no start", _patch(witness, "check_first_start", _nothing)),
+    Mutation("a newer format is not read as a known one", _patch(wire, "check_format", _nothing)),
+    Mutation(
+        "an older checkpoint is not filled with defaults",
+        _patch(checkpoints, "read_checkpoint", _with_defaults),
+    ),
     Mutation("misfits stop their dataset", _patch(Owner, "_stops_of", lambda *_: {})),
     Mutation("only a person lets a stopped dataset go on", _owners_forget_what_is_stopped),
 )

@@ -9,13 +9,24 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.errors import JournalError
-from penstock.model.entries import Window
+from penstock.model.entries import FORMAT, Claim, Window
+from penstock.protocol.journal.state import JournalState
 from penstock.protocol.journal.wire import open_entry, seal
-from penstock.testing.memory_store import Act, Shelf
+from penstock.testing.memory_store import Act, MemoryStore, Shelf
+from tests.helpers.older_formats import checkpoint_of_fold_1
 from tests.simulator.kafka import BAD, MISFIT, SimKafka
 from tests.simulator.oracle import DONE, JOURNAL, TAIL
 from tests.simulator.process import Process
-from tests.simulator.programs import cleaner, compactor, owner, replayer, retirer, seeker
+from tests.simulator.programs import (
+    Room,
+    cleaner,
+    compactor,
+    owner,
+    replayer,
+    retirer,
+    seeker,
+    surroundings,
+)
 from tests.simulator.world import World, unparker
 
 Schedule = Callable[[], None]
@@ -507,6 +518,42 @@ def journal_entry_missing_where_no_marker_tells() -> None:
     _refuses(world)
 
 
+def journal_entry_of_a_newer_version() -> None:
+    """Somebody runs a newer Penstock here: nothing is read as if it were known."""
+    world = _delivered()
+    last = world.oracle.story(world.shelf).number
+    sealed = open_entry(_entry(last), last, world.shelf.objects[_entry(last)])
+    claim = msgspec.structs.replace(
+        sealed.entry,
+        format=FORMAT + 1,
+        number=last + 1,
+        previous=sealed.sha256,
+        epoch=sealed.entry.epoch + 1,
+        body=Claim("newer"),
+    )
+    world.put(_entry(last + 1), seal(claim)[0], "appends, with a newer version,")
+    _refuses(world)
+
+
+def checkpoint_of_an_older_version() -> None:
+    """It lacks what the present fold knows; that comes from the entries, and all goes on."""
+    world = World(SimKafka({0: ["a"] * 5, 1: ["b"] * 5}, {0: 4, 1: 4}))
+    world.spawn("older", owner(first_offset=lambda _t, _p, offsets: offsets.latest - 2))
+    world.run("older")
+    whole = _state(world)
+    key = f"_penstock/feed/checkpoints/{whole.number:020}.json"
+    world.put(key, checkpoint_of_fold_1(whole), "leaves, with an older version,")
+    assert _state(world) == whole, "it was not completed"
+    world.kafka.latest.update({0: 5, 1: 5})
+    world.settle()
+
+
+def _state(world: World) -> JournalState:
+    store = MemoryStore()
+    store.shelf = world.shelf
+    return Room("reader", store, surroundings("reader"), world.kafka).journal().open().state
+
+
 def _without_marks(shelf: Shelf, number: int) -> Shelf:
     """So that only the chain can tell."""
     for key in (f"{DONE}{number:020}.json", f"{TAIL}{number:020}.json"):
@@ -545,4 +592,6 @@ SCHEDULES: tuple[Schedule, ...] = (
     journal_entry_edited_and_rehashed,
     journal_entry_missing_in_the_middle,
     journal_entry_missing_where_no_marker_tells,
+    journal_entry_of_a_newer_version,
+    checkpoint_of_an_older_version,
 )

@@ -18,6 +18,8 @@ DEMANDED = {
     "tail-cut detection",
     "a step is done before it counts as done",
     "each step has its own act",
+    "a newer format is not read as a known one",
+    "an older checkpoint is not filled with defaults",
     "steps run in the order that was decided",
 }
 

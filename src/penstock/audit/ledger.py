@@ -9,7 +9,7 @@ import msgspec
 from penstock.audit.balance import window_differences
 from penstock.audit.coverage import Coverage
 from penstock.audit.receipt import Difference, GivenUp
-from penstock.audit.unmarked import DoneBefore, gone_markers, read_checkpoint_state
+from penstock.audit.unmarked import DoneBefore, find_checkpoint, gone_markers
 from penstock.errors import EntryNewer, JournalCut, JournalError, JournalMissing, MarkerWrong
 from penstock.model.entries import (
     Bind,
@@ -261,7 +261,7 @@ def read_ledger(
     """
     damage: list[JournalError] = []
     total = 0
-    checkpoint = read_checkpoint_state(journal)  # before any marker is looked at
+    checkpoint = find_checkpoint(journal)  # before any marker is looked at
     try:
         total = journal.open().state.number + 1
     except EntryNewer:

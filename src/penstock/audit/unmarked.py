@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from penstock.audit.receipt import Difference
 from penstock.errors import EntryNewer, JournalError
+from penstock.protocol.journal.checkpoints import FoundCheckpoint, newest_checkpoint
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.markers import Marker, still_undone
 from penstock.protocol.journal.state import JournalState, Undone
-from penstock.protocol.journal.witnesses import from_checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class DoneBefore:
     so of an entry before one that has its marker every group has been marked, too.
     """
 
-    checkpoint: JournalState
+    checkpoint: FoundCheckpoint | None
     marks: Mapping[int, Marker]  # the most that the markers of each entry may say
     parked: Set[str]
 
@@ -41,24 +41,23 @@ class DoneBefore:
 
     def by_checkpoint(self, undone: Undone) -> set[str]:
         """The groups that were done when the checkpoint was made."""
-        if undone.number > self.checkpoint.number:
+        if self.checkpoint is None or undone.number > self.checkpoint.number:
             return set()
-        then = self.checkpoint.undone.get(undone.number)
-        return set(undone.groups) - set(then.groups if then is not None else ())
+        return set(undone.groups) - set(self.checkpoint.undone.get(undone.number, ()))
 
     def by_later(self, undone: Undone, newest: int) -> set[str]:
         """The groups that were done before a later entry was."""
         return set(undone.groups) - self.parked if undone.number < newest else set()
 
 
-def read_checkpoint_state(journal: Journal) -> JournalState:
+def find_checkpoint(journal: Journal) -> FoundCheckpoint | None:
     """The newest checkpoint as it lies there; what is wrong with one is told by the opening."""
     try:
-        return from_checkpoint(journal, journal.store.list_after(journal.layout.checkpoints))
+        return newest_checkpoint(journal, journal.store.list_after(journal.layout.checkpoints))
     except EntryNewer:
         raise
     except JournalError:
-        return JournalState()
+        return None
 
 
 def gone_markers(
@@ -79,7 +78,7 @@ def gone_markers(
         if gone:
             proof = (
                 f"the checkpoint of entry {before.checkpoint.number}"
-                if by_checkpoint & set(gone)
+                if before.checkpoint is not None and by_checkpoint & set(gone)
                 else f"the marker of entry {newest}"
             )
             yield _difference(journal, undone.number, gone, proof)

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from penstock.audit.shallow import audit
-from penstock.protocol.journal.markers import Marker, write_checkpoint
+from penstock.protocol.journal.checkpoints import write_checkpoint
+from penstock.protocol.journal.markers import Marker
 from penstock.testing.memory_store import Act
 from tests.helpers.doctored_lakes import DoctoredLake, doubled, event, events, rewrite, without
 from tests.helpers.journals import (

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from penstock.care.partition_history import first_offsets, last_windows
 from penstock.care.seek import Approval, accept_gaps, rebind, seek_all
 from penstock.errors import EntryRefused
 from penstock.model.entries import Gap, PartitionStart, Rebind, Seek
 from penstock.model.ranges import TopicPartition
+from penstock.protocol.journal.state import JournalState, PartitionState
 from tests.helpers.journals import WatchedStore, a_room, an_owner, covered, delivered, kinds, rows
 from tests.simulator.kafka import TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import Room
@@ -15,6 +15,22 @@ from tests.simulator.schedules import at_decision
 
 FIRST, SECOND = TopicPartition(TOPIC_ID, 0), TopicPartition(TOPIC_ID, 1)
 APPROVAL = Approval("me", "test")
+
+
+def first_offsets(state: JournalState) -> dict[TopicPartition, int]:
+    """Where reading of each partition began, of the topics as they are bound now."""
+    return {place: known.first_offset for place, known in _partitions(state)}
+
+
+def last_windows(state: JournalState) -> dict[TopicPartition, str]:
+    """The window that covered each partition last."""
+    return {place: known.last_window for place, known in _partitions(state)}
+
+
+def _partitions(state: JournalState) -> list[tuple[TopicPartition, PartitionState]]:
+    return [
+        (place, state.partitions[place.topic_id][place.partition]) for place in state.watermarks()
+    ]
 
 
 def a_lake() -> tuple[Room, WatchedStore]:
@@ -87,8 +103,8 @@ def test_a_rebind_names_both_lives_and_starts_the_new_one() -> None:
     state = journal.open().state
     new = {TopicPartition("new", 0): 3, TopicPartition("new", 1): 0}
     assert state.watermarks() == new
-    assert first_offsets(journal, state) == new
-    assert last_windows(journal, state) == {}
+    assert first_offsets(state) == new
+    assert set(last_windows(state).values()) == {""}
 
 
 def test_a_rebind_to_the_life_that_is_bound_or_of_an_unknown_topic_is_refused() -> None:
@@ -106,11 +122,11 @@ def test_the_journal_remembers_where_each_partition_began_and_who_covered_it_las
     room, _ = a_lake()
     journal = room.journal()
     state = journal.open().state
-    assert first_offsets(journal, state) == {FIRST: 0, SECOND: 0}
-    before = last_windows(journal, state)
-    assert before.keys() == {FIRST, SECOND}
+    assert first_offsets(state) == {FIRST: 0, SECOND: 0}
+    before = last_windows(state)
+    assert "" not in before.values()
     seek_all(journal, {SECOND: 6}, APPROVAL)
     delivered(room)
-    after = last_windows(journal, journal.open().state)
+    after = last_windows(journal.open().state)
     assert after[SECOND] == before[SECOND]
     assert after[FIRST] != before[FIRST]

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.care.partition_history import first_offsets, last_windows
 from penstock.care.reset_targets import (
     Move,
     Target,
@@ -288,8 +287,6 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
 
 
 def _rows_shown(sight: Sight) -> Iterator[Row]:
-    starts = first_offsets(sight.journal, sight.state)
-    windows = last_windows(sight.journal, sight.state)
     held = held_offsets(sight.available)
     now = {topic.topic: topic for topic in sight.available.topics}
     for name in sorted(sight.state.topics.keys() | now.keys()):
@@ -298,19 +295,20 @@ def _rows_shown(sight: Sight) -> Iterator[Row]:
         added = now[name].partitions if name in now and now[name].topic_id == bound_id else {}
         for partition in sorted(known.keys() | added.keys()):
             place = TopicPartition(bound_id, partition)
-            watermark = known[partition].watermark if partition in known else None
+            state = known.get(partition)
+            watermark = state.watermark if state is not None else None
             offsets = held.get(place)
             yield {
                 "topic": name,
                 "partition": partition,
-                "start": starts.get(place),
+                "start": state.first_offset if state is not None else None,
                 "watermark": watermark,
                 "log_start": offsets.earliest if offsets else None,
                 "log_end": offsets.latest if offsets else None,
                 "lag": max(offsets.latest - watermark, 0)
                 if offsets and watermark is not None
                 else None,
-                "last_window": windows.get(place),
+                "last_window": (state.last_window or None) if state is not None else None,
                 "note": _note(sight, name, place),
             }
 

@@ -68,13 +68,14 @@ def _start(state: JournalState, starts: tuple[PartitionStart, ...]) -> None:
     for start in starts:
         state.topics[start.topic] = start.topic_id
         known = state.partitions.setdefault(start.topic_id, {})
-        known[start.partition] = PartitionState(start.topic, start.offset)
+        known[start.partition] = PartitionState(start.topic, start.offset, start.offset)
 
 
 def _cover(state: JournalState, window: Window, at: str) -> None:
     for covered in window.ranges:
         known = _partition(state, covered.topic_id, covered.partition)
         known.watermark = known.floor = covered.end
+        known.last_window = window.window
     for last in window.last_records:
         known = _partition(state, last.topic_id, last.partition)
         known.last_offset, known.last_hash = last.offset, last.content_hash

@@ -28,13 +28,18 @@ from penstock.model.entries import (
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.manifest import Content, ManifestRef
 from penstock.ports.store.create_once import create_once
+from penstock.protocol.journal.checkpoints import (
+    FoundCheckpoint,
+    newest_checkpoint,
+    without_done,
+)
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.inventory import Inventory, consumes
 from penstock.protocol.journal.markers import still_undone
 from penstock.protocol.journal.rules import objection
 from penstock.protocol.journal.state import JournalState
 from penstock.protocol.journal.wire import check_home, open_entry, seal
-from penstock.protocol.journal.witnesses import Witnesses, check_witnesses, from_checkpoint
+from penstock.protocol.journal.witnesses import Witnesses, check_witnesses
 from penstock.runtime.surroundings import Surroundings
 
 MAX_OVERTAKEN = 100  # how often others may take our number before we give up; each time is one fold
@@ -75,17 +80,31 @@ class Journal:
         that an entry appended meanwhile can only make the tail longer than its witnesses.
         """
         checkpoints = self.store.list_after(self.layout.checkpoints)
-        state = from_checkpoint(self, checkpoints)  # also judges it, for deep folds too
-        fold = Fold(JournalState(), Inventory()) if deep else Fold(state, None)
+        found = newest_checkpoint(self, checkpoints)  # also judges it, for deep folds too
+        fold = Fold(JournalState(), Inventory()) if deep else self._begin(found)
         seen = Witnesses.look(self.store, self.layout, fold.state.number, checkpoints)
         self.fold_on(fold)
         check_witnesses(self, fold.state, seen)
         self.see_done(fold.state)
         return fold
 
-    def fold_on(self, fold: Fold) -> None:
+    def _begin(self, found: FoundCheckpoint | None) -> Fold:
+        """The fold up to a checkpoint's entry; of no entry when there is no checkpoint."""
+        if found is None:
+            return Fold.empty()
+        if found.state is not None:
+            return Fold(found.state, None)
+        fold = Fold.empty()  # what the older fold did not know is in the entries
+        self.fold_on(fold, up_to=found.number)
+        without_done(fold.state, found)
+        return fold
+
+    def fold_on(self, fold: Fold, up_to: int | None = None) -> None:
         """Fold every entry after the ones already known. Stops at the first that cannot be true."""
-        while (sealed := self._read_next(fold.state.number + 1)) is not None:
+        while fold.state.number != up_to:
+            sealed = self._read_next(fold.state.number + 1)
+            if sealed is None:
+                return
             content = self._content_for(fold, sealed.body)
             self._judge(fold, sealed, content)
             self._apply(fold, sealed, content)

@@ -1,15 +1,14 @@
-"""Done markers, tail marks and checkpoints: small objects beside the entries, created once."""
+"""Done markers and tail marks: small objects beside the entries, created once."""
 
 import msgspec
 
 from penstock.api.store import Store
-from penstock.errors import JournalError, MarkerWrong
+from penstock.errors import MarkerWrong
 from penstock.model.layout import Layout, number_in
 from penstock.model.value import Value
 from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
-from penstock.protocol.journal.state import JournalState, Undone
-from penstock.protocol.journal.wire import seal, unseal
+from penstock.protocol.journal.state import Undone
 
 MARKER_FORMAT = 1  # of done markers and tail marks
 KEPT = 3  # how many checkpoints and tail marks stay; the newest would do, the others are for people
@@ -23,14 +22,7 @@ class Marker(Value, frozen=True):
     groups: tuple[str, ...] = ()
 
 
-class Checkpoint(Value, frozen=True):
-    """The fold up to an entry. It saves time and decides nothing."""
-
-    state: JournalState
-
-
 _marker_decoder = msgspec.json.Decoder(Marker)
-_checkpoint_decoder = msgspec.json.Decoder(Checkpoint)
 
 
 def read_marker(store: Store, key: str, number: int, sha256: str) -> Marker | None:
@@ -92,25 +84,8 @@ def still_undone(store: Store, layout: Layout, undone: Undone) -> list[str]:
     ]
 
 
-def read_checkpoint(key: str, raw: bytes) -> JournalState | None:
-    """The state in a checkpoint; None when it is damaged, because it only saves time."""
-    try:
-        plain, _ = unseal(key, raw)
-        return _checkpoint_decoder.decode(plain).state
-    except (JournalError, msgspec.MsgspecError):
-        return None
-
-
-def write_checkpoint(store: Store, layout: Layout, state: JournalState) -> None:
-    """Leave the fold for the next start, and remove all but the newest few."""
-    data, _ = seal(Checkpoint(state))
-    create_once(store, layout.checkpoint(state.number), data)
-    prune(store, store.list_after(layout.checkpoints), KEPT)
-    prune(store, store.list_after(layout.tails), KEPT)
-
-
 def prune(store: Store, keys: list[str], kept: int) -> None:
-    """Delete all but the newest of a list of numbered accelerators; strangers stay."""
+    """Delete all but the newest of a list of numbered objects; strangers stay."""
     numbered = [key for key in keys if number_in(key.rpartition("/")[2]) is not None]
     for key in numbered[:-kept]:
         store.delete(key)

@@ -10,20 +10,25 @@ import msgspec
 from penstock.model.entries import GENESIS, Counts
 from penstock.model.ranges import TopicPartition
 
+FOLD = 2  # raised when the state gets another form, or when other state comes of the same entries
+
 
 class PartitionState(msgspec.Struct, forbid_unknown_fields=True):
     """How far one partition is decided.
 
     `watermark` is the next offset to read. `floor` is the lowest offset that a seek may go back
-    to: everything below it was delivered, or lies between delivered offsets.
+    to: everything below it was delivered, or lies between delivered offsets. `first_offset` is
+    where reading began, `last_window` the window that covered the partition last.
     """
 
     topic: str
     watermark: int
+    first_offset: int
     floor: int = 0
     last_offset: int = -1
     last_hash: int = 0
     last_timestamp_ms: int = -1
+    last_window: str = ""
 
 
 class Undone(msgspec.Struct, forbid_unknown_fields=True):

@@ -7,10 +7,10 @@ beyond the last entry means that entries were removed, or that an old copy was p
 from typing import TYPE_CHECKING
 
 from penstock.api.store import Store
-from penstock.errors import ChainBroken, JournalCut, JournalMissing
+from penstock.errors import JournalCut, JournalMissing
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.value import Value
-from penstock.protocol.journal.markers import read_checkpoint, read_marker
+from penstock.protocol.journal.markers import read_marker
 from penstock.protocol.journal.state import JournalState
 
 if TYPE_CHECKING:
@@ -96,25 +96,3 @@ def check_first_start(journal: "Journal", seen: Witnesses) -> None:
     traces = (*(witness.key for witness in seen.newest), *seen.data)
     if traces:
         raise JournalMissing(journal.layout.journal, traces[0])
-
-
-def from_checkpoint(journal: "Journal", checkpoints: list[str]) -> JournalState:
-    """The newest checkpoint that is whole and belongs to this journal, or the empty state."""
-    store, layout = journal.store, journal.layout
-    for key in reversed(checkpoints):
-        if number_in(key.rpartition("/")[2]) is None:
-            continue
-        raw = store.read(key)
-        if raw is None:
-            continue  # somebody left a newer one meanwhile, and removed this one
-        state = read_checkpoint(key, raw)
-        if state is None:
-            journal.notices.append(f"the checkpoint {key!r} is damaged and was passed over")
-            continue
-        sealed = journal.read(state.number)
-        if sealed is None:
-            continue  # it lies beyond the tail; as a witness it will stop the feed by that
-        if sealed.sha256 != state.sha256:
-            raise ChainBroken(layout.entry(state.number), state.sha256, sealed.sha256)
-        return state
-    return JournalState()

@@ -22,8 +22,8 @@ from penstock.model.names import window_id
 from penstock.model.steps import DELIVER
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.ports.store.discard_windows import discard_windows
+from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.protocol.journal.journal import Fold, Journal
-from penstock.protocol.journal.markers import write_checkpoint
 from penstock.protocol.journal.state import JournalState
 from penstock.protocol.loop.errors import FormatChanged
 from penstock.protocol.loop.feed_rules import FeedRules, TakeEverything

@@ -41,8 +41,9 @@ from penstock.model.entries import FORMAT, AnyBody, Window
 from penstock.model.manifest import INLINE_FILES, ManifestFile
 from penstock.ports.store.local.disk import Disk, OpenFile
 from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.journal.checkpoints import Checkpoint
 from penstock.protocol.journal.lake_identity import LAKE_KEY, LakeIdentity
-from penstock.protocol.journal.markers import Checkpoint
+from penstock.protocol.journal.state import FOLD
 from penstock.protocol.journal.wire import seal
 from tests.helpers.journals import (
     LAYOUT,
@@ -281,7 +282,7 @@ def set_tail_mark(lake: Lake) -> str:
 def whole_checkpoint_beyond(lake: Lake) -> str:
     state = lake.room().journal().open().state
     state.number += 7
-    return lake.put(LAYOUT.checkpoint(state.number), seal(Checkpoint(state))[0])
+    return lake.put(LAYOUT.checkpoint(state.number), seal(Checkpoint(FOLD, state))[0])
 
 
 def broken_checkpoint_beyond(lake: Lake) -> str:
@@ -292,7 +293,7 @@ def checkpoint_of_another_history(lake: Lake) -> str:
     """A checkpoint proves what the entry was; if the entry is another now, one was replaced."""
     state = lake.room().journal().open().state
     state.sha256 = "f" * 64
-    lake.put(LAYOUT.checkpoint(state.number), seal(Checkpoint(state))[0])
+    lake.put(LAYOUT.checkpoint(state.number), seal(Checkpoint(FOLD, state))[0])
     return LAYOUT.entry(state.number)
 
 

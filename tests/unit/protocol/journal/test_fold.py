@@ -79,7 +79,7 @@ def test_an_entry_becomes_the_new_tail() -> None:
 def test_a_window_moves_the_watermark_and_the_floor_to_where_it_ends() -> None:
     state = told(*BEGINNING, a_window(covered(0, 3)))
     assert (partition(state).watermark, partition(state).floor) == (3, 3)
-    assert partition(state, 1) == PartitionState(TOPIC, 5)
+    assert partition(state, 1) == PartitionState(TOPIC, 5, 5)
 
 
 def test_a_large_record_is_remembered_for_many_windows_and_not_for_ever() -> None:

@@ -1,10 +1,8 @@
 """Entries of format 1: read in their present form, and refused when they never had that form."""
 
-import hashlib
 import json
 from typing import Any
 
-import msgspec
 import pytest
 
 from penstock.errors import EntryDamaged
@@ -13,30 +11,20 @@ from penstock.model.steps import DeleteInputs, PublishFiles
 from penstock.protocol.journal.state import JournalState
 from penstock.protocol.journal.wire import open_entry
 from tests.helpers.journals import next_entry
+from tests.helpers.older_formats import entry_of_format_1, hashed
 from tests.unit.protocol.journal.test_wire import BODIES
 
 KEY = "journal/5"
 
 
 def of_format_1(body: AnyBody) -> dict[str, Any]:
-    """An entry as the first version wrote it: steps are names."""
-    present = next_entry(JournalState(), body, number=5, epoch=1)
-    entry: dict[str, Any] = json.loads(msgspec.json.encode(present))
-    entry["format"] = 1
-    for group in entry["body"].get("groups", ()):
-        group["steps"] = [step["step"] for step in group["steps"]]
-    return entry
-
-
-def sealed(entry: dict[str, Any]) -> bytes:
-    """An entry with its hash in front."""
-    rest = b"," + json.dumps(entry).encode()[1:]
-    return b'{"hash":"' + hashlib.sha256(rest).hexdigest().encode() + b'"' + rest
+    """An entry with this body, as the first version wrote it."""
+    return entry_of_format_1(next_entry(JournalState(), body, number=5, epoch=1))
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
 def test_every_kind_of_format_1_is_read_as_its_present_value(body: AnyBody) -> None:
-    raw = sealed(of_format_1(body))
+    raw = hashed(of_format_1(body))
     found = open_entry(KEY, 5, raw)
     assert found.body == body
     assert found.entry.format == FORMAT, "it is the present form that was made of it"
@@ -44,7 +32,7 @@ def test_every_kind_of_format_1_is_read_as_its_present_value(body: AnyBody) -> N
 
 
 def test_names_of_steps_become_values_in_their_order() -> None:
-    found = open_entry(KEY, 5, sealed(of_format_1(BODIES[3]))).body
+    found = open_entry(KEY, 5, hashed(of_format_1(BODIES[3]))).body
     assert isinstance(found, Deciding)
     assert found.groups[0].steps == (PublishFiles(), DeleteInputs())
 
@@ -52,7 +40,7 @@ def test_names_of_steps_become_values_in_their_order() -> None:
 def test_a_group_of_format_1_without_steps_publishes_its_files() -> None:
     entry = of_format_1(BODIES[3])
     del entry["body"]["groups"][0]["steps"]
-    found = open_entry(KEY, 5, sealed(entry)).body
+    found = open_entry(KEY, 5, hashed(entry)).body
     assert isinstance(found, Deciding)
     assert found.groups[0].steps == (PublishFiles(),)
 
@@ -70,7 +58,7 @@ def test_what_format_1_never_had_is_damage(change: dict[str, Any], why: str) -> 
     entry = of_format_1(BODIES[3])
     entry["body"]["groups"][0] |= change
     with pytest.raises(EntryDamaged, match=why):
-        open_entry(KEY, 5, sealed(entry))
+        open_entry(KEY, 5, hashed(entry))
 
 
 @pytest.mark.parametrize("groups", [None, "all", [7]])
@@ -78,4 +66,4 @@ def test_groups_that_are_not_groups_are_damage(groups: object) -> None:
     entry = of_format_1(BODIES[3])
     entry["body"]["groups"] = groups
     with pytest.raises(EntryDamaged, match="does not fit the schema of format 1"):
-        open_entry(KEY, 5, sealed(entry))
+        open_entry(KEY, 5, hashed(entry))

@@ -20,7 +20,8 @@ from penstock.model.entries import LastRecord, PartitionStart, Rebind, Start
 from penstock.model.manifest import QUARANTINE, ManifestRef
 from penstock.model.names import FileName
 from penstock.model.window import StagedWindow, StageOrder
-from penstock.protocol.journal.markers import Checkpoint
+from penstock.protocol.journal.checkpoints import Checkpoint
+from penstock.protocol.journal.state import FOLD
 from penstock.protocol.journal.wire import seal
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import (
@@ -131,7 +132,7 @@ def test_a_cut_journal_is_told_with_its_real_last_number() -> None:
     journal, _ = begun(store)
     state = journal.open().state
     state.number += 7
-    store.create(LAYOUT.checkpoint(state.number), seal(Checkpoint(state))[0])
+    store.create(LAYOUT.checkpoint(state.number), seal(Checkpoint(FOLD, state))[0])
     with pytest.raises(JournalCut, match="ends at entry 2"):
         journal.open()
 
@@ -169,7 +170,7 @@ def test_a_checkpoint_of_another_history_stops_deep_openers_too() -> None:
     journal, _ = begun(store)
     state = journal.open().state
     state.sha256 = "f" * 64
-    store.create(LAYOUT.checkpoint(state.number), seal(Checkpoint(state))[0])
+    store.create(LAYOUT.checkpoint(state.number), seal(Checkpoint(FOLD, state))[0])
     for deep in (False, True):
         with pytest.raises(JournalError):
             journal.open(deep=deep)

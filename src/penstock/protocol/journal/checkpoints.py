@@ -1,0 +1,136 @@
+"""Checkpoints: the fold up to an entry, so that the next start folds less. They decide nothing.
+
+A checkpoint carries the number of the fold that made it. A state of an older fold may lack what the
+present one knows, so it is not taken over: the entries are folded again from the first, and only
+what the checkpoint proves (which groups were done by then) is taken from it.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from penstock.api.store import Store
+from penstock.errors import ChainBroken, EntryNewer, JournalError
+from penstock.model.layout import Layout, number_in
+from penstock.model.value import Value
+from penstock.ports.store.create_once import create_once
+from penstock.protocol.journal.markers import KEPT, prune
+from penstock.protocol.journal.state import FOLD, JournalState
+from penstock.protocol.journal.wire import seal, unseal
+
+if TYPE_CHECKING:
+    from penstock.protocol.journal.journal import Journal
+
+
+class Checkpoint(Value, frozen=True):
+    """The state up to an entry, and the number of the fold that made it."""
+
+    fold: int
+    state: JournalState
+
+
+class _FoldOnly(msgspec.Struct):
+    """Just the number of the fold. The first version wrote none."""
+
+    fold: int = 1
+
+
+class _Groups(msgspec.Struct):
+    """The groups of an entry that were not done; every fold has told them so."""
+
+    groups: tuple[str, ...]
+
+
+class _Proof(msgspec.Struct):
+    """What the state of every fold so far has told, whatever else is in it."""
+
+    number: int
+    sha256: str
+    undone: dict[int, _Groups]
+
+
+class _AnyCheckpoint(msgspec.Struct):
+    """A checkpoint of any fold."""
+
+    state: _Proof
+
+
+_fold_decoder = msgspec.json.Decoder(_FoldOnly)
+_any_decoder = msgspec.json.Decoder(_AnyCheckpoint)
+_decoder = msgspec.json.Decoder(Checkpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCheckpoint:
+    """A whole checkpoint: the entry it names, the groups that were not done then, by entry.
+
+    `state` is None when an older fold made it.
+    """
+
+    number: int
+    sha256: str
+    undone: dict[int, tuple[str, ...]]
+    state: JournalState | None = None
+
+
+def read_checkpoint(key: str, raw: bytes) -> FoundCheckpoint | None:
+    """What a checkpoint says; None when it is damaged, because it only saves time.
+
+    Raises `EntryNewer` for one of a newer fold: whoever wrote it has written entries, too.
+    """
+    try:
+        plain, _ = unseal(key, raw)
+        fold = _fold_decoder.decode(plain).fold
+        if fold > FOLD:
+            raise EntryNewer(key, fold, FOLD)
+        proof = _any_decoder.decode(plain).state
+        whole = _decoder.decode(plain) if fold == FOLD else None
+    except EntryNewer:
+        raise
+    except (JournalError, msgspec.MsgspecError):
+        return None
+    if whole is not None and seal(whole)[0] != raw:
+        return None  # a field is missing, and no default may stand in for it
+    undone = {number: each.groups for number, each in proof.undone.items()}
+    state = None if whole is None else whole.state
+    return FoundCheckpoint(proof.number, proof.sha256, undone, state)
+
+
+def newest_checkpoint(journal: "Journal", keys: list[str]) -> FoundCheckpoint | None:
+    """The newest checkpoint that is whole and belongs to this journal, of any fold."""
+    store, layout = journal.store, journal.layout
+    for key in reversed(keys):
+        if number_in(key.rpartition("/")[2]) is None:
+            continue
+        raw = store.read(key)
+        if raw is None:
+            continue  # a newer one was left meanwhile, and this one removed
+        found = read_checkpoint(key, raw)
+        if found is None:
+            journal.notices.append(f"the checkpoint {key!r} is damaged and was passed over")
+            continue
+        sealed = journal.read(found.number)
+        if sealed is None:
+            continue  # it lies beyond the tail; as a witness it will stop the feed by that
+        if sealed.sha256 != found.sha256:
+            raise ChainBroken(layout.entry(found.number), found.sha256, sealed.sha256)
+        return found
+    return None
+
+
+def without_done(state: JournalState, older: FoundCheckpoint) -> None:
+    """Take out of a state, folded up to the checkpoint's entry, what was done by then."""
+    for undone in list(state.undone.values()):
+        open_then = older.undone.get(undone.number, ())
+        undone.groups = [name for name in undone.groups if name in open_then]
+        if not undone.groups:
+            del state.undone[undone.number]
+
+
+def write_checkpoint(store: Store, layout: Layout, state: JournalState) -> None:
+    """Leave the fold for the next start, and remove all but the newest few."""
+    data, _ = seal(Checkpoint(FOLD, state))
+    create_once(store, layout.checkpoint(state.number), data)
+    prune(store, store.list_after(layout.checkpoints), KEPT)
+    prune(store, store.list_after(layout.tails), KEPT)
