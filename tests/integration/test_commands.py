@@ -60,7 +60,7 @@ def test_init_writes_a_file_once(tmp_path: Path) -> None:
     written = (tmp_path / "penstock.yaml").read_text()
     again = penstock(tmp_path, "init")
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "exists already" in again.stderr
     assert (tmp_path / "penstock.yaml").read_text() == written
 
 

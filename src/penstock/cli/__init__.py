@@ -1,4 +1,4 @@
 """The command line: arguments, printing, exit codes.
 
-It must not hold logic that a library user would need.
+Logic that a library user would need does not belong here.
 """

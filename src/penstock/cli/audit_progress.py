@@ -1,15 +1,15 @@
-"""How an audit tells how far it is: one line on a terminal, nothing in a pipe."""
+"""The progress of an audit: one line on a terminal, nothing in a pipe."""
 
 from collections.abc import Callable
 from typing import TextIO
 
 from penstock.cli.output_streams import say
 
-PATIENCE_S = 1.0  # who waits longer than this is told how far it is
+PATIENCE_S = 1.0  # no progress is shown before this time
 
 
 class Ticker:
-    """Tells how far an audit is: on a terminal only, and only those who have waited a while."""
+    """Shows the progress of an audit, on a terminal only, and not in the first moments."""
 
     def __init__(self, out: TextIO, clock: Callable[[], float]) -> None:
         self._out = out
@@ -19,7 +19,7 @@ class Ticker:
         self._shown = False
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Show one step, a few times a second at most."""
+        """Show one step, at most a few times per second."""
         if not self._shows or self._clock() < self._next_s:
             return
         self._next_s = self._clock() + 0.2

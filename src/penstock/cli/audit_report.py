@@ -19,7 +19,7 @@ from penstock.cli.printable import printable
 
 TOTALS = ("read", "written", "quarantined", "filtered", "empty", "given_up", "extra")
 FATES = TOTALS[1:]
-UNUSUAL = {"extra": "rows beyond one per record"}  # told only where there are any
+UNUSUAL = {"extra": "additional rows"}  # shown only if there are any
 COLUMNS = 80
 MARGIN = 11
 MOST_DATASETS = 20
@@ -27,17 +27,17 @@ MOST_UNCHECKED = 20
 
 
 def totals(receipt: Receipt) -> dict[str, int]:
-    """The fates of all partitions together."""
+    """The totals of all partitions."""
     return {name: sum(getattr(part, name) for part in receipt.partitions) for name in TOTALS}
 
 
 def offsets_of(receipt: Receipt) -> int:
-    """How many offsets have a fate."""
+    """How many offsets are accounted for."""
     return sum(part.watermark - part.start for part in receipt.partitions)
 
 
 def as_json(receipt: Receipt) -> dict[str, object]:
-    """The receipt as one object: totals in front, lists behind."""
+    """The receipt as one object."""
     found: dict[str, object] = msgspec.to_builtins(receipt)
     people = found.pop("given_up")
     sums = {"offsets": offsets_of(receipt), **totals(receipt)}
@@ -45,13 +45,13 @@ def as_json(receipt: Receipt) -> dict[str, object]:
 
 
 def as_text(receipt: Receipt) -> Iterator[str]:
-    """The receipt for people: a fact, and what it is about in front of it."""
+    """The receipt as text: lines with a label and a fact."""
     for about, words in facts(receipt):
         yield from wrapped(about, words)
 
 
 def wrapped(about: str, words: str) -> list[str]:
-    """A fact in as many lines as it needs; names are never broken."""
+    """One fact, wrapped to several lines; names are never broken."""
     return textwrap.wrap(
         printable(words),
         COLUMNS,
@@ -63,7 +63,7 @@ def wrapped(about: str, words: str) -> list[str]:
 
 
 def facts(receipt: Receipt) -> Iterator[tuple[str, str]]:
-    """Everything in the receipt, in the order of reading."""
+    """All facts of the receipt with their labels, in order."""
     yield "feed", receipt.feed
     is_broken = any(each.kind == "journal" for each in receipt.differences)
     holds = "the journal is damaged, see below" if is_broken else "the chain and the rules hold"
@@ -109,20 +109,20 @@ def counted(datasets: Mapping[str, int]) -> str:
 
 
 def given_up_words(each: GivenUp) -> str:
-    """What was given up, by whom and why."""
+    """The text for offsets that were given up: by whom and why."""
     what = f"{each.offsets:,} offsets of {each.range}, {each.kind} in entry {each.entry}"
     return f"{what} by {each.author}: {each.reason}"
 
 
 def pending_words(each: Pending) -> str:
-    """A group that waits to be published."""
+    """The text for a group that is not published yet."""
     what = f"entry {each.entry}, {each.dataset}: {each.files:,} files, {each.rows:,} rows"
     parked = f"; parked: {each.parked}" if each.parked else ""
     return f"{what} decided, not yet visible{parked}"
 
 
 def deep_facts(deep: DeepReceipt) -> Iterator[tuple[str, str]]:
-    """What was read, and what Kafka said."""
+    """The facts about the files that were read, and about Kafka."""
     limits = [f"of dataset {deep.dataset}"] if deep.dataset else []
     limits += [f"decided since {deep.since}"] if deep.since else []
     only = f", only {' and '.join(limits)}" if limits else ""
@@ -138,21 +138,21 @@ def deep_facts(deep: DeepReceipt) -> Iterator[tuple[str, str]]:
 
 
 def kafka_words(kafka: KafkaReceipt) -> str:
-    """How far the comparison with Kafka went."""
+    """The text for the comparison with Kafka."""
     if kafka.skipped:
         return f"not compared: {kafka.skipped}"
     left = sum(each.end - each.start for each in kafka.unchecked)
     words = f"{kafka.records:,} records read again; {kafka.agreed:,} offsets agree"
-    return f"{words}; {left:,} could not be checked any more" if left else words
+    return f"{words}; {left:,} could not be checked" if left else words
 
 
 def unchecked_words(each: Unchecked) -> str:
-    """What could not be compared with Kafka, and why."""
+    """The text for a range that could not be compared with Kafka, and why."""
     return f"{each.topic}/{each.partition} [{each.start}, {each.end}): {each.reason}"
 
 
 def difference_facts(each: Difference) -> Iterator[tuple[str, str]]:
-    """What differs: the kind, the file, what was found, the offsets, and which entry says so."""
+    """The facts of one difference: kind, file, finding, offsets, journal entry."""
     yield "DIFFERENT", each.kind.replace("_", " ")
     if each.file and each.file not in each.found:
         yield "", each.file
@@ -177,25 +177,25 @@ def offsets_words(each: Offsets) -> str:
 
 
 def verdict_words(receipt: Receipt) -> str:
-    """The last word."""
+    """The verdict as text."""
     if receipt.differences:
         count = len(receipt.differences)
         return f"different: {count:,} difference{'s' if count > 1 else ''}, see above"
     if receipt.deep is not None:
         return deep_verdict(receipt, receipt.deep)
     if receipt.pending:
-        return "ok: every offset has one fate; some of it is decided and not yet visible"
-    return "ok: every offset has one fate, and every file is in its place"
+        return "ok: every offset is accounted for; some files are decided, not yet visible"
+    return "ok: every offset is accounted for, and every file is in its place"
 
 
 def deep_verdict(receipt: Receipt, deep: DeepReceipt) -> str:
-    """The last word of a deep audit: offsets, rows, Kafka."""
+    """The verdict of a deep audit: offsets, rows, Kafka."""
     rows = "every row read"
     if deep.dataset or deep.since:
         rows = f"{deep.rows:,} rows read, as asked"
     parts = [f"{offsets_of(receipt):,} offsets, every one accounted for", rows]
     if receipt.pending:
-        parts.append("some of it decided and not yet visible")
+        parts.append("some files are decided, not yet visible")
     kafka = deep.kafka
     if kafka.skipped:
         parts.append("Kafka not compared")

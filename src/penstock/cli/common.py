@@ -1,4 +1,4 @@
-"""What commands share: the configuration, the lake, and how data is printed."""
+"""What the commands share: the configuration, the lake, and how data is printed."""
 
 import argparse
 import getpass
@@ -24,12 +24,12 @@ from penstock.runtime.surroundings import Surroundings, side_by_side
 
 
 def surroundings() -> Surroundings:
-    """The real clock, the real sleep, real randomness."""
+    """The real clock, sleep and randomness."""
     return Surroundings(time.time, time.sleep, random.SystemRandom(), do_all=side_by_side)
 
 
 def with_config(command: argparse.ArgumentParser) -> None:
-    """Every command that reads the configuration takes it the same way."""
+    """Add the option for the configuration file."""
     command.add_argument(
         "-c",
         "--config",
@@ -41,8 +41,13 @@ def with_config(command: argparse.ArgumentParser) -> None:
 
 
 def with_output(command: argparse.ArgumentParser) -> None:
-    """Every command that prints data can print it for machines."""
-    command.add_argument("--output", choices=("text", "json"), default="text", help="how to print")
+    """Add the option for text or JSON."""
+    command.add_argument(
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        help="the form of the output (default: text)",
+    )
 
 
 def configured(chosen: argparse.Namespace) -> LakeSpec:
@@ -51,7 +56,7 @@ def configured(chosen: argparse.Namespace) -> LakeSpec:
 
 
 def chosen_feeds(spec: LakeSpec, names: Iterable[str]) -> tuple[FeedSpec, ...]:
-    """The feeds that were named, or all of them."""
+    """The named feeds, or all."""
     by_name = {feed.name: feed for feed in spec.feeds}
     wanted = list(names) or list(by_name)
     unknown = [name for name in wanted if name not in by_name]
@@ -69,7 +74,7 @@ def lake_store(spec: LakeSpec) -> Store:
 
 
 def reading_journal(spec: LakeSpec, feed: str) -> Journal:
-    """A journal to read; nothing is made, not even the lake's identity."""
+    """A journal to read. Nothing is created, not even the lake's identity."""
     store = lake_store(spec)
     identity = known_identity(store)
     if identity is None:
@@ -79,22 +84,24 @@ def reading_journal(spec: LakeSpec, feed: str) -> Journal:
 
 
 def feed_named(chosen: argparse.Namespace, name: str) -> tuple[LakeSpec, FeedSpec, Journal]:
-    """The one feed that a command is about, with its configuration and its journal to read."""
+    """One feed: the configuration, the feed's own part of it, and its journal to read."""
     spec = configured(chosen)
     (feed,) = chosen_feeds(spec, [name])
     return spec, feed, reading_journal(spec, name)
 
 
 def author_of(chosen: argparse.Namespace) -> str:
-    """Who decides: as told, or the login name. It is kept for ever, so it may not be empty."""
+    """The author of a decision: as given, or the login name. It is recorded, so never empty."""
     author: str = (chosen.author or login_name()).strip()
     if not author:
-        raise UsageMistake("The author is empty.", "It is kept: say who.")
+        raise UsageMistake(
+            "The author is empty.", "Nothing was changed. The author is recorded, so give a name."
+        )
     return author
 
 
 def login_name() -> str:
-    """Who is logged in here, as far as the system knows."""
+    """The login name, or the user id if there is no name."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # a user id without a name, as in some containers
@@ -104,7 +111,7 @@ def login_name() -> str:
 def print_rows(rows: Iterable[Mapping[str, object]], output: str) -> None:
     """Data on stdout: a JSON object per line, or aligned text with `-` for what is not known.
 
-    Names in it may come from whoever can write to a topic, so the text is made safe to print.
+    Names in it may come from any producer of a topic, so the text is made safe to print.
     """
     found = list(rows)
     if output == "json":

@@ -4,7 +4,7 @@ from penstock.errors import PenstockError
 
 
 class UsageMistake(PenstockError):
-    """A command was asked for something that is not there."""
+    """The arguments of a command name something that does not exist, or contradict each other."""
 
     code = "USAGE"
     exit_code = 2

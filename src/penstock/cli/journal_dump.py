@@ -1,4 +1,4 @@
-"""Print what a feed's journal says: `python -m penstock.cli.journal_dump LAKE FEED`. Reads only."""
+"""Print a feed's journal: `python -m penstock.cli.journal_dump LAKE FEED`. Only reads."""
 
 import argparse
 import sys
@@ -24,13 +24,13 @@ EXAMPLE = """\
 example:
   python -m penstock.cli.journal_dump ./lake events --output json
 
-Nothing is written, so it may run beside a live feed. Exit codes: 0 fine, 1 the store does not
+Nothing is written, so it may run while a feed runs. Exit codes: 0 fine, 1 the store does not
 answer, 2 there is no such lake or feed, 5 the journal is damaged (the sentence names the file).
 """
 
 
 class Report(Value, frozen=True):
-    """What the journal says. `watermarks` are the next offsets to read, by `topic/partition`."""
+    """The state of the journal. `watermarks` are the next offsets to read, by `topic/partition`."""
 
     feed: str
     entries: int
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def report_of(feed: str, state: JournalState, notices: list[str]) -> Report:
-    """The state of a journal, for people and programs."""
+    """The state of a journal as a value to print."""
     watermarks = {
         f"{topic}/{partition}": known.watermark
         for topic, topic_id in sorted(state.topics.items())
@@ -80,7 +80,7 @@ def report_of(feed: str, state: JournalState, notices: list[str]) -> Report:
 
 
 def as_table(report: Report) -> str:
-    """The report for people, one fact a line."""
+    """The report as text, one fact per line."""
     lines = [
         f"feed       {report.feed}",
         f"entries    {report.entries}",
@@ -95,7 +95,7 @@ def as_table(report: Report) -> str:
 
 def _nothing_around() -> Surroundings:
     def refuse(_seconds: float = 0.0) -> NoReturn:
-        raise RuntimeError("reading a journal asks for no clock")  # else it is a bug, and shows
+        raise RuntimeError("reading a journal needs no clock")  # if it is called, that is a bug
 
     return Surroundings(now=refuse, sleep=refuse, random=Random(0))  # noqa: S311
 
@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("lake", metavar="LAKE", help="the directory or address of the lake")
     parser.add_argument("feed", metavar="FEED", help="the name of the feed")
     parser.add_argument("--output", choices=("table", "json"), default="table")
-    parser.add_argument("--deep", action="store_true", help="from entry 0 on, manifests included")
+    parser.add_argument("--deep", action="store_true", help="read from entry 0, with manifests")
     return parser
 
 

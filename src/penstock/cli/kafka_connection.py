@@ -1,4 +1,4 @@
-"""How commands ask Kafka: a small JVM with Kafka's own client, for as long as the command needs."""
+"""How commands ask Kafka: a small JVM with Kafka's own client, while the command runs."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from penstock.ports.source.kafka.admin import KafkaAdmin, within
 from penstock.spark.gateway import JvmSpec, kafka_java_options, kafka_jvm
 from penstock.spark.java import find_java
 
-LIMIT_MS = 15_000  # a person waits; a feed that runs has Kafka's own, longer limit
+LIMIT_MS = 15_000  # for commands; a running feed has Kafka's own, longer limit
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`penstock`: reads the words of a command, runs it, and turns its outcome into an exit code."""
+"""`penstock`: parse the arguments, run the command, and return its exit code."""
 
 import argparse
 import sys
@@ -22,25 +22,25 @@ from penstock.cli.commands import errors as quarantine_command
 from penstock.cli.output_streams import CUT_OFF, all_is_out, escape_the_unprintable, say
 from penstock.errors import PenstockError
 
-# Whoever stops a run has got what they wanted, also before it heard of signals.
+# An interrupted run is a success, also if it is interrupted before it handles signals.
 INTERRUPTED = {run.run: 0}
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
-4 audit found a difference, 5 a feed has halted and needs a person, 75 fenced by a newer owner,
-or a lease held by another one with --no-wait"""
+4 audit found a difference, 5 a feed has halted and needs an operator, 75 fenced by a newer
+owner, or owned by another instance with --no-wait"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code, which no reader of its output can better."""
+    """Run one command. Returns its exit code; output that was cut off turns 0 into 1."""
     escape_the_unprintable()
     try:
         code = _outcome(arguments)
     finally:
-        is_heard = all_is_out()
-    return code if is_heard else code or CUT_OFF
+        is_complete = all_is_out()
+    return code if is_complete else code or CUT_OFF
 
 
 def _outcome(arguments: Sequence[str] | None) -> int:
-    """Run one command; every way in which it may end, as an exit code."""
+    """Run one command. Returns an exit code for every way in which it can end."""
     chosen = parser().parse_args(arguments)
     try:
         code: int = chosen.command(chosen)
@@ -56,10 +56,10 @@ def _outcome(arguments: Sequence[str] | None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The words of every command."""
+    """The parser of all commands."""
     top = argparse.ArgumentParser(
         prog="penstock",
-        description="Kafka topics into the lake, exactly once, with the proof.",
+        description="Deliver Kafka topics into a lake, exactly once, and prove it.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

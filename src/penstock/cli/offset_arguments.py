@@ -1,4 +1,4 @@
-"""What a person types for an offset, as values: topics, times, durations, numbers."""
+"""Parsers for the arguments of `penstock offsets`: topics, times, durations, numbers."""
 
 import argparse
 import re
@@ -23,25 +23,25 @@ def topic_choice(text: str) -> TopicChoice:
 
 
 def at_time(text: str) -> Target:
-    """A time; without a zone it is UTC, as in Kafka's own tool."""
+    """A time. Without a zone it is UTC, as in Kafka's own tool."""
     try:
         found = datetime.fromisoformat(text)
         known = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
         return Target("time", max(int(known.timestamp() * 1000), 0))
     except (ValueError, OverflowError) as error:
         wanted = "2026-11-01T00:00:00Z"
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as {wanted}") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as {wanted}") from error
 
 
 def ago(text: str) -> Target:
-    """A duration back from now: ours, or the one of Kafka's own tool."""
+    """A duration back from now: Penstock's form, or that of Kafka's own tool."""
     seconds = duration_s(text)
     match = _ISO_DURATION.fullmatch(text)
     if seconds is None and match is not None and any(match.groups()):
         parts = zip(match.groups(), _ISO_SECONDS, strict=True)
         seconds = sum(float(number or 0) * unit for number, unit in parts)
     if seconds is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration such as 30s, 5m, 1h or PT1H")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 30s, 5m, 1h or PT1H")
     return Target("time", max(int((time.time() - seconds) * 1000), 0))
 
 
@@ -57,5 +57,5 @@ def shift_by(text: str) -> Target:
 
 def _whole(text: str, least: int) -> int:
     if not _WHOLE.fullmatch(text) or not least <= int(text) <= MOST_OFFSET:
-        raise argparse.ArgumentTypeError(f"{text!r} is no offset")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an offset")
     return int(text)

@@ -1,4 +1,4 @@
-"""Where words go out: whoever reads them may go away, and that changes no verdict."""
+"""Writing to stdout and stderr. A reader that closes a pipe does not change a verdict."""
 
 import os
 import sys
@@ -9,18 +9,18 @@ from typing import TextIO
 
 from penstock.errors import PenstockError
 
-CUT_OFF = 1  # nobody heard the end, so it is not a success
+CUT_OFF = 1  # the output was cut off, so this is not a success
 
 
 def escape_the_unprintable() -> None:
-    """Let no character end a command that a terminal's or a pipe's encoding does not have."""
+    """Escape characters that the stream's encoding does not have, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and not stream.closed:
             stream.reconfigure(errors="backslashreplace")
 
 
 def say(text: str, stream: TextIO, end: str = "\n") -> None:
-    """Write now, to whoever still listens. For words on which nothing depends."""
+    """Write and flush a message; a stream that cannot be written is ignored."""
     try:
         print(text, file=stream, end=end, flush=True)
     except (OSError, ValueError):
@@ -28,7 +28,7 @@ def say(text: str, stream: TextIO, end: str = "\n") -> None:
 
 
 def telling(codes: list[int]) -> Callable[[str, PenstockError], None]:
-    """What tells why a feed is left out, and keeps the exit code of that: the others go on."""
+    """A function that reports why a feed is left out, and records the exit code."""
 
     def tell(feed: str, error: PenstockError) -> None:
         codes.append(error.exit_code)
@@ -39,7 +39,7 @@ def telling(codes: list[int]) -> Callable[[str, PenstockError], None]:
 
 @contextmanager
 def unless_cut_off(codes: list[int]) -> Iterator[None]:
-    """Print data in here: output that nobody takes is a failure among others, and no end."""
+    """Print data inside; output that cannot be written becomes an exit code, not an exception."""
     try:
         yield
     except BrokenPipeError:
@@ -50,20 +50,20 @@ def unless_cut_off(codes: list[int]) -> Iterator[None]:
 
 
 def all_is_out() -> bool:
-    """Write out what is left; False when data was not taken. Python finds nothing left at exit."""
+    """Flush both streams; False if data was not written. Leaves nothing for Python's exit."""
     codes: list[int] = []
     with unless_cut_off(codes):
         _finish(sys.stdout)
     try:
         _finish(sys.stderr)
     except OSError:
-        return not codes  # words on which nothing depends
+        return not codes  # messages do not change the exit code
     return not codes
 
 
 def _finish(stream: TextIO | None) -> None:
-    """Flush; where that fails, what is left goes nowhere, so that no later flush can fail."""
-    if stream is None or stream.closed:  # whoever started us has closed it
+    """Flush. If that fails, discard what is left, so that no later flush can fail."""
+    if stream is None or stream.closed:  # closed by the calling process
         return
     try:
         stream.flush()

@@ -1,19 +1,19 @@
-"""Text from elsewhere, made safe to print: it may come from whoever can write to a topic."""
+"""Makes text safe to print: it may come from any producer of a topic."""
 
 CUT = "..."
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that could drive a terminal, or hide what is there."""
+    """The text with control characters and invisible characters escaped."""
     if text.isprintable():
         return text
     return "".join(mark if mark.isprintable() else _escaped(mark) for mark in text)
 
 
 def printable_bytes(data: bytes | None, most: int | None = None) -> str:
-    """Bytes as text where they are UTF-8, escaped where they are not; at most so many characters.
+    """Bytes as text, escaped where they are not UTF-8, cut to `most` characters.
 
-    A null is not an empty value, and shows.
+    A null is shown as `(null)`, unlike an empty value.
     """
     if data is None:
         return "(null)"

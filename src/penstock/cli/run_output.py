@@ -1,4 +1,4 @@
-"""How a run tells what happens: lines for people on a terminal, JSON lines for machines."""
+"""The output of a run: lines of text on a terminal, JSON lines elsewhere."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ _CLEAR = "\r\x1b[2K"
 
 
 def teller(environ: Mapping[str, str], stream: TextIO | None = None) -> Tell:
-    """The way that fits where our messages go. Delivery does not depend on who reads them."""
+    """A function that prints events, as text or as JSON. A failure to print is ignored."""
     out = sys.stderr if stream is None else stream
     if not out.isatty():
         return lambda event: say(as_json(event, datetime.now(UTC)), out)
@@ -26,7 +26,7 @@ def teller(environ: Mapping[str, str], stream: TextIO | None = None) -> Tell:
 
 
 def as_json(event: Event, at: datetime) -> str:
-    """One line for a machine."""
+    """One event as a JSON line."""
     line = {
         "at": at.isoformat(timespec="milliseconds"),
         "level": event.level,
@@ -38,13 +38,13 @@ def as_json(event: Event, at: datetime) -> str:
 
 
 def as_line(event: Event, colours: Mapping[str, str]) -> str:
-    """One line for a person."""
+    """One event as a line of text."""
     begin = colours.get(event.level, "")
     return f"{begin}{event.feed}: {event.sentence}{_PLAIN if begin else ''}"
 
 
 class Ticker:
-    """On a terminal, a last line that moves: what each feed is doing, and for how long."""
+    """The last line on a terminal, updated every second: what each feed is doing."""
 
     def __init__(self, runner: Runner, tick: Callable[[], float], stream: TextIO) -> None:
         self._runner = runner

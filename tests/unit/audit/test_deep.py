@@ -327,7 +327,7 @@ def test_a_time_that_is_none_is_a_mistake(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         lake.audit("--deep", "--since", "yesterday")
-    assert "'yesterday' is no time such as" in capsys.readouterr().err
+    assert "'yesterday' is not a time such as" in capsys.readouterr().err
 
 
 def test_a_footer_that_names_another_window_is_a_difference(

@@ -1,4 +1,4 @@
 """One module per command of `penstock`.
 
-It must not hold what another command or the library needs.
+Code that another command or the library needs does not belong here.
 """

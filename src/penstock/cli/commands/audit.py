@@ -1,4 +1,4 @@
-"""`penstock audit`: proves what was delivered. Without `--deep` no Kafka and no JVM."""
+"""`penstock audit`: prove what was delivered. Without `--deep` it needs no Kafka and no JVM."""
 
 import argparse
 import os
@@ -36,19 +36,21 @@ from penstock.spark.parallel_map import SparkSpread
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "audit",
         help="prove what was delivered",
-        description="Check the journal from its first entry, that every offset has exactly one "
-        "fate, and that every file is there with the recorded size and no other. With --deep "
-        "also read every file, row by row, and compare with what Kafka still holds. Prints a "
+        description="Check the journal from its first entry, that every offset is accounted for "
+        "once, and that every file is there with the recorded size and no other. With --deep "
+        "also read every row of every file, and compare with what Kafka still has. Prints a "
         "receipt per feed; exit code 4 if anything differs.",
         epilog="example: penstock audit events --deep --since 1d",
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
     command.add_argument(
-        "--deep", action="store_true", help="read every file and row, and ask Kafka; starts Spark"
+        "--deep",
+        action="store_true",
+        help="read every row of every file, and Kafka again; starts Spark",
     )
     command.add_argument(
         "--since",
@@ -68,7 +70,7 @@ def add_to(commands: Any) -> None:
 
 
 def since(text: str) -> float:
-    """A duration back from now, or a time; in seconds."""
+    """A time in seconds, from a duration back from now or a timestamp."""
     try:
         return ago(text).number / 1000
     except argparse.ArgumentTypeError:
@@ -76,10 +78,11 @@ def since(text: str) -> float:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """A receipt per feed; one that cannot be audited does not keep the others from it."""
+    """Print a receipt per feed. A feed that cannot be audited does not stop the others."""
     if not chosen.deep and (chosen.since is not None or chosen.dataset):
         raise UsageMistake(
-            "--since and --dataset limit what is read, and only --deep reads.", "Add --deep."
+            "--since and --dataset limit which files are read, and only --deep reads files.",
+            "Nothing was checked. Add --deep.",
         )
     spec = configured(chosen)
     ticker = Ticker(sys.stderr, time.monotonic)
@@ -87,7 +90,7 @@ def run(chosen: argparse.Namespace) -> int:
     codes: list[int] = []
     tell = telling(codes)
     journals = list(readable_journals(spec, chosen_feeds(spec, chosen.feeds), tell))
-    is_deep = chosen.deep and journals  # Spark is not started for nothing
+    is_deep = chosen.deep and journals  # without a journal there is no need for Spark
     with opened_tools(spec, ticker) if is_deep else nullcontext() as tools:
         for journal in journals:
             try:
@@ -103,7 +106,7 @@ def run(chosen: argparse.Namespace) -> int:
 def readable_journals(
     spec: LakeSpec, feeds: Iterable[FeedSpec], tell: Callable[[str, PenstockError], None]
 ) -> Iterator[Journal]:
-    """The journals of these feeds; those that have none are told."""
+    """The journals of these feeds. A feed without one is reported."""
     for feed in feeds:
         try:
             yield reading_journal(spec, feed.name)
@@ -112,7 +115,7 @@ def readable_journals(
 
 
 def receipt(journal: Journal, what: DeepSpec, tools: DeepTools | None, ticker: Ticker) -> Receipt:
-    """The audit that was asked for."""
+    """Run the shallow or the deep audit."""
     try:
         return audit(journal, ticker) if tools is None else deep_audit(journal, what, tools)
     finally:
@@ -120,7 +123,7 @@ def receipt(journal: Journal, what: DeepSpec, tools: DeepTools | None, ticker: T
 
 
 def show(found: Receipt, output: str) -> None:
-    """Print a receipt, unless there is nothing in it."""
+    """Print a receipt, unless it is empty."""
     if is_empty(found):
         return
     if output == "json":
@@ -130,22 +133,24 @@ def show(found: Receipt, output: str) -> None:
 
 
 def judge(found: Receipt) -> None:
-    """Raise when something differs; whether anybody has read the receipt makes no difference."""
+    """Raise when something differs, also when the receipt could not be printed."""
     feed = found.feed
     if is_empty(found):
-        raise UsageMistake(f"Nothing was delivered by feed {feed!r} yet.", "Run `penstock run`.")
+        raise UsageMistake(
+            f"Nothing was delivered by feed {feed!r} yet.", "Run `penstock run` first."
+        )
     if found.differences:
         raise AuditDifference(feed, len(found.differences))
 
 
 def is_empty(found: Receipt) -> bool:
-    """True when there was nothing to audit."""
+    """True if there was nothing to audit."""
     return not found.entries and not found.differences
 
 
 @contextmanager
 def opened_tools(spec: LakeSpec, ticker: Ticker) -> Iterator[DeepTools]:
-    """Spark for the files, and Kafka; Spark comes up while the first journal is folded."""
+    """Spark for the files, and Kafka. Spark starts while the first journal is read."""
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
     session = starting_session(spec, "audit")
     spread = SparkSpread(session.get, ticker)

@@ -1,4 +1,4 @@
-"""`penstock check`: is everything there that the configuration asks for, and what comes next?"""
+"""`penstock check`: check all that a run needs, and show what each feed would read next."""
 
 import argparse
 import json
@@ -44,12 +44,12 @@ Row = dict[str, object]
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "check",
-        help="check the configuration, Java, the lake, registry and Kafka; show what comes next",
+        help="check the configuration, Java, the lake, registry and Kafka; show the next window",
         description="Check everything that a run needs, and show what each feed would read next. "
-        "Writes nothing in the lake but a probe, which it removes.",
+        "Writes only a probe into the lake, and removes it.",
         epilog="example: penstock check -c penstock.yaml",
     )
     with_config(command)
@@ -59,7 +59,7 @@ def add_to(commands: Any) -> None:
 
 @dataclass(slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     what: str
     state: State = "ok"
@@ -68,20 +68,20 @@ class Finding:
     rows: list[Row] = field(default_factory=list)
 
     def warn(self, sentence: str) -> None:
-        """Something a person should know; the rest goes on."""
+        """Add a warning."""
         self.found.append(sentence)
         if self.state == "ok":
             self.state = "warning"
 
     def fail(self, error: PenstockError) -> None:
-        """Something that would stop a run."""
+        """Add an error that would stop a run."""
         self.found.append(str(error))
         self.state = "halted" if error.exit_code == 5 else "failed"
         self.exit_code = error.exit_code
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Look at one thing after the other; what fails does not hide the rest."""
+    """Run all checks. A check that fails does not hide the others."""
     spec = configured(chosen)
     findings = []
 
@@ -103,7 +103,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _check_kafka(spec: LakeSpec, tell: Callable[[Finding], None]) -> None:
-    """The cluster, and every feed on it."""
+    """Check the cluster and every feed."""
     kafka = Finding("kafka")
     try:
         with asking_kafka(spec) as admin:
@@ -119,10 +119,10 @@ def _check_kafka(spec: LakeSpec, tell: Callable[[Finding], None]) -> None:
 
 
 def _from_journal(spec: LakeSpec, feed: FeedSpec) -> str:
-    """What can be said of a feed while Kafka does not answer; a damaged journal shows here too."""
+    """What is known about a feed while Kafka does not answer. Finds a damaged journal too."""
     state = _state(spec, feed)
     told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
-    return f"{told}; what comes next is not known without Kafka"
+    return f"{told}; the next window is not known without Kafka"
 
 
 def _try(what: str, look: Callable[[], str]) -> Finding:
@@ -141,11 +141,15 @@ def _java() -> str:
 
 def _jars(spec: LakeSpec) -> str:
     jars = connector_jars(spec)
-    return f"{len(jars)} jars, verified" if jars else "left to `spark:`, which names its own"
+    return (
+        f"{len(jars)} jars, verified"
+        if jars
+        else "not checked: `spark:` in the configuration names its own"
+    )
 
 
 def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
-    """Schemas and patterns of the configuration; only what is wrong with them is told."""
+    """Check schemas and patterns of the configuration. Only problems are reported."""
     looks: list[Callable[[], object]] = [partial(fixed_for, feed)]
     looks += [partial(declared_schema, feed, each) for each in feed.datasets if each.schema_kind]
     told = [_try(f"schema {feed.name}", lambda look=look: str(look())) for look in looks]  # type: ignore[misc]
@@ -160,7 +164,7 @@ def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
 
 
 def _converters(feed: FeedSpec) -> str:
-    """Their secrets, their plug-ins, and what they make of the schemas that are declared."""
+    """Check secrets and plug-ins, and apply the steps to the declared schemas."""
     keys = reveal_keys([feed], os.environ)
     check_plugins(feed)
     for each in feed.datasets:
@@ -179,7 +183,7 @@ def _registry(spec: LakeSpec) -> str:
 
 def _lake(spec: LakeSpec) -> str:
     lake_store(spec).probe(PROBE)
-    return f"{spec.lake.uri} keeps what a lake must promise"
+    return f"{spec.lake.uri} has all that a lake needs"
 
 
 def _servers(spec: LakeSpec) -> str:
@@ -187,7 +191,7 @@ def _servers(spec: LakeSpec) -> str:
 
 
 def _feed(spec: LakeSpec, feed: FeedSpec, admin: KafkaAdmin) -> Finding:
-    """What a feed would read next, judged as its owner would."""
+    """Check one feed in the way its owner would, and plan its next window."""
     finding = Finding(f"feed {feed.name}")
     try:
         state = _state(spec, feed)
@@ -201,9 +205,9 @@ def _feed(spec: LakeSpec, feed: FeedSpec, admin: KafkaAdmin) -> Finding:
 
 
 def _state(spec: LakeSpec, feed: FeedSpec) -> JournalState:
-    """The folded journal, or that of a feed which never ran. Makes no identity for the lake.
+    """The state of the journal; of a feed that never ran, an empty one.
 
-    The store is asked even when the lake has no identity: data without one is an error.
+    Creates no identity for the lake. A lake without one is read too: data in it is an error.
     """
     store = lake_store(spec)
     identity = known_identity(store)
@@ -218,7 +222,7 @@ def _tell_topics(
     finding.found.append(f"{len(found)} topics, {partitions} partitions")
     for name in feed.topics:
         if name not in found and name not in state.topics:
-            finding.warn(f"topic {name!r} does not exist, or we may not see it")
+            finding.warn(f"topic {name!r} does not exist, or this user may not see it")
     if not found and feed.pattern:
         finding.warn(f"no topic matches the pattern {feed.pattern!r}")
     for (topic, partition), why in sorted(available.unreadable.items()):
@@ -232,7 +236,7 @@ def _tell_topics(
 
 
 def _judge(finding: Finding, feed: FeedSpec, state: JournalState, available: Available) -> None:
-    """The owner's own checks; a feed that never ran is bound to nothing yet."""
+    """Run the owner's checks. A feed that never ran is not bound to a cluster yet."""
     if state.is_new:
         return
     bound = feed.still_wanted(state.topics)
@@ -241,13 +245,13 @@ def _judge(finding: Finding, feed: FeedSpec, state: JournalState, available: Ava
     except GapFound as gap:
         if feed.on_gap != "accept":
             raise
-        finding.warn(f"{gap.found} The run will accept this, since on_gap is accept.")
+        finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
 
 
 def _plan(
     finding: Finding, feed: FeedSpec, state: JournalState, available: Available, admin: KafkaAdmin
 ) -> None:
-    """The ranges of the next window, as the owner would cut them."""
+    """The ranges of the next window, as the owner would plan them."""
     watermarks = state.watermarks()
     starts = {
         start.place: start.offset
@@ -269,7 +273,7 @@ def _plan(
 def _past_gaps(
     watermarks: dict[TopicPartition, int], available: Available
 ) -> dict[TopicPartition, int]:
-    """Where reading goes on once accepted gaps are behind; only those can be left by now."""
+    """The offsets to read from after accepted gaps; other gaps have raised an error before."""
     held = held_offsets(available)
     return {
         place: max(offset, held[place].earliest) if place in held else offset
@@ -304,7 +308,7 @@ def _rows(
 
 
 def _print(finding: Finding, output: str) -> None:
-    """A line for what was looked at, as soon as it is known; partitions below it."""
+    """Print one result at once, with its partitions below it."""
     if output == "json":
         line = {
             "what": finding.what,

@@ -1,4 +1,4 @@
-"""`penstock demo`: the whole of it in a minute and a half, on a broker of its own."""
+"""`penstock demo`: the whole of Penstock in a minute and a half, with its own broker."""
 
 import argparse
 import os
@@ -21,14 +21,14 @@ from penstock.errors import PenstockError
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "demo",
-        help="see all of it in a minute and a half, on a broker of its own",
+        help="see Penstock work in a minute and a half, with its own broker",
         description="Start a Kafka broker, write mixed events to it, deliver them into a lake, "
-        "kill the run with -9 on the way, start it again, and count what landed with a client that "
-        "shares no code with it. Everything lies in one directory; nothing is left running. Exit "
-        "code 0 only when nothing was lost or doubled and the audit is clean.",
+        "kill the run with -9 in the middle, start it again, and count the result with a client "
+        "that shares no code with it. All files are in one directory; nothing is left running. "
+        "Exit code 0 only when nothing was lost or doubled and the audit is clean.",
         epilog="example: penstock demo --records 50000 --dir /tmp/demo --serve",
     )
     command.add_argument(
@@ -36,12 +36,14 @@ def add_to(commands: Any) -> None:
         type=Path,
         default=Path("penstock-demo"),
         metavar="D",
-        help="where it lies (default: ./penstock-demo); an earlier demo there is replaced",
+        help="the directory (default: ./penstock-demo); an earlier demo there is replaced",
     )
     command.add_argument(
         "--records", type=int, default=200_000, metavar="N", help="how many events (200000)"
     )
-    command.add_argument("--rm", action="store_true", help="remove what it made at the end")
+    command.add_argument(
+        "--rm", action="store_true", help="at the end, remove the files of the demo"
+    )
     command.add_argument(
         "--serve", action="store_true", help="then show the page on 127.0.0.1 until Ctrl-C"
     )
@@ -49,7 +51,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Tell the story; raises when a record was lost or doubled."""
+    """Run the demo. Raises if a record was lost or doubled."""
     story = _story()
     signal.signal(signal.SIGTERM, _as_ctrl_c)
     _forget_overrides()
@@ -73,9 +75,9 @@ def run(chosen: argparse.Namespace) -> int:
         screen.alarm("interrupted: broker and children are stopped")
         code = 1
     except DemoDifference:
-        raise  # with everything in its place, for whoever looks into it
+        raise  # all files stay, for the person who looks into it
     except BrokenPipeError:
-        code = 1  # nobody heard the end, so it is not a success
+        code = 1  # the output was cut off, so this is not a success
     except PenstockError:
         _leave(place, screen, chosen.rm, is_whole=False)
         raise
@@ -86,11 +88,11 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _leave(place: Place, screen: Screen, is_unwanted: bool, is_whole: bool) -> None:
-    """Remove what was made; say where the parts of a story without an end lie."""
-    where = place.shown()  # before the directory one may stand in is gone
+    """Remove the demo if asked to; else say where an unfinished one is."""
+    where = place.shown()  # before the current directory may be removed
     told = _removed(place, where) if is_unwanted else ""
     if not is_unwanted and not is_whole:
-        told = f"what was made so far lies in {where}; the next demo replaces it"
+        told = f"the unfinished demo is in {where}; the next demo replaces it"
     with suppress(BrokenPipeError):
         screen.close()
         if told:
@@ -98,7 +100,7 @@ def _leave(place: Place, screen: Screen, is_unwanted: bool, is_whole: bool) -> N
 
 
 def _removed(place: Place, where: str) -> str:
-    """Remove the demo, and say what became of it."""
+    """Remove the demo; returns what to print about it."""
     try:
         why_kept = place.remove()
     except OSError as error:
@@ -109,13 +111,13 @@ def _removed(place: Place, where: str) -> str:
 
 
 def _forget_overrides() -> None:
-    """Variables that change a configuration are meant for the user's own, not for the demo's."""
+    """Ignore variables that override a configuration: they are not meant for the demo's."""
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         del os.environ[name]
 
 
 def _story() -> Any:
-    """The story is loaded when it is told: it needs a Kafka client that no other command needs."""
+    """The demo's code, imported only here: it needs a Kafka client that no other command needs."""
     try:
         return import_module("penstock.demo.story")
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""`penstock errors` and its acts."""
+"""`penstock errors` and its subcommands."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from penstock.cli.commands.errors_replay import add_drop, add_replay
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "errors",
-        help="look at the quarantine, replay or drop it, let a broken window through",
+        help="show, replay or drop quarantined records; accept a window with many of them",
         description="The records that could not be delivered, with their raw bytes and reasons.",
         epilog="example: penstock errors list events",
     )

@@ -1,4 +1,4 @@
-"""`penstock errors`: the quarantine, by what is wrong with its records, and one by one."""
+"""`penstock errors list`, `show` and `accept`."""
 
 import argparse
 import base64
@@ -38,7 +38,7 @@ SHOWN_RECORDS = 20
 
 
 def add_list(acts: Any) -> None:
-    """The words of `list`."""
+    """Add `list` to the parser."""
     act = acts.add_parser(
         "list",
         help="group the quarantined records by what is wrong with them",
@@ -53,12 +53,12 @@ def add_list(acts: Any) -> None:
 
 
 def add_show(acts: Any) -> None:
-    """The words of `show`."""
+    """Add `show` to the parser."""
     act = acts.add_parser(
         "show",
-        help="show quarantined records whole",
+        help="show complete quarantined records",
         description="Show the records of one fingerprint, or one record by its position "
-        "topic/partition/offset. Bytes that are no printable UTF-8 are escaped; --output json "
+        "topic/partition/offset. Bytes that are not printable UTF-8 are escaped; --output json "
         "also has them exactly, in base64.",
         epilog="example: penstock errors show events events/0/1234",
     )
@@ -69,7 +69,7 @@ def add_show(acts: Any) -> None:
         type=positive,
         default=SHOWN_RECORDS,
         metavar="N",
-        help=f"at most so many records (default: {SHOWN_RECORDS})",
+        help=f"the maximum number of records (default: {SHOWN_RECORDS})",
     )
     with_config(act)
     with_output(act)
@@ -77,20 +77,21 @@ def add_show(acts: Any) -> None:
 
 
 def add_accept(acts: Any) -> None:
-    """The words of `accept`."""
+    """Add `accept` to the parser."""
     act = acts.add_parser(
         "accept",
-        help="let the next window through, or let a stopped dataset go on",
-        description="A window with more broken records than quarantine.max_ratio allows stops its "
-        "feed. This lets the one next window pass; its broken records go to the quarantine. With "
-        "--dataset: a dataset that stopped at records whose schema cannot be merged with its own "
-        "goes on, with all that was held back; those records stay in the quarantine.",
+        help="accept the next window, or a stopped dataset",
+        description="A window with more broken records than quarantine.max_ratio allows halts its "
+        "feed. This accepts the one next window; its broken records go to the quarantine. With "
+        "--dataset: a dataset goes on that stopped because of records whose schema cannot be "
+        "merged with its own. All that was held back is published; those records stay in the "
+        "quarantine.",
         epilog='example: penstock errors accept events --reason "old client, fixed on Monday"',
     )
     act.add_argument("feed", metavar="FEED")
-    act.add_argument("--dataset", metavar="NAME", help="let this stopped dataset go on instead")
-    act.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
-    act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
+    act.add_argument("--dataset", metavar="NAME", help="accept this stopped dataset instead")
+    act.add_argument("--reason", required=True, metavar="TEXT", help="why; the reason is recorded")
+    act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
     with_config(act)
     with_output(act)
     act.set_defaults(command=run_accept)
@@ -124,12 +125,12 @@ def run_show(chosen: argparse.Namespace) -> int:
     else:
         print("\n\n".join("\n".join(record_as_text(record)) for record in shown))
     if next(found, None) is not None:
-        tell(f"there are more than these {len(shown)}; --limit shows more")
+        tell(f"only the first {len(shown)} are shown; use --limit to see more")
     return 0
 
 
 def run_accept(chosen: argparse.Namespace) -> int:
-    """Record the decision beside the journal, or in it when it is about a dataset."""
+    """Record the decision: an object for a window, a journal entry for a dataset."""
     reason, author = reason_and_author(chosen)
     journal = feed_named(chosen, chosen.feed)[2]
     state = journal.open().state
@@ -141,16 +142,18 @@ def run_accept(chosen: argparse.Namespace) -> int:
         row = {"feed": chosen.feed, "windows": state.windows, "accepted": True, "new": is_new}
         print_rows([row], "json")
     elif is_new:
-        print(f"the window after the first {state.windows} of {chosen.feed} may pass; run it now")
+        print(
+            f"accepted: window number {state.windows + 1} of {chosen.feed}; now run `penstock run`"
+        )
     else:
-        print(f"the window after the first {state.windows} of {chosen.feed} was accepted before")
+        print(f"window number {state.windows + 1} of {chosen.feed} was accepted before")
     return 0
 
 
 def let_go_on(
     chosen: argparse.Namespace, journal: Journal, state: JournalState, approval: Approval
 ) -> int:
-    """Decide that a stopped dataset goes on: by its own name, or by that of its directory."""
+    """Accept a stopped dataset, named by its own name or by its directory."""
     names = [encode_component(chosen.dataset), chosen.dataset] if chosen.dataset else []
     dataset = next((name for name in names if name in state.stopped), None)
     if dataset is None:
@@ -164,28 +167,30 @@ def let_go_on(
         row = {"feed": chosen.feed, "dataset": dataset, "accepted": True, "entry": sealed.number}
         print_rows([row], "json")
     else:
-        print(f"{chosen.dataset} goes on: `penstock run` publishes what was held back")
+        print(f"{chosen.dataset} is accepted: `penstock run` publishes what was held back")
     return 0
 
 
 def no_such_record(feed: str, what: str) -> UsageMistake:
-    """What to say when a fingerprint, a position or a dataset means nothing that is there."""
+    """The error for a fingerprint, position or dataset without records in the quarantine."""
     return UsageMistake(
         f"The quarantine of feed {feed!r} has no record {what}.",
-        "It may have been replayed or dropped; `penstock errors list` shows what is there.",
+        "They may have been replayed or dropped; `penstock errors list` shows what is there.",
     )
 
 
 def reason_and_author(chosen: argparse.Namespace) -> tuple[str, str]:
-    """Why, and who says so; both are kept, so neither may be empty."""
+    """The reason and the author; both are recorded, so neither may be empty."""
     reason, author = chosen.reason.strip(), author_of(chosen)
     if not reason:
-        raise UsageMistake("The reason is empty.", "It is kept: say why.")
+        raise UsageMistake(
+            "The reason is empty.", "Nothing was changed. The reason is recorded, so give one."
+        )
     return reason, author
 
 
 def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:
-    """The feed that was named, folded with everything that is live in it."""
+    """The feed's journal, its state, and everything that is live in it."""
     journal = feed_named(chosen, chosen.feed)[2]
     state, ledger = open_ledger(journal)
     require_started(state, chosen.feed)
@@ -195,23 +200,25 @@ def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:
 def require_started(state: JournalState, feed: str) -> None:
     """Refuse a feed that has never run: it has no quarantine and no next window."""
     if state.is_new:
-        raise UsageMistake(f"Nothing was delivered by feed {feed!r} yet.", "Run `penstock run`.")
+        raise UsageMistake(
+            f"Nothing was delivered by feed {feed!r} yet.", "Run `penstock run` first."
+        )
 
 
 def wanted(word: str) -> Callable[[QuarantinedRecord], bool]:
-    """Whether a record is the one, or one of those, that the user's word means."""
+    """A test for the records that a fingerprint or a position means."""
     if "/" not in word:
         return lambda record: record.fingerprint == word
     position = Position.parse(word)
     if position is None:
         raise UsageMistake(
-            f"{word!r} is no position.", "Write topic/partition/offset, or a fingerprint."
+            f"{word!r} is not a position.", "Write topic/partition/offset, or a fingerprint."
         )
     return lambda record: record.position == position
 
 
 def group_as_row(group: QuarantineGroup) -> dict[str, object]:
-    """A group as a line for people."""
+    """A group as a row of text."""
     return {
         "fingerprint": group.fingerprint,
         "count": group.count,
@@ -224,12 +231,12 @@ def group_as_row(group: QuarantineGroup) -> dict[str, object]:
 
 
 def group_as_json(group: QuarantineGroup) -> dict[str, object]:
-    """A group for programs: the same names, with lists and numbers."""
+    """A group for JSON: the same names, with lists and numbers."""
     return {**group_as_row(group), "dataset": [name or None for name in group.datasets]}
 
 
 def record_as_text(record: QuarantinedRecord) -> Iterator[str]:
-    """A whole record for people, one fact a line."""
+    """A complete record as text, one field per line."""
     yield f"position     {printable(str(record.position))}"
     yield f"topic id     {printable(record.topic_id) or '-'}"
     yield f"time         {record.time}"
@@ -244,7 +251,7 @@ def record_as_text(record: QuarantinedRecord) -> Iterator[str]:
 
 
 def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
-    """A whole record for programs, with its bytes exactly."""
+    """A complete record for JSON, with its exact bytes."""
     return {
         "topic": record.position.topic,
         "topic_id": record.topic_id or None,
@@ -265,7 +272,7 @@ def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
 
 
 def base64_of(data: bytes | None) -> str | None:
-    """Bytes as JSON can hold them."""
+    """Bytes in base64, for JSON."""
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 
@@ -278,17 +285,17 @@ def positive(word: str) -> int:
 
 
 def tell_empty(feed: str) -> None:
-    """That there is nothing to look at."""
+    """Print that the quarantine is empty."""
     tell(f"no record of feed {feed} is in the quarantine")
 
 
 def tell_waiting(state: JournalState, ledger: Inventory) -> None:
-    """Records of a window that is still being published cannot be read yet."""
+    """Print how many records cannot be read yet, because their window is still being published."""
     waiting = waiting_records(state, ledger)
     if waiting:
-        tell(f"{waiting} more records are decided, not yet visible")
+        tell(f"{waiting} more records are decided but not yet visible")
 
 
 def tell(sentence: str) -> None:
-    """A remark beside the data."""
+    """Print a remark on stderr."""
     print(sentence, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`penstock errors replay` and `drop`: the two ways out of the quarantine."""
+"""`penstock errors replay` and `drop`: deliver quarantined records, or give them up."""
 
 import argparse
 import os
@@ -46,32 +46,32 @@ from penstock.spark.parallel_map import SparkSpread
 
 
 def add_replay(acts: Any) -> None:
-    """The words of `replay`."""
+    """Add `replay` to the parser."""
     act = acts.add_parser(
         "replay",
-        help="decode quarantined records again, and deliver those that are whole now",
-        description="Decode quarantined records with the configuration as it is now, from the raw "
-        "bytes that the quarantine keeps; Kafka is not asked. Each record that can be delivered is "
+        help="decode quarantined records again, and deliver those that are valid now",
+        description="Decode quarantined records with the present configuration, from the raw "
+        "bytes in the quarantine; Kafka is not read. Each record that can be delivered is "
         "delivered exactly once and leaves the quarantine; the others stay as they are. May run "
-        "beside `penstock run`, and again after it was killed.",
+        "while `penstock run` runs, and again after it was killed.",
         epilog="example: penstock errors replay events --fingerprint 1f0c2ab394de",
     )
     act.add_argument("feed", metavar="FEED")
-    act.add_argument("--fingerprint", metavar="F", help="only those of this group")
+    act.add_argument("--fingerprint", metavar="F", help="only records of this group")
     act.add_argument(
-        "--dataset", metavar="NAME", help="only those meant for this dataset; - for none"
+        "--dataset", metavar="NAME", help="only records for this dataset; - for records without one"
     )
-    act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
+    act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
     with_config(act)
     with_output(act)
     act.set_defaults(command=run_replay)
 
 
 def add_drop(acts: Any) -> None:
-    """The words of `drop`."""
+    """Add `drop` to the parser."""
     act = acts.add_parser(
         "drop",
-        help="give quarantined records up, by name",
+        help="give up quarantined records",
         description="Give up the records of one fingerprint, or one record by its position "
         "topic/partition/offset. They stay accounted for: every audit lists them with who gave "
         "them up and why. Their raw bytes stay in the files of the quarantine.",
@@ -82,17 +82,17 @@ def add_drop(acts: Any) -> None:
     act.add_argument(
         "--topic-id",
         metavar="T",
-        help="only those of one life of a topic that was deleted and made again",
+        help="only records of this topic id, if the topic was deleted and created again",
     )
-    act.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
-    act.add_argument("--author", metavar="NAME", help="who says so (default: the login name)")
+    act.add_argument("--reason", required=True, metavar="TEXT", help="why; the reason is recorded")
+    act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
     with_config(act)
     with_output(act)
     act.set_defaults(command=run_drop)
 
 
 def run_replay(chosen: argparse.Namespace) -> int:
-    """Deliver what can be delivered, and say what stays and why."""
+    """Deliver what can be delivered, and print what stays and why."""
     author, datasets = _require_words(chosen), _datasets_named(chosen.dataset)
     spec, feed, journal = feed_named(chosen, chosen.feed)
     fold = journal.open(deep=True)
@@ -109,12 +109,12 @@ def run_replay(chosen: argparse.Namespace) -> int:
         _tell_untried(chosen, fold, done.refused)
     _tell_replayed(chosen, done)
     for dataset in done.held_back:
-        tell(f"{dataset} is held back: its records become visible when it goes on")
+        tell(f"{dataset} is parked or stopped: its records become visible when it goes on")
     return 0
 
 
 def _require_words(chosen: argparse.Namespace) -> str:
-    """Refuse words that are empty, which an unset variable of a script leaves; returns the author.
+    """Refuse empty arguments, such as an unset variable of a script; returns the author.
 
     An empty fingerprint would otherwise mean everything.
     """
@@ -128,7 +128,7 @@ def _require_words(chosen: argparse.Namespace) -> str:
 
 
 def _datasets_named(word: str | None) -> frozenset[str] | None:
-    """The directories that a dataset's name means; `-` are the records that the list shows so."""
+    """The directories that a dataset's name means; `-` means records without a dataset."""
     if word is None:
         return None
     directory = encode_component(word)
@@ -136,7 +136,7 @@ def _datasets_named(word: str | None) -> frozenset[str] | None:
 
 
 def _tell_untried(chosen: argparse.Namespace, fold: Fold, refused: EntryRefused | None) -> None:
-    """Nothing was there to decode: that is no failure, unless something was asked for by name."""
+    """Report that there was nothing to decode. It is an error only if records were named."""
     if fold.inventory is not None:
         tell_waiting(fold.state, fold.inventory)
     options = {"with fingerprint": chosen.fingerprint, "of dataset": chosen.dataset}
@@ -149,7 +149,7 @@ def _tell_untried(chosen: argparse.Namespace, fold: Fold, refused: EntryRefused 
 
 
 def run_drop(chosen: argparse.Namespace) -> int:
-    """Write down that they are given up."""
+    """Record that the records are given up."""
     reason, author = reason_and_author(chosen)
     _, _, journal = feed_named(chosen, chosen.feed)
     found = records_meant(journal, chosen.id, chosen.topic_id)
@@ -167,9 +167,9 @@ def run_drop(chosen: argparse.Namespace) -> int:
 def records_meant(
     journal: Journal, word: str, topic_id: str | None = None
 ) -> tuple[RecordSet, ...]:
-    """The live records that a fingerprint or a position means, as the journal names them.
+    """The live records of a fingerprint or a position, as the journal names them.
 
-    With a topic's id only those of that life of the topic.
+    With a topic id, only the records of that topic id.
     """
     fits = wanted(word)
     state, ledger = open_ledger(journal)
@@ -187,16 +187,16 @@ def records_meant(
 
 
 def _require_one_life(word: str, ids: set[str]) -> None:
-    """Refuse to guess: a position may be of two lives of a topic that was made again."""
+    """Refuse an ambiguous position: a topic that was created again has two topic ids."""
     if "" in ids:
         raise UsageMistake(
-            f"{word!r} means records of which nothing tells the topic's id.",
-            "They lie in a file that was rewritten, with a topic that was deleted and made again.",
+            f"{word!r} means records whose topic id is not known.",
+            "Nothing was given up. Their file was rewritten, and their topic was created again.",
         )
     if "/" in word and len(ids) > 1:
         raise UsageMistake(
-            f"{word!r} is the position of several records: their topic was deleted and made again.",
-            f"Say which one is meant: --topic-id {' or --topic-id '.join(sorted(ids))}; "
+            f"{word!r} is the position of several records: their topic was created again.",
+            f"Nothing was given up. Name one: --topic-id {' or --topic-id '.join(sorted(ids))}; "
             "`penstock errors show` shows them.",
         )
 
@@ -221,7 +221,7 @@ def _tell_replayed(chosen: argparse.Namespace, done: Replayed) -> None:
 
 @contextmanager
 def spreading(spec: LakeSpec) -> Iterator[SparkSpread]:
-    """Spark, for as long as it takes."""
+    """Spark, for the time of the replay."""
     session = starting_session(spec, "replay")
     try:
         yield SparkSpread(session.get, Ticker(sys.stderr, time.monotonic))

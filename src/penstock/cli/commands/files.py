@@ -1,4 +1,4 @@
-"""`penstock files`: the exact snapshot a reader may trust."""
+"""`penstock files`: the files that are decided and visible."""
 
 import argparse
 from typing import Any
@@ -15,7 +15,7 @@ from penstock.model.manifest import QUARANTINE
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "files",
         help="list the committed files of a feed",
@@ -29,7 +29,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print them."""
+    """Print the files."""
     name, slash, dataset = chosen.what.partition("/")
     fold = feed_named(chosen, name)[2].open(deep=True)
     inventory = fold.inventory

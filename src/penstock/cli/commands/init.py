@@ -1,4 +1,4 @@
-"""`penstock init`: a commented configuration to begin with."""
+"""`penstock init`: write a commented configuration."""
 
 import argparse
 from pathlib import Path
@@ -9,11 +9,11 @@ from penstock.config.example import example_text
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "init",
         help="write a commented penstock.yaml",
-        description="Write a commented configuration; refuses to overwrite one.",
+        description="Write a commented configuration. An existing file is not overwritten.",
         epilog="example: penstock init my.yaml",
     )
     command.add_argument("file", nargs="?", type=Path, default=Path("penstock.yaml"))
@@ -21,13 +21,13 @@ def add_to(commands: Any) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Write the file, if nothing is there."""
+    """Write the file, if it does not exist."""
     try:
         with chosen.file.open("x") as file:
             file.write(example_text())
     except FileExistsError as error:
         raise UsageMistake(
-            f"{chosen.file} is there already.", "Choose another name, or move it away."
+            f"{chosen.file} exists already.", "It was not changed. Choose another name."
         ) from error
     except OSError as error:
         raise UsageMistake(f"{chosen.file} cannot be written: {error.strerror}.", "") from error

@@ -1,4 +1,4 @@
-"""`penstock jars`: the pinned jars, for sites without a network."""
+"""`penstock jars`: list and fetch the pinned jars."""
 
 from typing import Any
 
@@ -6,5 +6,5 @@ from penstock.spark.jars import add_acts
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command; it needs no configuration, since jars belong to no lake."""
+    """Add this command to the parser. It needs no configuration."""
     add_acts(commands.add_parser("jars", help="list or fetch the pinned jars"), "penstock jars")

@@ -1,4 +1,4 @@
-"""`penstock offsets`: Kafka's own verbs on a feed's watermarks, each a journal entry."""
+"""`penstock offsets`: show and move a feed's watermarks; each change is a journal entry."""
 
 import argparse
 import sys
@@ -43,11 +43,11 @@ Row = dict[str, object]
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "offsets",
         help="show or move the offsets of a feed",
-        description="Show how far a feed is in each partition, or move it on purpose.",
+        description="Show the watermark of each partition, or move it.",
         epilog="example: penstock offsets show events",
     )
     verbs = command.add_subparsers(title="verbs", required=True, metavar="VERB")
@@ -60,8 +60,8 @@ def add_to(commands: Any) -> None:
 def _add_show(verbs: Any) -> None:
     verb = verbs.add_parser(
         "show",
-        help="watermarks beside what Kafka holds",
-        description="Start, watermark, log start, log end, lag and last window per partition.",
+        help="show watermarks and what Kafka has",
+        description="Show start, watermark, log start, log end, lag and last window per partition.",
         epilog="example: penstock offsets show events --output json",
     )
     _with_feed(verb, show)
@@ -71,7 +71,7 @@ def _add_reset(verbs: Any) -> None:
     verb = verbs.add_parser(
         "reset",
         help="move watermarks over offsets that were never delivered",
-        description="Choose the next offset to read. Prints what would be skipped or read again, "
+        description="Set the next offset to read. Prints what would be skipped or read again, "
         "and does it only with --execute. Targets outside the log are moved to its nearest end.",
         epilog="example: penstock offsets reset events --topic events:0,1 --to-latest "
         '--reason "bad deploy" --execute',
@@ -103,7 +103,7 @@ def _add_accept_gap(verbs: Any) -> None:
     verb = verbs.add_parser(
         "accept-gap",
         help="give up records that expired before they were read",
-        description="Name the ranges that Kafka no longer holds, and accept their loss with "
+        description="Show the ranges that Kafka no longer has, and accept their loss with "
         "--execute. The feed then goes on at the start of the log.",
         epilog='example: penstock offsets accept-gap events --reason "retention" --execute',
     )
@@ -115,8 +115,8 @@ def _add_rebind(verbs: Any) -> None:
     verb = verbs.add_parser(
         "rebind",
         help="accept a topic that was recreated on purpose",
-        description="Bind the feed to the topic's new life, which starts at its earliest offset "
-        "or at its latest one. What was delivered of the old life stays.",
+        description="Bind the feed to the topic's new id. Reading starts at its earliest offset "
+        "or at its latest one. What was delivered under the old id stays.",
         epilog='example: penstock offsets rebind events --topic events --reason "moved" --execute',
     )
     _with_feed(verb, rebind_topic)
@@ -136,16 +136,23 @@ def _with_feed(verb: argparse.ArgumentParser, command: Any) -> None:
 
 
 def _with_approval(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--execute", action="store_true", help="do it; without this, only show")
     verb.add_argument(
-        "--reason", default="", metavar="TEXT", help="stands in the journal; --execute needs it"
+        "--execute",
+        action="store_true",
+        help="do it; without this option the command only shows what it would do",
+    )
+    verb.add_argument(
+        "--reason",
+        default="",
+        metavar="TEXT",
+        help="recorded in the journal; required with --execute",
     )
     verb.add_argument("--author", default="", metavar="NAME", help="default: your login name")
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A feed's journal beside what Kafka holds now."""
+    """A feed's journal and what Kafka has now."""
 
     feed: FeedSpec
     journal: Journal
@@ -156,15 +163,15 @@ class Sight:
 
     @property
     def bound(self) -> dict[str, str]:
-        """The topics read so far that the feed still asks for."""
+        """The topics read so far that the feed still wants."""
         return self.feed.still_wanted(self.state.topics)
 
     def topic(self, name: str) -> TopicOffsets | None:
-        """The topic as it is now."""
+        """The topic as it is in Kafka now."""
         return next((topic for topic in self.available.topics if topic.topic == name), None)
 
     def check_led(self, places: Iterable[tuple[str, int]]) -> None:
-        """Stop when a partition cannot be asked now."""
+        """Raise if a partition has no leader now."""
         for topic, partition in places:
             why = self.admin.skipped.get((topic, partition))
             if why is not None:
@@ -173,13 +180,13 @@ class Sight:
 
 @contextmanager
 def looking(chosen: argparse.Namespace) -> Iterator[Sight]:
-    """Fold the journal, then ask Kafka. A feed that never ran has nothing to show or to move."""
+    """Read the journal, then ask Kafka. Raises for a feed that never ran."""
     spec, feed, journal = feed_named(chosen, chosen.feed)
     state = journal.open().state
     if not state.topics:
         raise UsageMistake(
             f"Feed {feed.name!r} was never run: it has no offsets yet.",
-            "Where it will begin is its `start:` in the configuration; see `penstock check`.",
+            "It will begin at its `start:` in the configuration; `penstock check` shows where.",
         )
     with asking_kafka(spec) as admin:
         available = admin.available(feed)
@@ -197,7 +204,7 @@ def show(chosen: argparse.Namespace) -> int:
 
 
 def reset(chosen: argparse.Namespace) -> int:
-    """Print the moves; make them when told to."""
+    """Print the moves; make them with --execute."""
     approval = _approval(chosen)
     with looking(chosen) as sight:
         places = _chosen_places(sight, chosen.topic)
@@ -216,13 +223,16 @@ def reset(chosen: argparse.Namespace) -> int:
 
 
 def accept_gap(chosen: argparse.Namespace) -> int:
-    """Print what is lost; accept it when told to."""
+    """Print the lost ranges; accept them with --execute."""
     approval = _approval(chosen)
     with looking(chosen) as sight:
         check_identity(sight.state.cluster_id, sight.bound, sight.available)
         lost = lost_ranges(sight.state, sight.available)
     if not lost:
-        print(f"no gap: Kafka holds all that {sight.feed.name} has not read", file=sys.stderr)
+        print(
+            f"no gap: Kafka has all records that {sight.feed.name} has not read yet",
+            file=sys.stderr,
+        )
         return 0
     entries = accept_gaps(sight.journal, lost, approval) if approval is not None else []
     numbers = dict(enumerate(entry.number for entry in entries))
@@ -243,7 +253,7 @@ def accept_gap(chosen: argparse.Namespace) -> int:
 
 
 def rebind_topic(chosen: argparse.Namespace) -> int:
-    """Print where the new life would start; bind to it when told to."""
+    """Print where the new topic would start; bind to it with --execute."""
     approval = _approval(chosen)
     with looking(chosen) as sight:
         old_id = sight.state.topics.get(chosen.topic)
@@ -257,7 +267,7 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
             )
         if topic is None:
             raise UsageMistake(
-                f"Topic {chosen.topic!r} is not there.", "Create it first, then rebind."
+                f"Topic {chosen.topic!r} does not exist in Kafka.", "Create it first, then rebind."
             )
         sight.check_led(sorted(place for place in sight.admin.skipped if place[0] == chosen.topic))
     starts = tuple(
@@ -282,7 +292,7 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
     ]
     print_rows(rows, chosen.output)
     done = "is bound" if chosen.execute else "would be bound"
-    _tell(chosen, f"{topic.topic} {done} to its new life")
+    _tell(chosen, f"{topic.topic} {done} to its new id")
     return 0
 
 
@@ -314,10 +324,10 @@ def _rows_shown(sight: Sight) -> Iterator[Row]:
 
 
 def _note(sight: Sight, name: str, place: TopicPartition) -> str:
-    """What is wrong with a partition, in a few words."""
+    """What is wrong with a partition; empty if nothing is."""
     topic = sight.topic(name)
     if topic is None:
-        return "the topic is gone" if sight.feed.wants(name) else "no longer asked for"
+        return "the topic is gone" if sight.feed.wants(name) else "no longer in the feed"
     if topic.topic_id != place.topic_id:
         return f"the topic was recreated: {topic.topic_id}"
     known = sight.state.partition(place)
@@ -334,7 +344,7 @@ def _note(sight: Sight, name: str, place: TopicPartition) -> str:
 
 
 def _chosen_places(sight: Sight, choices: list[TopicChoice]) -> list[TopicPartition]:
-    """The partitions that were named, or all; each known to the journal and led in Kafka."""
+    """The partitions that were named, or all. Each is in the journal and has a leader in Kafka."""
     state = sight.state
     bound = sight.bound
     for choice in choices:
@@ -371,7 +381,7 @@ def _unknown_topic(sight: Sight, topic: str, partitions: Iterable[int] = ()) -> 
 def _offsets_at(
     sight: Sight, places: list[TopicPartition], target: Target
 ) -> Mapping[TopicPartition, int]:
-    """What Kafka has at a time; asked only for a target in time."""
+    """The offsets at a time; Kafka is asked only if the target is a time."""
     if target.kind != "time" or not places:
         return {}
     names = {topic_id: name for name, topic_id in sight.state.topics.items()}
@@ -394,7 +404,7 @@ def _moved_row(move: Move, entry: SealedEntry | None) -> Row:
 
 
 def _tell(chosen: argparse.Namespace, what: str) -> None:
-    """On stderr, so that stdout is data only."""
+    """Print the result on stderr, so that stdout has only data."""
     if chosen.execute:
         print(f"done: {what}", file=sys.stderr)
     else:
@@ -403,12 +413,13 @@ def _tell(chosen: argparse.Namespace, what: str) -> None:
 
 
 def _approval(chosen: argparse.Namespace) -> Approval | None:
-    """Who decides, and why; None for a dry run. Asked first, so that a refusal has done nothing."""
+    """Author and reason; None for a dry run. Checked before anything is done."""
     if not chosen.execute:
         return None
     reason = chosen.reason.strip()
     if not reason:
         raise UsageMistake(
-            "`--execute` needs a `--reason`.", "Nothing was changed. The journal keeps who and why."
+            "`--execute` needs a `--reason`.",
+            "Nothing was changed. The journal records who decided, and why.",
         )
     return Approval(author_of(chosen), reason)

@@ -27,37 +27,39 @@ from penstock.spark.jars import CONNECTOR, jar_paths
 from penstock.spark.session import StartingSession, open_session
 
 PROBE = "_penstock/probe"
-GRACE_S = 10.0  # what the current window gets after a signal before its job is cancelled
-AGAIN_S = 1.0  # then jobs are cancelled so often: the first time may fall between two of them
+GRACE_S = 10.0  # after a signal, the current window has this time before its job is cancelled
+AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "run",
         help="deliver the feeds",
-        description="Run the feeds of the configuration, or those that are named. A feed that "
-        "another live instance owns is waited for. Ctrl-C and SIGTERM finish the current window, "
-        f"or abandon it after {GRACE_S:.0f} s, and end with 0.",
+        description="Run the feeds of the configuration, or those that are named. If "
+        "another live instance owns a feed, wait for it. Ctrl-C and SIGTERM finish the current "
+        f"window, or abandon it after {GRACE_S:.0f} s, and end with 0.",
         epilog="example: penstock run events --once",
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
     command.add_argument(
-        "--once", action="store_true", help="stop when what was there at the start is delivered"
+        "--once", action="store_true", help="deliver what is in Kafka at the start, then stop"
     )
     held = command.add_mutually_exclusive_group()
     held.add_argument(
         "--no-wait", action="store_true", help="end with 75 when another instance owns a feed"
     )
     held.add_argument(
-        "--take-over", action="store_true", help="take feeds from whoever owns them; it will stop"
+        "--take-over",
+        action="store_true",
+        help="take the feeds from another instance, which then stops",
     )
     with_config(command)
     command.set_defaults(command=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Deliver until stopped; a second signal ends at once, which is always safe."""
+    """Deliver until stopped. A second signal ends the process at once, which is always safe."""
     spec = configured(chosen)
     feeds = chosen_feeds(spec, chosen.feeds)
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
@@ -69,7 +71,7 @@ def run(chosen: argparse.Namespace) -> int:
     how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)
     try:
         store = lake_store(spec)
-        store.probe(PROBE)  # a store that lies would take every proof with it
+        store.probe(PROBE)  # nothing could be proven on a store that breaks its promises
         source_tools = SourceTools(session.get, kafka)
         tools = FeedTools(
             open_source=lambda feed: KafkaSource(feed, source_tools),
@@ -88,12 +90,12 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def revealed(secrets: Mapping[str, Secret]) -> dict[str, str]:
-    """Secrets in the clear, only here and only for the clients that need them."""
+    """Secrets as plain text, only for the clients that need them."""
     return {key: value.reveal() for key, value in secrets.items()}
 
 
 def starting_session(spec: LakeSpec, name: str) -> StartingSession:
-    """Spark, on its way up; whoever needs it waits."""
+    """A Spark session that starts in the background; its users wait for it."""
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
     settings = revealed(reveal_spark(spec.spark, os.environ))
     private = {key for key, value in spec.spark.items() if has_reference(value)}
@@ -108,16 +110,16 @@ def registry_of(spec: LakeSpec) -> Registry | None:
 
 
 def connector_jars(spec: LakeSpec) -> list[Any]:
-    """Our pinned connector, unless the user's cluster brings its own."""
+    """The pinned connector, unless the configuration names its own jars."""
     if "spark.jars.packages" in spec.spark or "spark.jars" in spec.spark:
         return []
     return list(jar_paths(CONNECTOR, jar_cache()))
 
 
 def stop_on_signals(abandon: Callable[[], None], over: threading.Event) -> Callable[[], bool]:
-    """Ask for an end on the first signal; the window that runs then may finish, for a while.
+    """Stop at the first signal. The current window gets some time to finish.
 
-    After that it is abandoned, again and again until the run is over.
+    After that its jobs are cancelled repeatedly until the run is over.
     """
     asked: list[int] = []
 
@@ -134,9 +136,9 @@ def stop_on_signals(abandon: Callable[[], None], over: threading.Event) -> Calla
 
 
 def keep_abandoning(abandon: Callable[[], None], over: threading.Event) -> None:
-    """Give the window its grace, then abandon what runs until the run is over."""
+    """Wait for the grace period, then cancel jobs until the run is over."""
     pause_s = GRACE_S
     while not over.wait(pause_s):
-        with suppress(Exception):  # a JVM that is gone runs no job; one that hiccups is asked again
+        with suppress(Exception):  # a dead JVM runs no job; after another failure it is tried again
             abandon()
         pause_s = AGAIN_S

@@ -1,4 +1,4 @@
-"""`penstock schema`: what the columns of a dataset are, and how they came to be."""
+"""`penstock schema`: the columns of a dataset, and how they changed."""
 
 import argparse
 from typing import Any
@@ -22,12 +22,12 @@ _UNITS = {1: "us", 1_000: "ms", 1_000_000: "s"}
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "schema",
-        help="show the columns of a dataset, and how they came to be",
-        description="Every dataset has a numbered schema, which only grows: fields are added, "
-        "nested and relaxed, and none is ever narrowed or taken away.",
+        help="show the columns of a dataset, and how they changed",
+        description="Every dataset has a numbered schema, which only grows: fields are added "
+        "or become nullable, and no column is removed or gets another type.",
         epilog="example: penstock schema show events/page_view",
     )
     acts = command.add_subparsers(title="acts", required=True, metavar="ACT")
@@ -46,8 +46,8 @@ def _add_show(acts: Any) -> None:
         epilog="example: penstock schema show events/page_view --ddl trino",
     )
     _with_dataset(act)
-    act.add_argument("--version", type=int, metavar="N", help="another version than the newest")
-    act.add_argument("--ddl", choices=DIALECTS, help="as a statement for these readers")
+    act.add_argument("--version", type=int, metavar="N", help="this version instead of the newest")
+    act.add_argument("--ddl", choices=DIALECTS, help="print a statement that creates a table")
     act.set_defaults(command=run_show)
 
 
@@ -55,13 +55,19 @@ def _add_diff(acts: Any) -> None:
     act = acts.add_parser(
         "diff",
         help="show what has changed between two versions",
-        description="One line per column that is new, may be null now or may not any more, or "
-        "whose times are counted in another unit, from one version to another; by itself from the "
-        "version before the newest.",
+        description="One line per column that is new, that became nullable or required, or whose "
+        "times have another unit. Without version numbers, from the second newest version to the "
+        "newest.",
         epilog="example: penstock schema diff events/page_view 1 3",
     )
     _with_dataset(act)
-    act.add_argument("versions", nargs="*", type=int, metavar="N", help="from, and perhaps to")
+    act.add_argument(
+        "versions",
+        nargs="*",
+        type=int,
+        metavar="N",
+        help="one or two versions",
+    )
     act.set_defaults(command=run_diff)
 
 
@@ -69,7 +75,7 @@ def _add_history(acts: Any) -> None:
     act = acts.add_parser(
         "history",
         help="show all versions of a dataset's schema",
-        description="One line per version: how many columns, and what it brought.",
+        description="One line per version: its number of columns, and its changes.",
         epilog="example: penstock schema history events/page_view",
     )
     _with_dataset(act)
@@ -101,7 +107,7 @@ def run_show(chosen: argparse.Namespace) -> int:
 
 
 def run_diff(chosen: argparse.Namespace) -> int:
-    """Print what is new between two versions."""
+    """Print the changes between two versions."""
     _, _, versions = _opened(chosen)
     newest = max(versions)
     if len(chosen.versions) > 2:
@@ -130,7 +136,7 @@ def run_history(chosen: argparse.Namespace) -> int:
 
 
 def changes(before: tuple[Field, ...], after: tuple[Field, ...], path: str = "") -> list[Change]:
-    """What is new in a later version, nested fields by their path.
+    """The changes in a later version, with nested fields by their path.
 
     Fields are added; they are nullable now, or required again; or their times are counted in
     another unit. The values of a list or a map are at the path of the field and `[]`.
@@ -149,7 +155,7 @@ def changes(before: tuple[Field, ...], after: tuple[Field, ...], path: str = "")
 
 
 def _all_changes(before: DatasetSchema | None, after: DatasetSchema) -> list[Change]:
-    """What a version has changed, beginning with who says what it is."""
+    """The changes of a version, beginning with `declared` or `learned`."""
     if before is None:
         return changes((), after.fields)
     said = "declared" if after.declared else "learned"
@@ -158,7 +164,7 @@ def _all_changes(before: DatasetSchema | None, after: DatasetSchema) -> list[Cha
 
 
 def _changes_of(name: str, old: FieldType, new: FieldType) -> list[Change]:
-    """What has changed inside a type."""
+    """The changes inside a type."""
     if old.item is not None and new.item is not None:
         item = f"{name}[]"
         relaxed = _relaxed(item, new.item, old.item_nullable, new.item_nullable)
@@ -188,7 +194,7 @@ def _opened(chosen: argparse.Namespace) -> tuple[LakeSpec, FeedSpec, dict[int, D
     """The feed, and all versions of the dataset's schema."""
     name, slash, dataset = chosen.what.partition("/")
     if not slash or not dataset:
-        raise UsageMistake(f"{chosen.what!r} names no dataset.", "Write FEED/DATASET.")
+        raise UsageMistake(f"{chosen.what!r} does not name a dataset.", "Write FEED/DATASET.")
     spec, feed, journal = feed_named(chosen, name)
     kept = kept_schemas(journal.store, journal.layout.schemas)
     versions = {s.version: s for s in kept if s.dataset == encode_component(dataset)}

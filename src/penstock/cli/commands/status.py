@@ -1,4 +1,4 @@
-"""`penstock status`: how far each feed is. Reads the lake; needs no running instance and no JVM."""
+"""`penstock status`: how far each feed is. Reads only the lake; needs no running feed, no JVM."""
 
 import argparse
 import json
@@ -26,28 +26,28 @@ from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.journal.lease import last_beat
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 
-FEW = 4  # more partitions than this are summed up in the table
+FEW = 4  # more partitions than this are shown as a sum
 FEW_SCHEMAS = 6
 
 
 def add_to(commands: Any) -> None:
-    """The words of this command."""
+    """Add this command to the parser."""
     command = commands.add_parser(
         "status",
         help="show how far each feed is",
         description="Per feed: watermark, lag, freshness, last window, undone windows, parked "
-        "datasets, quarantine. Lag is as of the owner's last look at Kafka, or with --live of now.",
+        "datasets, quarantine. Lag is from the owner's last look at Kafka; with --live, from now.",
         epilog="example: penstock status events --output json",
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
-    command.add_argument("--live", action="store_true", help="ask Kafka for the lag of now")
+    command.add_argument("--live", action="store_true", help="ask Kafka for the present lag")
     with_config(command)
     with_output(command)
     command.set_defaults(command=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print a row per feed; one that cannot be read does not keep the others from it."""
+    """Print a row per feed. A feed that cannot be read does not stop the others."""
     spec = configured(chosen)
     codes: list[int] = []
     tell = telling(codes)
@@ -64,7 +64,7 @@ def snapshots(
     admin: KafkaAdmin | None,
     tell: Callable[[str, PenstockError], None],
 ) -> Iterator[FeedSnapshot]:
-    """How far these feeds are; those that cannot be read are told."""
+    """How far these feeds are. A feed that cannot be read is reported."""
     for feed in feeds:
         try:
             live = None if admin is None else live_ends(admin, feed)
@@ -74,7 +74,7 @@ def snapshots(
 
 
 def show(found: Sequence[FeedSnapshot], output: str) -> None:
-    """Print them; in text a dataset that is parked gets a line of its own."""
+    """Print the feeds. As text, each parked dataset has its own line."""
     if output == "json":
         for each in found:
             print(json.dumps(msgspec.to_builtins(each, str_keys=True)))
@@ -108,7 +108,7 @@ def snapshot_of(spec: LakeSpec, feed: str, live: Ends | None = None) -> FeedSnap
 
 
 def row_of(found: FeedSnapshot) -> dict[str, object]:
-    """A feed in a row that fits a terminal."""
+    """A feed as a row of the table."""
     places = [f"{p.topic}/{p.partition}:{p.watermark}" for p in found.partitions]
     if len(places) > FEW:
         places = [f"{len(places)} partitions, {sum(p.watermark for p in found.partitions):,}"]
@@ -128,14 +128,14 @@ def row_of(found: FeedSnapshot) -> dict[str, object]:
 
 
 def schemas_of(found: FeedSnapshot) -> str:
-    """The version of each dataset's schema, as far as there is room."""
+    """The schema version of each dataset, for the first few datasets."""
     shown = [f"{name} v{version}" for name, version in list(found.schemas.items())[:FEW_SCHEMAS]]
     more = len(found.schemas) - len(shown)
     return ", ".join(shown) + (f" and {more} more datasets" if more else "")
 
 
 def _duration(seconds: float | None) -> str:
-    """Two digits that matter."""
+    """A duration, rounded to one unit."""
     if seconds is None:
         return "?"
     for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):

@@ -70,7 +70,7 @@ def test_people_read_one_fact_a_line(
     assert "by ann: expired\\x1b[2J " in " ".join(printed.split())
     assert max(map(len, printed.splitlines())) <= 80
     assert printed.endswith(
-        "verdict    ok: every offset has one fate, and every file is in its place\n"
+        "verdict    ok: every offset is accounted for, and every file is in its place\n"
     )
 
 
@@ -81,7 +81,7 @@ def test_a_window_that_is_not_published_yet_is_said_to_be_pending(
     assert main(lake.words("audit", FEED)) == 0
     printed = capsys.readouterr().out
     assert "pending    entry 3, a: 1 files, 1 rows decided, not yet visible\n" in printed
-    assert "verdict    ok: every offset has one fate; some of it" in printed
+    assert "verdict    ok: every offset is accounted for; some files" in printed
 
 
 @pytest.mark.usefixtures("room")

@@ -178,7 +178,7 @@ def test_a_group_is_shown_by_its_fingerprint_up_to_a_limit(
     assert main(lake.words("errors", "show", FEED, word, "--limit", "1")) == 0
     told = capsys.readouterr()
     assert told.out.count("position") == 1
-    assert "--limit shows more" in told.err
+    assert "use --limit to see more" in told.err
 
 
 def test_records_that_were_dropped_are_not_there_any_more(
@@ -262,7 +262,7 @@ def test_records_of_a_window_that_is_not_published_are_announced(
     assert main(lake.words("errors", "list", FEED)) == 0
     told = capsys.readouterr()
     assert told.out == ""
-    assert "4 more records are decided, not yet visible" in told.err
+    assert "4 more records are decided but not yet visible" in told.err
 
 
 @pytest.mark.usefixtures("room")
@@ -272,9 +272,9 @@ def test_records_of_a_window_that_is_not_published_are_announced(
         ("0123456789ab", "has no record '0123456789ab'"),
         ("events/0/0", "has no record 'events/0/0'"),
         ("events/1/4", "has no record"),
-        ("events/x/4", "is no position"),
-        ("0/4", "is no position"),
-        pytest.param("events/0/" + "9" * 5_000, "is no position", id="thousands of digits"),
+        ("events/x/4", "is not a position"),
+        ("0/4", "is not a position"),
+        pytest.param("events/0/" + "9" * 5_000, "is not a position", id="thousands of digits"),
         ("events/0/9223372036854775807", "has no record"),
     ],
 )
@@ -321,7 +321,7 @@ def test_the_next_window_is_accepted_with_author_and_reason(
 ) -> None:
     words = ("errors", "accept", FEED, "--reason", " old client ", "--author", "ann")
     assert main(lake.words(*words)) == 0
-    assert "the window after the first 2 of feed may pass" in capsys.readouterr().out
+    assert "accepted: window number 3 of feed;" in capsys.readouterr().out
     kept = json.loads((lake.root / LAYOUT.accepted / f"{2:020}.json").read_text())
     assert (kept["author"], kept["reason"], kept["windows"]) == ("ann", "old client", 2)
     journal = room.journal()

@@ -94,7 +94,7 @@ def test_a_position_that_two_lives_have_is_refused_until_one_is_named(
     both = [(TOPIC_ID, ((0, 1),)), (LATER_ID, ((0, 1),))]
     assert dropped(lake, "events/0/0") == 2
     told = capsys.readouterr().err
-    assert "deleted and made again" in told
+    assert "their topic was created again" in told
     assert f"--topic-id {TOPIC_ID} or --topic-id {LATER_ID}" in told
     assert left(room) == both
     assert dropped(lake, "events/0/0", "--topic-id", "nosuch") == 2

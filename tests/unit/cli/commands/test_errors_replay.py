@@ -162,7 +162,7 @@ def test_records_that_are_not_visible_yet_are_announced(
     decided_only(an_owner(lake.room([]), ShreddedSource(lake.store, SPEC, MIXED), max_records=9))
     assert replayed(lake) == 1
     told = capsys.readouterr().err
-    assert "3 more records are decided, not yet visible" in told
+    assert "3 more records are decided but not yet visible" in told
     assert "ENTRY_REFUSED" in told
 
 

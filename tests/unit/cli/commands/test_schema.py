@@ -121,7 +121,7 @@ def test_the_history_has_every_version(lake: DiskLake, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("show", FEED), "names no dataset"),
+        (("show", FEED), "does not name a dataset"),
         (("show", f"{FEED}/nothing"), "It has: click"),
         (("show", f"{FEED}/click", "--version", "3"), "has no version 3"),
         (("show", f"{FEED}/click", "--version", "0"), "has no version 0"),

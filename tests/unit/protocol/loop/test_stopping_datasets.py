@@ -229,7 +229,7 @@ def test_the_command_lets_it_go_on_once(lake: DiskLake, capsys: pytest.CaptureFi
     room = lake.room(*FATES)
     run_all(room)
     assert main(lake.words(*WORDS)) == 0
-    assert "a goes on" in capsys.readouterr().out
+    assert "a is accepted" in capsys.readouterr().out
     assert room.journal().open().state.stopped == []
     assert every_entry(room)[-1].body == Unpark("a", "ann", "old client")
     assert main(lake.words(*WORDS)) == 2
