@@ -2,12 +2,12 @@
 
     PenstockError
     |-- StoreError
-    |   |-- BadKey                 a name that could leave the lake
-    |   |-- StoreUnfit             the store does not keep a promise we need
+    |   |-- BadKey                 a name that is not allowed in the lake
+    |   |-- StoreUnfit             the store cannot do something that Penstock needs
     |   |-- StoreUnavailable       no answer to a read, or a write refused before it began
     |   |-- OutcomeUnknown         a write was asked for and no answer came
     |   |-- DurabilityLost         fsync failed; the process ends
-    |   |-- ForeignFile            another file lies under our final name
+    |   |-- ForeignFile            another file has the final name of one of ours
     |   `-- StagedGone             neither the staged file nor its final one is there
     |-- JournalError
     |   |-- ObjectDamaged
@@ -20,7 +20,7 @@
     |   |-- EntryNewer             written by a newer Penstock
     |   |-- EntryMissing           a number was skipped
     |   |-- ChainBroken            an entry does not continue the one before it
-    |   |-- JournalCut             something proves that the journal was longer
+    |   |-- JournalCut             another object proves that the journal was longer
     |   `-- JournalMissing         data without a journal
     |-- Fenced                     a newer owner has claimed the feed
     |-- EntryRefused               a decision that is no longer valid; nothing was written
@@ -28,13 +28,13 @@
     `-- FeedHalted
         |-- ClusterChanged         the broker is another cluster
         |-- TopicMissing           a topic is gone
-        |-- TopicReplaced          a topic was deleted and made again
+        |-- TopicReplaced          a topic was deleted and created again
         |-- GapFound               records expired before they were read
-        |-- LogWentBack            the log ends before our watermark
+        |-- LogWentBack            the log ends before the watermark
         `-- DecidedDataLost        decided data is gone and cannot be derived again
 
-An error takes facts, keeps them, and builds its own sentence: what was wanted and found, what
-state things are in, what to do. `exit_code` is what the command line returns for it.
+An error takes facts, keeps them, and builds its own message: what was wanted, what was found, what
+state things are in, and what to do. `exit_code` is what the command line returns for it.
 """
 
 from typing import ClassVar
@@ -62,7 +62,7 @@ class StoreError(PenstockError):
 
 
 class BadKey(StoreError):
-    """A name that could leave the lake, or that no store can hold."""
+    """A name that could point outside the lake, or that no store can hold."""
 
     code = "BAD_KEY"
     exit_code = 2
@@ -70,14 +70,14 @@ class BadKey(StoreError):
     def __init__(self, key: str, why: str) -> None:
         super().__init__(
             f"The name {key!r} cannot be used in the lake: {why}.",
-            "Nothing was written. Names come from topics, datasets and the configuration; "
-            "this one should have been encoded, please report it.",
+            "Nothing was written. Names are made from topics, datasets and the configuration, and "
+            "this one should have been encoded. This is a bug: please report it.",
         )
         self.key = key
 
 
 class StoreUnfit(StoreError):
-    """The start-up probe found a promise that the store does not keep."""
+    """The start-up probe found something that the store cannot do."""
 
     code = "STORE_UNFIT"
     exit_code = 2
@@ -85,27 +85,27 @@ class StoreUnfit(StoreError):
     def __init__(self, store: str, promise: str, seen: str) -> None:
         super().__init__(
             f"The store {store} does not {promise}: {seen}.",
-            "No feed was started, because delivery could not be proven on it. "
-            "Use a store or a file system that keeps this promise.",
+            "No feed was started, because exactly-once delivery is not possible on it. "
+            "Use a store or a file system that can do this.",
         )
 
 
 class StoreUnavailable(StoreError):
-    """No answer, or a refusal before anything happened: nothing has changed."""
+    """The store did not answer, or refused before anything happened. Nothing has changed."""
 
     code = "STORE_UNAVAILABLE"
 
     def __init__(self, act: str, key: str, why: str) -> None:
         super().__init__(
             f"The store did not {act} {key!r}: {why}.",
-            "Nothing has changed. Check that the store can be reached, has space and lets us in; "
-            "then run again.",
+            "Nothing has changed. Check that the store can be reached, has space, and gives this "
+            "user access; then run again.",
         )
         self.key = key
 
 
 class OutcomeUnknown(StoreError):
-    """A write was asked for and no answer came. It may have happened, or happen yet."""
+    """A write got no answer. It may have happened, or may still happen."""
 
     code = "OUTCOME_UNKNOWN"
     exit_code = 3
@@ -113,15 +113,15 @@ class OutcomeUnknown(StoreError):
 
     def __init__(self, act: str, key: str, why: str) -> None:
         super().__init__(
-            f"No answer when asked to {act} {key!r}: {why}.",
-            "It may have landed; nothing was cleaned up or tried blindly. "
-            "Run again: the next start looks and goes on from what it finds.",
+            f"The store did not answer the request to {act} {key!r}: {why}.",
+            "The write may have happened; nothing was cleaned up or repeated. "
+            "Run again: the next start checks what happened, and continues from there.",
         )
         self.key = key
 
 
 class DurabilityLost(StoreError):
-    """fsync failed, so what was written may be gone. The process ends; it never tries again."""
+    """fsync failed, so written data may be lost. The process ends without a second try."""
 
     code = "DURABILITY_LOST"
     exit_code = 3
@@ -131,12 +131,12 @@ class DurabilityLost(StoreError):
         super().__init__(
             f"The disk did not confirm that {path!r} is durable: {why}.",
             "This process ends at once. Check the disk, then run again: what is not proven to be "
-            "there is written anew.",
+            "there is written again.",
         )
 
 
 class ForeignFile(StoreError):
-    """Another file lies under a name that only we should write. It is never overwritten."""
+    """Another file has a name that only this window may use. It is never overwritten."""
 
     code = "FOREIGN_FILE"
     exit_code = 5
@@ -144,28 +144,28 @@ class ForeignFile(StoreError):
     def __init__(self, final: str, wanted: str, seen: str) -> None:
         super().__init__(
             f"{final!r} is not the file this window wrote: wanted {wanted}, found {seen}.",
-            "It was left as it is, and so was our staged file. Find out who wrote it, move it "
-            "away, and run again (or `penstock run` after `unpark`): ours is published then.",
+            "It was not changed, and the staged file is kept. Find out where it comes from, move "
+            "it away, and restart `penstock run`: a new owner publishes parked datasets first.",
         )
         self.final = final
 
 
 class StagedGone(StoreError):
-    """Neither the staged file nor its final one is there. Fold again before believing it."""
+    """Neither the staged file nor its final one is there. The caller reads the journal again."""
 
     code = "STAGED_GONE"
 
     def __init__(self, staged: str, final: str) -> None:
         super().__init__(
-            f"Neither {staged!r} nor {final!r} is there.",
-            "Either it was published and has been compacted or retired since, or it was lost; "
-            "recovery finds out by reading the journal again, and derives lost files from Kafka.",
+            f"Neither the staged file {staged!r} nor the final file {final!r} is there.",
+            "Either it was published and then compacted or retired, or it was lost. "
+            "Recovery reads the journal again to find out, and derives lost files from Kafka.",
         )
         self.final = final
 
 
 class JournalError(PenstockError):
-    """The journal cannot be trusted as it lies there. Nothing is read, written or repaired."""
+    """The journal is damaged or incomplete. Nothing is read, written or repaired."""
 
     code = "JOURNAL"
     exit_code = 5
@@ -175,10 +175,10 @@ _LEAVE = "The feed stays stopped and nothing was changed."
 
 
 class ObjectDamaged(JournalError):
-    """One object beside or in the journal cannot be what its writer wrote."""
+    """An object of the journal is not what was written."""
 
     says: ClassVar[str] = "The object {key!r} is damaged"
-    remedy: ClassVar[str] = "Put the original file back from a backup or a replica of the lake."
+    remedy: ClassVar[str] = "Restore the original file from a backup or a replica of the lake."
 
     def __init__(self, key: str, why: str) -> None:
         super().__init__(f"{self.says.format(key=key)}: {why}.", f"{_LEAVE} {self.remedy}")
@@ -187,18 +187,18 @@ class ObjectDamaged(JournalError):
 
 
 class EntryDamaged(ObjectDamaged):
-    """An entry that is torn, truncated, edited, or no entry at all."""
+    """An entry that is torn, truncated, edited, or not an entry."""
 
     code = "ENTRY_DAMAGED"
     says = "The journal entry {key!r} is damaged"
 
 
 class EntryImpossible(ObjectDamaged):
-    """A well-formed entry that the rules never allow: a bug or a hand in the journal."""
+    """A well-formed entry that the rules never allow: a bug, or the journal was edited."""
 
     code = "ENTRY_IMPOSSIBLE"
     says = "The journal entry {key!r} cannot have been decided here"
-    remedy = "Keep a copy of the journal and report it; restore it from a backup to go on."
+    remedy = "Keep a copy of the journal and report this; to continue, restore it from a backup."
 
 
 class MarkerWrong(ObjectDamaged):
@@ -206,7 +206,7 @@ class MarkerWrong(ObjectDamaged):
 
     code = "MARKER_WRONG"
     says = "The marker {key!r} does not fit its journal entry"
-    remedy = "The marker or the entry was replaced: put the originals back from a backup."
+    remedy = "The marker or the entry was replaced: restore both from a backup."
 
 
 class ManifestDamaged(ObjectDamaged):
@@ -217,14 +217,14 @@ class ManifestDamaged(ObjectDamaged):
 
 
 class EntryMisplaced(JournalError):
-    """A good entry that lies under another number than its own."""
+    """A valid entry that is stored under another number than its own."""
 
     code = "ENTRY_MISPLACED"
 
     def __init__(self, key: str, wanted: int, found: int) -> None:
         super().__init__(
             f"The journal entry {key!r} says that its number is {found}, not {wanted}.",
-            f"{_LEAVE} A file was renamed or copied: put each entry back under its own number.",
+            f"{_LEAVE} A file was renamed or copied: move each entry back to its own number.",
         )
         self.key = key
 
@@ -236,9 +236,9 @@ class EntryForeign(JournalError):
 
     def __init__(self, key: str, what: str, wanted: str, found: str) -> None:
         super().__init__(
-            f"The journal entry {key!r} belongs to {what} {found!r}, and this is {wanted!r}.",
-            f"{_LEAVE} Two configurations share a feed's name, or a directory was copied: give "
-            "the feed a name or a lake of its own.",
+            f"The journal entry {key!r} belongs to {what} {found!r}, but this is {wanted!r}.",
+            f"{_LEAVE} Two configurations use the same feed name, or a directory was copied: "
+            "give the feed its own name or its own lake.",
         )
         self.key = key
 
@@ -250,8 +250,8 @@ class EntryNewer(JournalError):
 
     def __init__(self, key: str, found: int, known: int) -> None:
         super().__init__(
-            f"The object {key!r} has format {found}; this Penstock knows up to {known}.",
-            f"{_LEAVE} A newer Penstock has written here: upgrade this one.",
+            f"The object {key!r} has format {found}; this version knows up to {known}.",
+            f"{_LEAVE} A newer version wrote it: upgrade this installation.",
         )
         self.key = key
 
@@ -263,8 +263,8 @@ class EntryMissing(JournalError):
 
     def __init__(self, key: str, later: str) -> None:
         super().__init__(
-            f"The journal entry {key!r} is missing, and {later!r} is there.",
-            f"{_LEAVE} Put the missing file back from a backup or a replica of the lake.",
+            f"The journal entry {key!r} is missing, but {later!r} exists.",
+            f"{_LEAVE} Restore the missing file from a backup or a replica of the lake.",
         )
         self.key = key
 
@@ -276,35 +276,35 @@ class ChainBroken(JournalError):
 
     def __init__(self, key: str, wanted: str, found: str) -> None:
         super().__init__(
-            f"The journal entry {key!r} follows an entry with hash {found[:16]}..., but the one "
-            f"before it has {wanted[:16]}....",
-            f"{_LEAVE} One of the two was replaced: put the originals back from a backup.",
+            f"The journal entry {key!r} names {found[:16]}... as the hash of the entry before it, "
+            f"which is {wanted[:16]}....",
+            f"{_LEAVE} One of the two was replaced: restore both from a backup.",
         )
         self.key = key
 
 
 class JournalCut(JournalError):
-    """Something beyond the last entry proves that the journal was longer."""
+    """Another object proves that the journal was longer."""
 
     code = "JOURNAL_CUT"
 
     def __init__(self, witness: str, tail: int) -> None:
         super().__init__(
             f"The journal ends at entry {tail}, but {witness!r} proves that it was longer.",
-            f"{_LEAVE} Entries were removed, or an older copy was put back while the data is "
-            "newer: restore the newest journal; going on would deliver records again.",
+            f"{_LEAVE} Entries were removed, or an older copy was restored while the data is "
+            "newer. Restore the newest journal: continuing would deliver records twice.",
         )
         self.witness = witness
 
 
 class JournalMissing(JournalError):
-    """Data, markers or checkpoints without a journal: never taken for a first start."""
+    """Data, markers or checkpoints without a journal. This is never treated as a first start."""
 
     code = "JOURNAL_MISSING"
 
     def __init__(self, journal: str, witness: str) -> None:
         super().__init__(
-            f"There is no journal at {journal!r}, but {witness!r} is there.",
+            f"There is no journal at {journal!r}, but {witness!r} exists.",
             f"{_LEAVE} Restore the journal from a backup, or give the feed a new name.",
         )
         self.witness = witness
@@ -319,22 +319,22 @@ class Fenced(PenstockError):
     def __init__(self, feed: str, mine: int, newest: int, owner: str) -> None:
         super().__init__(
             f"Feed {feed!r} was claimed with epoch {newest} by {owner}; this owner had {mine}.",
-            "It decides nothing any more. Nothing to do if the other one is meant to "
-            "run; else stop the other one and start this one again.",
+            "This owner has stopped. If the other one should run, do nothing; otherwise stop the "
+            "other one and start this one again.",
         )
         self.feed = feed
 
 
 class EntryRefused(PenstockError):
-    """A decision that is not valid (any more); it was not written."""
+    """A decision that is not valid, or no longer valid. It was not written."""
 
     code = "ENTRY_REFUSED"
 
     def __init__(self, kind: str, why: str) -> None:
         super().__init__(
             f"The {kind} entry was not decided: {why}.",
-            "Nothing was changed. Look at the feed again and repeat the command if it is still "
-            "wanted.",
+            "Nothing was changed. Check the state of the feed, and repeat the command if it is "
+            "still wanted.",
         )
         self.kind = kind
         self.why = why
@@ -348,43 +348,43 @@ class StagedSetWrong(PenstockError):
     def __init__(self, window: str, why: str) -> None:
         super().__init__(
             f"The staged files of window {window} do not add up: {why}.",
-            "Nothing became visible and the watermark stands. The window is staged again; if it "
-            "happens twice, keep the log and report it.",
+            "Nothing became visible and the watermark did not move. The window is staged again; if "
+            "this happens twice, keep the log and report it.",
         )
         self.window = window
         self.why = why
 
 
 class FeedHalted(PenstockError):
-    """The promise cannot be kept without a person's word. The watermark stands."""
+    """The feed cannot continue without an operator's decision. The watermark does not move."""
 
     code = "FEED_HALTED"
     exit_code = 5
 
 
 class ClusterChanged(FeedHalted):
-    """The brokers that answer are another cluster than the one this feed is bound to."""
+    """The brokers belong to another cluster than the one this feed is bound to."""
 
     code = "CLUSTER_CHANGED"
 
     def __init__(self, wanted: str, found: str) -> None:
         super().__init__(
-            f"The feed is bound to Kafka cluster {wanted!r}, and {found!r} answers.",
-            "Nothing was read. Point `bootstrap.servers` at the right cluster, or give the new "
-            "cluster a feed of its own.",
+            f"The feed is bound to Kafka cluster {wanted!r}, but cluster {found!r} answers.",
+            "Nothing was read. Set `bootstrap.servers` to the right cluster, or configure a new "
+            "feed for the new cluster.",
         )
 
 
 class TopicMissing(FeedHalted):
-    """A topic that this feed has read is not there any more."""
+    """A topic that this feed has read no longer exists."""
 
     code = "TOPIC_MISSING"
 
     def __init__(self, topic: str) -> None:
         super().__init__(
-            f"Topic {topic!r} is gone.",
-            "What was read is safe. Create it again and accept it with `penstock offsets rebind`, "
-            "or take it out of the configuration.",
+            f"Topic {topic!r}, which this feed has read, no longer exists in Kafka.",
+            "What was delivered is safe. Create the topic again and accept it with "
+            "`penstock offsets rebind`, or remove it from the configuration.",
         )
         self.topic = topic
 
@@ -396,8 +396,8 @@ class TopicReplaced(FeedHalted):
 
     def __init__(self, topic: str, wanted: str, found: str) -> None:
         super().__init__(
-            f"Topic {topic!r} was deleted and made again: id {found}, and we read {wanted}.",
-            "Nothing was read from the new one. If that was on purpose, accept it with "
+            f"Topic {topic!r} was deleted and created again: its id is {found}, it was {wanted}.",
+            "Nothing was read from the new topic. If this was on purpose, accept it with "
             "`penstock offsets rebind`.",
         )
         self.topic = topic
@@ -410,9 +410,9 @@ class GapFound(FeedHalted):
 
     def __init__(self, topic: str, partition: int, start: int, end: int) -> None:
         super().__init__(
-            f"Kafka no longer holds {topic}/{partition} [{start}, {end}), which was not read yet.",
-            "The watermark stands. Accept the loss with `penstock offsets accept-gap`, or bring "
-            "the records back first.",
+            f"Kafka no longer has {topic}/{partition} [{start}, {end}), which was not read yet.",
+            "Nothing was skipped and the watermark did not move. Accept the loss with "
+            "`penstock offsets accept-gap`, or restore the records in Kafka first.",
         )
         self.topic = topic
         self.partition = partition
@@ -421,15 +421,15 @@ class GapFound(FeedHalted):
 
 
 class LogWentBack(FeedHalted):
-    """The log ends before our watermark: it was truncated, or offsets were reused."""
+    """The log ends before the watermark: it was truncated."""
 
     code = "LOG_TRUNCATED"
 
     def __init__(self, topic: str, partition: int, watermark: int, end: int) -> None:
         super().__init__(
-            f"{topic}/{partition} ends at {end}, and was already read up to {watermark}.",
-            "The log was truncated (an unclean election, or a restored broker). The watermark "
-            "stands; find out what happened before accepting anything.",
+            f"{topic}/{partition} ends at {end}, but it was already read up to {watermark}.",
+            "The log was truncated (an unclean election, or a restored broker). The watermark did "
+            "not move. Find out from the brokers what happened before you do anything.",
         )
         self.topic = topic
         self.partition = partition
@@ -443,8 +443,8 @@ class DecidedDataLost(FeedHalted):
     def __init__(self, window: str, why: str) -> None:
         super().__init__(
             f"Files of the decided window {window} are gone and cannot be derived again: {why}.",
-            "Nothing is skipped. Bring the staged files back from a backup, or accept the loss of "
-            "the range by name.",
+            "Nothing was skipped; the window stays unfinished. Restore the staged files from a "
+            "backup, under the names in the journal entry, and run again.",
         )
         self.window = window
         self.why = why

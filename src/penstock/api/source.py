@@ -45,13 +45,13 @@ Task = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
 
 class SourceUnavailable(PenstockError):
-    """The source did not answer, or refused us. Nothing was read and nothing changed; it may pass.
+    """The source did not answer, or refused access. Nothing was read and nothing changed.
 
     A kind of source may have a class of its own, with a code and a piece of advice.
     """
 
     code = "SOURCE_UNAVAILABLE"
-    remedy: ClassVar[str] = "Check that it runs and that we are let in; then run again."
+    remedy: ClassVar[str] = "Check that it runs and gives access; then run again."
 
     def __init__(self, source: str, why: str) -> None:
         super().__init__(f"{source} did not answer: {why}.", f"Nothing was read. {self.remedy}")
@@ -69,8 +69,8 @@ class ReadFailed(PenstockError):
     def __init__(self, window: str, why: str) -> None:
         super().__init__(
             f"The job that reads window {window} failed: {why}.",
-            "Nothing became visible and the watermark stands. If the log says that records are "
-            "gone, the next plan tells which; else run again.",
+            "Nothing became visible and the watermark did not move. Remove the cause and run "
+            "again. If records are gone from the source, the next run reports them as a gap.",
         )
         self.window = window
 

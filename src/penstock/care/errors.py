@@ -1,4 +1,4 @@
-"""Errors of the commands that a person gives beside a feed."""
+"""Errors of the commands that change a feed."""
 
 from penstock.errors import PenstockError
 
@@ -12,10 +12,8 @@ class ResetRefused(PenstockError):
     def __init__(self, feed: str, places: tuple[str, ...]) -> None:
         shown = "; ".join(places[:10]) + (f"; and {len(places) - 10} more" if places[10:] else "")
         super().__init__(
-            f"Feed {feed!r} cannot go back over what it has delivered: {shown}.",
-            "No offset was moved, also not of other partitions. To deliver records again, use "
-            f"`penstock backfill {feed} --generation N` (not in this version yet); to move the "
-            "others, name them "
-            "with `--topic T:0,1`.",
+            f"Feed {feed!r} cannot go back over offsets that it has delivered: {shown}.",
+            "No watermark was moved, in any partition. To move only other partitions, name them "
+            "with `--topic T:0,1`. Delivering records again is not possible in this version.",
         )
         self.places = places

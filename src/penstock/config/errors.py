@@ -1,11 +1,11 @@
-"""The error that a configuration with mistakes ends in."""
+"""The error for a configuration with mistakes."""
 
 from penstock.config.mistakes import MOST_MISTAKES, Mistake
 from penstock.errors import PenstockError
 
 
 class ConfigInvalid(PenstockError):
-    """The configuration cannot be used; `mistakes` holds everything that is wrong with it."""
+    """The configuration cannot be used; `mistakes` has all mistakes in it."""
 
     code = "CONFIG_INVALID"
     exit_code = 2
@@ -18,7 +18,7 @@ class ConfigInvalid(PenstockError):
         lines = "".join(f"\n  {mistake}" for mistake in mistakes)
         super().__init__(
             f"{source} has {number}, and nothing was started.",
-            f"Correct this, then look at it with `penstock check`:{lines}",
+            f"Correct this, then run `penstock check`:{lines}",
         )
         self.source = source
         self.mistakes = mistakes

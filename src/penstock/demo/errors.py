@@ -1,9 +1,9 @@
-"""What can keep a demo from its end.
+"""Errors of the demo.
 
 PenstockError
-|-- DemoRefused          nothing was started: the place or the numbers will not do
-|-- DemoPartsMissing     the client that counts independently is not installed
-|-- DemoFailed           a part of it did not do what the story needs
+|-- DemoRefused          nothing was started: the directory or the number of records is refused
+|-- DemoPartsMissing     the Kafka client that counts is not installed
+|-- DemoFailed           a part of the demo ended or took too long
 `-- DemoDifference       the count or the audit found a difference
 """
 
@@ -13,7 +13,7 @@ from penstock.errors import PenstockError
 
 
 class DemoRefused(PenstockError):
-    """The demo would have to touch what is not its own, or was asked for too little or too much."""
+    """The directory has other files, or the number of records is out of range."""
 
     code = "DEMO_REFUSED"
     exit_code = 2
@@ -27,7 +27,7 @@ class DemoPartsMissing(PenstockError):
 
     def __init__(self, package: str) -> None:
         super().__init__(
-            f"The demo counts with a Kafka client of its own, and the package {package} is not "
+            f"The demo counts with its own Kafka client, and the package {package} is not "
             "installed.",
             "Nothing was started. `make setup` installs it, or install it with pip.",
         )
@@ -46,7 +46,7 @@ class DemoFailed(PenstockError):
 
 
 class DemoDifference(PenstockError):
-    """Records were lost, doubled or changed, or the audit says so. This is a bug: please report."""
+    """Records were lost, doubled or changed, or the audit found a difference: a bug."""
 
     code = "DEMO_DIFFERENCE"
     exit_code = 4
@@ -54,6 +54,6 @@ class DemoDifference(PenstockError):
     def __init__(self, what: str, directory: Path) -> None:
         super().__init__(
             f"{what}.",
-            f"Everything lies in {str(directory)!r} as it was found. This is what Penstock "
-            "promises to prevent: please report it, with that directory.",
+            f"All files are in {str(directory)!r}, unchanged. This is a bug in Penstock: please "
+            "report it, with that directory.",
         )

@@ -7,7 +7,7 @@ from penstock.model.entries import Counts
 
 
 class QuarantineTooFull(FeedHalted):
-    """Too many records of a window are broken: more likely our reading than the records."""
+    """Too many records of a window are broken. The usual cause is a wrong configuration."""
 
     code = "QUARANTINE_RATIO"
 
@@ -20,9 +20,9 @@ class QuarantineTooFull(FeedHalted):
         super().__init__(
             f"{counts.quarantined} of {counts.rows} {whats} of {of} are broken"
             f"{f' ({why})' if why else ''}, more than max_ratio {max_ratio:g} allows.",
-            "Nothing of the window is visible and the watermark stands. Look at what changed in "
-            "the topic; fix the configuration and run again, or let this one window through with "
-            f"`penstock errors accept {feed} --reason TEXT`.",
+            "Nothing of the window is visible and the watermark did not move. Find out what "
+            "changed in the topic; correct the configuration and run again, or accept this one "
+            f"window with `penstock errors accept {feed} --reason TEXT`.",
         )
         self.quarantined = counts.quarantined
         self.read = counts.read
@@ -30,7 +30,7 @@ class QuarantineTooFull(FeedHalted):
 
 
 class SchemasIncompatible(FeedHalted):
-    """Records came whose schema cannot be merged with their dataset's, and it shall stop there."""
+    """The schema of some records cannot be merged with their dataset's, so the dataset stopped."""
 
     code = "SCHEMAS_INCOMPATIBLE"
 
@@ -38,25 +38,25 @@ class SchemasIncompatible(FeedHalted):
         which = "; ".join(f"{dataset}: {why}" for dataset, why in sorted(stopped.items()))
         super().__init__(
             f"Feed {feed!r} has stopped datasets. {which}.",
-            "Nothing more of them becomes visible; what came since is decided and safe, and all "
-            "other datasets are delivered. Let whoever writes such records go back, or give them "
-            f"another dataset. Then `penstock errors accept {feed} --dataset NAME --reason TEXT` "
-            "and run again.",
+            "No further files of them become visible; later records are decided and safe, and all "
+            "other datasets are delivered. Make the producer write the old schema again, or route "
+            "such records to another dataset. Then run "
+            f"`penstock errors accept {feed} --dataset NAME --reason TEXT`, and run again.",
         )
         self.stopped = dict(stopped)
 
 
 class LogRewritten(FeedHalted):
-    """Kafka holds another record at an offset that was delivered: its log was cut and refilled."""
+    """Kafka has another record at a delivered offset: its log was truncated and refilled."""
 
     code = "LOG_REWRITTEN"
 
     def __init__(self, topic: str, partition: int, offset: int) -> None:
         super().__init__(
-            f"{topic}/{partition} holds another record at offset {offset} than the one that was "
-            "delivered: the log was cut and filled again, as after an unclean election.",
-            "Nothing was read and the watermark stands. Find out from the brokers which offsets "
-            "were lost; records that came in their place below the watermark were never read.",
+            f"{topic}/{partition} has another record at offset {offset} than the one that was "
+            "delivered: the log was truncated and filled again, as after an unclean election.",
+            "Nothing was read and the watermark did not move. Find out from the brokers which "
+            "offsets were lost; new records below the watermark were never read.",
         )
         self.topic, self.partition, self.offset = topic, partition, offset
 
@@ -77,22 +77,22 @@ class StartNotResolved(PenstockError):
 
 
 class LeaseHeld(PenstockError):
-    """Another live instance owns the feed, and we were told not to wait."""
+    """Another live instance owns the feed, and --no-wait was given."""
 
     code = "LEASE_HELD"
     exit_code = 75
 
     def __init__(self, feed: str, owner: str, at: str) -> None:
         super().__init__(
-            f"Feed {feed!r} is owned by {owner}, which gave a sign of life at {at}.",
+            f"Feed {feed!r} is owned by {owner}, which was alive at {at}.",
             "Nothing was changed. Run without --no-wait to wait for it, or with --take-over to "
-            "take the feed from it; it will stop, and nothing is lost or doubled.",
+            "take the feed; the other instance then stops, and nothing is lost or doubled.",
         )
         self.owner = owner
 
 
 class DatasetsParked(FeedHalted):
-    """Everything is decided, and some of it could not be made visible."""
+    """Everything is decided, but the files of some datasets could not be published."""
 
     code = "DATASET_PARKED"
 
@@ -100,14 +100,14 @@ class DatasetsParked(FeedHalted):
         which = "; ".join(f"{dataset}: {why}" for dataset, why in sorted(parked.items()))
         super().__init__(
             f"Feed {feed!r} has parked datasets. {which}",
-            "Their records are decided and safe, and not visible yet; all other datasets are "
-            "delivered. Mend the cause and run again: parked datasets are tried first.",
+            "Their records are decided and safe, but not visible yet; all other datasets are "
+            "delivered. Remove the cause and run again: parked datasets are tried first.",
         )
         self.parked = dict(parked)
 
 
 class PartitionsUnread(PenstockError):
-    """All that could be read is delivered, but for partitions without a leader or a schema."""
+    """Some partitions could not be read; everything else is delivered."""
 
     code = "PARTITIONS_UNREAD"
 
@@ -115,7 +115,7 @@ class PartitionsUnread(PenstockError):
         places = ", ".join(f"{topic}/{partition}" for topic, partition in sorted(unread))
         super().__init__(
             f"Feed {feed!r} could not read {places}: {next(iter(unread.values()))}.",
-            "Their watermarks stand, and everything else is delivered. Run again when the cause "
-            "is gone.",
+            "Their watermarks did not move, and everything else is delivered. Remove the cause, "
+            "then run again.",
         )
         self.unread = dict(unread)

@@ -9,37 +9,37 @@ from penstock.errors import PenstockError
 _RAISED = re.compile(r"[\w.]+(?:Error|Exception): ")  # the last line of a Python worker's trace
 _INSTALL = (
     "Install Java 17, on Debian and Ubuntu the package openjdk-17-jre-headless, "
-    "or let JAVA_HOME point to one"
+    "or set JAVA_HOME to an existing one"
 )
 
 
 class SetupIncomplete(PenstockError):
-    """Something that has to be on this machine before a feed can start. Nothing was started."""
+    """Something is missing on this machine. Nothing was started."""
 
     exit_code = 2
 
 
 class JavaMissing(SetupIncomplete):
-    """No java was found, or what was found could not be run."""
+    """No java was found, or the one that was found does not run."""
 
     code = "JAVA_MISSING"
 
     def __init__(self, looked: str, why: str) -> None:
         super().__init__(
-            f"Spark needs Java 17 or 21, and {looked} {why}.",
+            f"Spark needs Java 17 or 21, but {looked} {why}.",
             f"{_INSTALL}; then run again.",
         )
         self.looked = looked
 
 
 class JavaWrong(SetupIncomplete):
-    """A java that runs, of a version that Spark is not made for."""
+    """A java of a version that Spark does not support."""
 
     code = "JAVA_WRONG"
 
     def __init__(self, java: Path, version: int) -> None:
         super().__init__(
-            f"Spark needs Java 17 or 21, and {java} is Java {version}.",
+            f"Spark needs Java 17 or 21, but {java} is Java {version}.",
             f"{_INSTALL}; then run again.",
         )
         self.java = java
@@ -47,14 +47,14 @@ class JavaWrong(SetupIncomplete):
 
 
 class JarsMissing(SetupIncomplete):
-    """Pinned jars are not in the cache, and nobody asked for them to be fetched."""
+    """Pinned jars are not in the cache. They are only fetched by `penstock jars fetch`."""
 
     code = "JARS_MISSING"
 
     def __init__(self, names: Sequence[str], cache: Path) -> None:
         super().__init__(
             f"{len(names)} pinned jars are not in {str(cache)!r}: {_some(names)}.",
-            "Fetch them once with `penstock jars fetch`; "
+            "Nothing was started. Fetch them once with `penstock jars fetch`; "
             "without a network, copy that directory from a machine that has them.",
         )
         self.names = tuple(names)
@@ -62,7 +62,7 @@ class JarsMissing(SetupIncomplete):
 
 
 class JarsUnreachable(SetupIncomplete):
-    """Ivy did not bring all the jars, so none was put into the cache."""
+    """Ivy could not fetch all jars, so none was put into the cache."""
 
     code = "JARS_UNREACHABLE"
 
@@ -77,15 +77,15 @@ class JarsUnreachable(SetupIncomplete):
 
 
 class JarChanged(SetupIncomplete):
-    """A jar whose bytes are not those that were pinned. It is never used."""
+    """A jar with another checksum than the pinned one. It is never used."""
 
     code = "JAR_CHANGED"
 
     def __init__(self, name: str, wanted: str, found: str, place: str) -> None:
         super().__init__(
-            f"The jar {name} {place} has the SHA-256 {found}, and {wanted} is pinned.",
-            "It was not used. If it lies in the cache, fetching again replaces it; if it came from "
-            "a mirror, that mirror serves another file under this name: do not trust it.",
+            f"The jar {name} {place} has the SHA-256 {found}, but {wanted} is pinned.",
+            "It was not used. If it is in the cache, `penstock jars fetch` replaces it. If it came "
+            "from a mirror, that mirror serves another file under this name: do not trust it.",
         )
         self.name = name
         self.wanted = wanted
@@ -93,43 +93,44 @@ class JarChanged(SetupIncomplete):
 
 
 def _some(names: Sequence[str], most: int = 3) -> str:
-    """Name the first few, and say how many more there are."""
+    """The first few names, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 class GatewayFailed(PenstockError):
-    """The JVM for Kafka's client did not start, or has no such client."""
+    """The JVM for Kafka's client did not start, or does not have the client."""
 
     code = "JVM_FAILED"
     exit_code = 2
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            f"The JVM that runs Kafka's client is of no use: {why}.",
-            "Kafka was not asked and nothing was changed. Check `spark.driver.extraJavaOptions`, "
-            "`spark.driver.extraClassPath` and `spark.jars`, and the memory of this machine.",
+            f"The JVM for Kafka's client cannot be used: {why}.",
+            "Kafka was not contacted and nothing was changed. Check "
+            "`spark.driver.extraJavaOptions`, `spark.driver.extraClassPath` and `spark.jars`, "
+            "and the memory of this machine.",
         )
         self.why = why
 
 
 class JobFailed(PenstockError):
-    """A Spark job that only reads has failed, after its tasks were tried again."""
+    """A Spark job that only reads failed, although its tasks were tried again."""
 
     code = "JOB_FAILED"
 
     def __init__(self, what: str, why: str) -> None:
         super().__init__(
-            f"The Spark job that looks at {what} failed: {why}.",
-            "Nothing was changed. Look at what Spark logged, and run again.",
+            f"The Spark job that reads {what} failed: {why}.",
+            "Nothing was changed. Read Spark's log, remove the cause, and run again.",
         )
         self.what = what
 
 
 class Interrupted(BaseException):
-    """Ctrl-C while we wait for the JVM, under a name that py4j lets pass.
+    """Ctrl-C while waiting for the JVM, as an exception that py4j does not catch.
 
-    py4j catches `KeyboardInterrupt` itself, prints a trace and fails over it.
+    py4j catches `KeyboardInterrupt` itself, prints a trace and fails.
     """
 
 

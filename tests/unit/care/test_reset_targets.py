@@ -62,7 +62,7 @@ def test_going_back_over_delivered_offsets_is_refused_and_says_where_to_go(targe
     move = moved(target)
     assert move.is_refused
     assert move.note == "refused: delivered up to 10"
-    with pytest.raises(ResetRefused, match="backfill web --generation") as raised:
+    with pytest.raises(ResetRefused, match="`--topic T:0,1`") as raised:
         check_moves("web", [move])
     assert f"{TOPIC}/0" in str(raised.value)
 

@@ -1,10 +1,10 @@
-"""Errors of schemas and converters that cannot work, found before a record is converted."""
+"""Errors of schemas and converters that cannot be used."""
 
 from penstock.errors import PenstockError
 
 
 class ConvertRefused(PenstockError):
-    """A step makes no sense for the fields that a dataset has."""
+    """A step cannot be applied to the fields of a dataset."""
 
     code = "CONVERT_REFUSED"
     exit_code = 2
@@ -12,14 +12,14 @@ class ConvertRefused(PenstockError):
     def __init__(self, feed: str, of: str, why: str) -> None:
         super().__init__(
             f"A step of `convert` in feed {feed!r} cannot be done for {of}: {why}.",
-            "Nothing of the window became visible and the watermark stands. Change the step, or "
-            "name with `datasets:` the datasets that it is for, and run again.",
+            "Nothing of the window became visible and the watermark did not move. Change the step, "
+            "or limit it to other datasets with `datasets:`, and run again.",
         )
         self.feed = feed
 
 
 class SchemaRefused(PenstockError):
-    """A schema or a pattern of the configuration cannot become columns."""
+    """A schema or a pattern of the configuration cannot be turned into columns."""
 
     code = "SCHEMA_REFUSED"
     exit_code = 2
@@ -27,13 +27,13 @@ class SchemaRefused(PenstockError):
     def __init__(self, feed: str, of: str, why: str) -> None:
         super().__init__(
             f"The schema of {of} in feed {feed!r} cannot be used: {why}.",
-            "Nothing was read. Change it, and look at it with `penstock check`.",
+            "Nothing was read. Correct it, and run `penstock check`.",
         )
         self.feed = feed
 
 
 class SchemaChanged(PenstockError):
-    """A registry shows another schema behind an id than before."""
+    """The registry has another schema for an id than before."""
 
     code = "SCHEMA_CHANGED"
     exit_code = 5
@@ -42,8 +42,9 @@ class SchemaChanged(PenstockError):
         super().__init__(
             f"The registry has another schema for {key} than when it was first used: {before[:12]} "
             f"then, {now[:12]} now.",
-            "Nothing was read, because records written with one would be taken for the other. An "
-            "id never changes its meaning in one registry: check that `registry.url` leads to the "
-            "same one. If it was replaced on purpose, begin a new feed for records from then on.",
+            "Nothing was read, because records would be decoded with the wrong schema. One "
+            "registry never changes the schema of an id: check that `registry.url` is the right "
+            "registry. If it was replaced on purpose, configure a new feed for the records from "
+            "then on.",
         )
         self.key = key

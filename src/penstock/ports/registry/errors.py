@@ -1,61 +1,60 @@
-"""Errors of a schema registry: it does not answer, refuses us, or is not one."""
+"""Errors of a schema registry: it does not answer, refuses access, or is not a registry."""
 
 from penstock.errors import PenstockError
 
 _HELD = (
-    "A running feed holds the partitions whose records need a schema that is not known yet, asks "
-    "again by itself, and goes on with the others."
+    "A running feed holds the partitions whose records need an unknown schema, asks the registry "
+    "again, and goes on with the other partitions."
 )
 
 
 class RegistryTrouble(PenstockError):
-    """The registry did not tell what was asked. All that nobody else could tell has to wait.
+    """The registry did not give a schema. Partitions that need it have to wait.
 
-    Whatever stands before a registry that is down may answer in its place, with a refusal or a
-    login page, so no answer of this kind is reason enough to stop a feed.
+    A proxy may answer in place of a registry that is down, with a refusal or a login page. So no
+    such answer stops a feed.
     """
 
 
 class RegistryDown(RegistryTrouble):
-    """The registry did not answer; what it would have told is not known."""
+    """The registry did not answer."""
 
     code = "REGISTRY_UNAVAILABLE"
 
     def __init__(self, url: str, why: str) -> None:
         super().__init__(
             f"The schema registry at {url} is not available: {why}.",
-            f"{_HELD} Check that it runs and that `registry.url` is right; nothing else is to be "
-            "done.",
+            f"{_HELD} Check that it runs and that `registry.url` is right.",
         )
         self.url = url
 
 
 class RegistryRefused(RegistryTrouble):
-    """The registry does not let us in."""
+    """The registry refused access."""
 
     code = "REGISTRY_REFUSED"
     exit_code = 2
 
     def __init__(self, url: str, status: int) -> None:
         super().__init__(
-            f"The schema registry at {url} refused us ({status}).",
-            f"{_HELD} If it does not pass, give `registry` a user and a password, or a token, that "
+            f"The schema registry at {url} refused access ({status}).",
+            f"{_HELD} If this persists, give `registry` a user and a password, or a token, that "
             "may read schemas, and start again.",
         )
         self.url = url
 
 
 class RegistryWrong(RegistryTrouble):
-    """Something answered that is no schema registry, or not a sound one."""
+    """The answer did not come from a working schema registry."""
 
     code = "REGISTRY_WRONG"
     exit_code = 2
 
     def __init__(self, url: str, why: str) -> None:
         super().__init__(
-            f"What answers at {url} is not a usable schema registry: {why}.",
-            f"{_HELD} If it does not pass, correct `registry.url`, which must lead to Confluent's "
-            "API, with its path if it has one, such as http://host:8081 or "
+            f"The server at {url} is not a usable schema registry: {why}.",
+            f"{_HELD} If this persists, correct `registry.url`. It must be the address of "
+            "Confluent's API, with its path if it has one, such as http://host:8081 or "
             "http://host:8080/apis/ccompat/v7, and start again.",
         )
         self.url = url

@@ -1,16 +1,16 @@
-"""Errors of sources that are not about records."""
+"""Errors of reading from Kafka."""
 
 from penstock.api.source import SourceUnavailable
 
 
 class KafkaUnavailable(SourceUnavailable):
-    """No broker answered, or it refused us; nothing was read and nothing changed."""
+    """No broker answered, or it refused access. Nothing was read or changed."""
 
     code = "KAFKA_UNAVAILABLE"
 
     remedy = (
-        "Check that it runs, that `bootstrap.servers` is right and that we are let in; "
-        "then run again."
+        "Check that Kafka runs, that `bootstrap.servers` is right and that the security settings "
+        "give access; then run again."
     )
 
     def __init__(self, servers: str, why: str) -> None:

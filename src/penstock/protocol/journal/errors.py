@@ -1,11 +1,11 @@
-"""Errors of objects beside the journal that are not about delivery."""
+"""Errors about objects of the journal that do not decide about delivery."""
 
 from penstock.errors import ObjectDamaged
 
 
 class AcceptanceDamaged(ObjectDamaged):
-    """The recorded acceptance of a window cannot be read, so it is not taken as one."""
+    """The recorded acceptance of a window cannot be read, so it is not used."""
 
     code = "ACCEPTANCE_DAMAGED"
     says = "The acceptance {key!r} is damaged"
-    remedy = "Move it away, and say it again with `penstock errors accept`."
+    remedy = "Move the file away, and accept the window again with `penstock errors accept`."

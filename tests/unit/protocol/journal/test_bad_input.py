@@ -350,7 +350,7 @@ CASES = [
     Case("unknown kind", edit_body(3, kind="teleport"), EntryDamaged, "teleport"),
     Case("a class path", edit(3, body=OS_SYSTEM), EntryDamaged, "class"),
     Case("an impossible range", edit_body(3, ranges=[{}]), EntryDamaged),
-    Case("missing in the middle", remove_from_the_middle, EntryMissing, "is missing, and"),
+    Case("missing in the middle", remove_from_the_middle, EntryMissing, "is missing, but"),
     Case("chained to another", edit(3, previous="f" * 64), ChainBroken, "ffffffffffffffff"),
     Case("replaced without a trace", rewrite_without_a_trace, ChainBroken),
     Case("another feed", edit(3, feed="other"), EntryForeign, "feed 'other'"),
@@ -392,7 +392,9 @@ def test_everybody_stops_with_the_one_right_sentence_and_changes_nothing(
         assert case.says in str(error)
         assert named in str(error)
         assert "nothing was changed" in error.advice
-        assert any(word in error.advice for word in ("backup", "restore", "upgrade", "put", "give"))
+        assert any(
+            word in error.advice for word in ("backup", "restore", "upgrade", "move", "give")
+        )
     assert (printed.returncode, printed.stdout) == (5, "")
     assert printed.stderr == f"{errors[0]}\n"
     assert lake.snapshot() == before

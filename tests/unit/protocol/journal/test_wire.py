@@ -168,7 +168,7 @@ def test_what_is_no_entry_is_refused_with_the_reason(raw: bytes, why: str) -> No
     ],
 )
 def test_an_entry_of_a_newer_format_asks_for_an_upgrade(others: dict[str, Any]) -> None:
-    with pytest.raises(EntryNewer, match="format 3; this Penstock knows up to 2"):
+    with pytest.raises(EntryNewer, match="format 3; this version knows up to 2"):
         open_entry(KEY, 5, changed(format=3, **others))
 
 
@@ -194,9 +194,9 @@ def test_a_good_entry_under_another_number_is_misplaced() -> None:
 @pytest.mark.parametrize(
     ("home", "what"),
     [
-        (("other", "lake-1", 1), "feed 'feed', and this is 'other'"),
-        (("feed", "lake-2", 1), "lake 'lake-1', and this is 'lake-2'"),
-        (("feed", "lake-1", 2), "incarnation '1', and this is '2'"),
+        (("other", "lake-1", 1), "feed 'feed', but this is 'other'"),
+        (("feed", "lake-2", 1), "lake 'lake-1', but this is 'lake-2'"),
+        (("feed", "lake-1", 2), "incarnation '1', but this is '2'"),
     ],
 )
 def test_an_entry_must_lie_where_it_belongs(home: tuple[str, str, int], what: str) -> None:

@@ -191,4 +191,4 @@ def test_what_does_not_add_up_is_refused_by_name(name: str) -> None:
         prove(ORDER, make())
     assert why in caught.value.why
     assert caught.value.window == "1-1"
-    assert "watermark stands" in caught.value.advice
+    assert "watermark did not move" in caught.value.advice

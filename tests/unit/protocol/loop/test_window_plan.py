@@ -108,7 +108,7 @@ def test_a_missing_topic_stops_the_feed_by_name() -> None:
 
 
 def test_a_recreated_topic_stops_the_feed_with_both_ids() -> None:
-    with pytest.raises(TopicReplaced, match="id id-t, and we read id-old") as caught:
+    with pytest.raises(TopicReplaced, match="its id is id-t, it was id-old") as caught:
         check_source("c", {"t": "id-old"}, {}, available(4))
     assert caught.value.topic == "t"
 
@@ -130,7 +130,7 @@ def test_expired_records_stop_the_feed_with_the_lost_range() -> None:
 
 
 def test_a_log_that_went_back_stops_the_feed_with_both_ends() -> None:
-    with pytest.raises(LogWentBack, match="ends at 4, and was already read up to 5") as caught:
+    with pytest.raises(LogWentBack, match="ends at 4, but it was already read up to 5") as caught:
         check_source("c", BOUND, marks(5), available(4))
     assert (caught.value.topic, caught.value.partition) == ("t", 0)
     assert isinstance(caught.value, FeedHalted)

@@ -1,12 +1,12 @@
-"""What can fail around the compiler of Protobuf schemas, through no fault of a schema."""
+"""Errors of the Protobuf compiler that are not caused by a schema."""
 
 from penstock.errors import PenstockError
 
 
 class CompilerFailed(PenstockError):
-    """The compiler did not come to a verdict. No record was judged by it, and nothing was written.
+    """The compiler did not finish. No record was refused, and nothing was written.
 
-    It is not the schema's fault, so records of the schema are not bad: they are read again.
+    The schema is not the cause, so its records are not quarantined: they are read again.
     """
 
     code = "PROTO_COMPILER_FAILED"
@@ -14,7 +14,8 @@ class CompilerFailed(PenstockError):
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            f"The compiler of Protobuf schemas gave no verdict: {why}.",
-            "Look at the memory and the temporary folder of this machine; then run again.",
+            f"The compiler of Protobuf schemas did not finish: {why}.",
+            "Nothing was written. Check the memory and the temporary directory of this machine, "
+            "then run again.",
         )
         self.why = why
