@@ -10,7 +10,7 @@ from penstock.care.seek import accept_gap, seek, unpark
 from penstock.errors import EntryRefused, Fenced
 from penstock.model.entries import Park
 from penstock.model.ranges import TopicPartition
-from penstock.protocol.journal.markers import write_checkpoint
+from penstock.protocol.journal.checkpoints import write_checkpoint
 from tests.helpers.journals import LAYOUT, a_room, an_owner, covered
 from tests.simulator.kafka import BAD, FILTERED, TOPIC_ID, SimKafka
 from tests.simulator.programs import compactor, replayer, retirer

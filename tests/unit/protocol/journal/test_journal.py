@@ -13,7 +13,6 @@ from penstock.model.entries import Bind, Claim, Park, Seek, Start
 from penstock.model.manifest import INLINE_FILES, Content, Input
 from penstock.model.ranges import TopicPartition
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.protocol.journal.journal import MAX_OVERTAKEN, Fold, Journal
 from penstock.protocol.journal.lake_identity import LAKE_KEY, lake_identity
 from penstock.protocol.journal.markers import mark_done, still_undone

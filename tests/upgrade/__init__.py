@@ -1,0 +1,1 @@
+"""Older versions: their lakes, their entries, and running beside them."""
