@@ -25,7 +25,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.json
 
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.model.schema import DatasetSchema
 
@@ -78,7 +78,7 @@ def read_with_pyarrow(payloads: list[bytes], schema: pa.Schema) -> pa.Table:
 
 def ways(payloads: list[bytes], schema: DatasetSchema) -> list[Way]:
     """The ways to compare."""
-    codec = JsonCodec()
+    codec = JsonDecoder()
     batch = pa.array(payloads, pa.binary())
     odd = pa.array([payload[:-1] + b',"extra":"new"}' for payload in payloads], pa.binary())
     bad_value = pa.array(
@@ -98,7 +98,7 @@ def ways(payloads: list[bytes], schema: DatasetSchema) -> list[Way]:
         Way("decode", lambda: codec.decode(batch, schema), len(batch)),
         Way("one unknown", lambda: codec.decode(odd, schema), len(batch)),
         Way("one misfit", lambda: codec.decode(bad_value, schema), len(batch)),
-        Way("reference", lambda: JsonCodec(exact_only=True).decode(few, schema), len(few)),
+        Way("reference", lambda: JsonDecoder(exact_only=True).decode(few, schema), len(few)),
     ]
 
 
@@ -110,7 +110,7 @@ def main() -> None:
     options = arguments.parse_args()
     random = Random(1)
     payloads = [msgspec.json.encode(event(random, n)) for n in range(options.records)]
-    schema = JsonCodec().infer(payloads[:1_000], "bench")
+    schema = JsonDecoder().infer(payloads[:1_000], "bench")
     chosen = ways(payloads, schema)
     best = {way.name: float("inf") for way in chosen}
     for _ in range(options.turns):

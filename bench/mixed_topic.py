@@ -31,7 +31,6 @@ from penstock.model.spec import (
     DatasetSpec,
     DecodeSpec,
     FeedSpec,
-    Format,
     RouteSpec,
     TimeSpec,
     WindowSpec,
@@ -58,7 +57,7 @@ EVENTS = {
     "broken": broken_event,
 }
 DECLARED = frozenset({"whole", "broken"})
-FORMATS: dict[str, Format] = {"avro": "avro", "protobuf": "protobuf"}
+FORMATS: dict[str, str] = {"avro": "avro", "protobuf": "protobuf"}
 FIRST_WINDOW = 20_000  # in it the types are learned; it is not measured
 # As quick as the client goes; a topic that is kept must not expire.
 PRODUCING: dict[str, str | int] = {

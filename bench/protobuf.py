@@ -17,7 +17,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorP
 
 from penstock.datapath.codec.avro.codec import avro_reader
 from penstock.datapath.codec.protobuf.codec import proto_layout, read_proto
-from penstock.datapath.schemas.protobuf.compiler import prepared
+from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 
 RECORDS = 10_000

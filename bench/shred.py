@@ -20,12 +20,12 @@ from bench.avro_events import FIRST_ID, avro_event, avro_schema
 from bench.broken_events import broken_event, declared_schema
 from bench.events import NOON_MS, event, type_name
 from bench.proto_events import proto_event, proto_schema
+from penstock.api.codec import RecordReader
 from penstock.datapath.codec.avro.codec import avro_reader
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema import from_json_schema
 from penstock.datapath.codec.protobuf.codec import protobuf_reader
-from penstock.datapath.codec.shared.record_reader import RecordReader
-from penstock.datapath.schemas.protobuf.compiler import prepared
+from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import shred_batches, suit_worker
 from penstock.model.ranges import OffsetRange
@@ -84,7 +84,7 @@ def plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
         time=TimeSpec(field="event_time", unit="ms"),
     )
     samples = batches[0]["value"].to_pylist()
-    codec = JsonCodec()
+    codec = JsonDecoder()
     schemas = {}
     for kind in range(types):
         name = type_name(kind)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.datapath.schemas.protobuf import compiler
+from penstock.datapath.codec.protobuf.schema_compiler import compiler
 from tests.helpers.warm_python import WarmPython
 
 LONGEST_NAME = 60

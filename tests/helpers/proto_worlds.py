@@ -19,8 +19,8 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto as F
 from hypothesis import strategies as st
 
 from penstock.datapath.codec.protobuf.message_layout import MessageLayout, message_layout
+from penstock.datapath.codec.protobuf.schema_compiler.descriptor_tree import tree_of
 from penstock.datapath.codec.protobuf.types import ProtoFile, ProtoTypes
-from penstock.datapath.schemas.protobuf.descriptor_tree import tree_of
 
 NAMES = ["a", "b", "c", "id", "_x", "day", "Value", "value", "type", "key"]
 NUMBERS = [1, 2, 3, 4, 5, 15, 16, 17, 2047, 2048, 300_000, 2**29 - 1]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.task import shred_batches
 from penstock.model.manifest import QUARANTINE
@@ -77,7 +77,9 @@ def learned(*samples: bytes) -> dict[str, DatasetSchema]:
     """Schemas by type, from one event each."""
     names = [json.loads(sample)["type"] for sample in samples]
     return {
-        name: JsonCodec().infer([s for s, n in zip(samples, names, strict=True) if n == name], name)
+        name: JsonDecoder().infer(
+            [s for s, n in zip(samples, names, strict=True) if n == name], name
+        )
         for name in names
     }
 

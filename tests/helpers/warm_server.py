@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 MOST_BYTES = 200_000  # of one order, environment included
 IMPORTED_BEFORE = (
     "penstock.cli.main",
-    "penstock.datapath.schemas.protobuf.compiler_process",
+    "penstock.datapath.codec.protobuf.schema_compiler.compiler_process",
 )
 LOST_OUTPUT = 120  # how Python ends when its last output cannot be written
 

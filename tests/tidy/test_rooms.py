@@ -29,7 +29,7 @@ _FORMATS_OF_RECORDS = frozenset(
 )
 _CODECS = _FORMATS_OF_RECORDS | {"datapath/codec", "datapath/codec/shared"}
 _ON_EXECUTORS = _SHAPE | _CODECS | {"datapath/formats", "datapath/stage"}
-_DATAPATH = _ON_EXECUTORS | {"datapath/schemas", "datapath/schemas/protobuf"}
+_DATAPATH = _ON_EXECUTORS | {"datapath/schemas"}
 _PORTS = frozenset({"ports/store", "ports/source", "ports/source/kafka", "ports/registry"})
 # Who runs feeds and cares for lakes knows sources and parallel work by their protocols only.
 _TO_FEEDS = (
@@ -79,7 +79,6 @@ ROOMS: dict[str, frozenset[str]] = {
     "datapath/shape/convert": BOTTOM | {"api", "datapath/shape/plugins"},
     "datapath/stage": _SEAMS | _ON_EXECUTORS | {"ports/store", "evidence"},
     "datapath/schemas": _SEAMS | _DATAPATH | {"ports/store", "ports/registry"},
-    "datapath/schemas/protobuf": _SEAMS | {"datapath/codec/protobuf", "datapath/codec/shared"},
     "datapath/driver": _SEAMS | _DATAPATH | {"ports/store", "ports/registry"},
     "spark": _SEAMS | {"config"},
     "feeds": _TO_FEEDS,
@@ -358,7 +357,7 @@ def test_the_table_names_only_rooms_and_has_no_circle() -> None:
         ),
         (
             "datapath/codec/raw/codec.py",
-            "from penstock.datapath.codec import reader_cache",
+            "from penstock.datapath.codec import codecs",
             "datapath/codec/raw may not import datapath/codec",
         ),
         (

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
+from penstock.api.codec import Codec
 from penstock.api.converter import BatchConverter, RecordConverter
 from penstock.api.find import Door
 from penstock.api.store import Store
 
 STORES: Door[Callable[..., Store]] = Door("store", "penstock.stores", (Store,), is_maker=True)
 SOURCES: Door[object] = Door("source", "penstock.sources")
-CODECS: Door[object] = Door("codec", "penstock.codecs")
+CODECS: Door[Codec] = Door("codec", "penstock.codecs", (Codec,))
 FORMATS: Door[object] = Door("file format", "penstock.formats")
 ROUTES: Door[object] = Door("route", "penstock.routes", is_maker=True)
 PARTITIONS: Door[object] = Door("partition", "penstock.partitions", is_maker=True)

@@ -1,6 +1,7 @@
 """Whether a thing has the members of a protocol, by name; their types are not looked at."""
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from inspect import isfunction
 
 
@@ -30,7 +31,9 @@ def _methods_and_properties(shape: type) -> dict[str, bool]:
 
 
 def _data(shape: type) -> Iterator[str]:
-    """The names of annotated attributes."""
+    """The names of annotated attributes, and of the fields of a value such as `Codec`."""
+    if is_dataclass(shape):
+        yield from (each.name for each in fields(shape))
     for each in _protocols(shape):
         yield from (name for name in vars(each).get("__annotations__", {}) if name[0] != "_")
 

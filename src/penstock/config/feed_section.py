@@ -1,22 +1,21 @@
 """One feed: every key below `feeds.NAME`, and the rules between keys."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
 from penstock.config import units
 from penstock.config.conditions_section import conditions
 from penstock.config.convert_section import converters
+from penstock.config.decode_section import DECODE, check_decode, names_records
 from penstock.config.feed_values import (
     SchemaFile,
     field_path,
     partition,
-    record_schema,
     route,
     schema,
     start,
-    text_pattern,
     topic,
 )
 from penstock.config.mistakes import Refused, closest, shown
@@ -35,7 +34,6 @@ from penstock.config.tree import Node, Scalar, Table
 from penstock.model.fork import MOST_FORKS, ForkSpec
 from penstock.model.spec import (
     DatasetSpec,
-    DecodeSpec,
     FeedSpec,
     QuarantineSpec,
     RouteSpec,
@@ -45,15 +43,6 @@ from penstock.model.spec import (
 
 _FEED_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
 _BY_TOPIC = RouteSpec()
-_BELONGS = {
-    "schema": ("avro", "protobuf"),
-    "message": ("protobuf",),
-    "ids": ("json",),
-    "spread": ("json",),
-    "pattern": ("text",),
-    "delimiter": ("text",),
-    "columns": ("text",),
-}
 
 
 def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object) -> DatasetSpec:
@@ -61,15 +50,6 @@ def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object
     if schema is None:
         return spec
     return msgspec.structs.replace(spec, schema_kind=schema.kind, schema_text=schema.text)
-
-
-def _make_decode(schema: SchemaFile | None = None, **values: object) -> DecodeSpec:
-    text = schema.text if schema is not None else ""
-    return DecodeSpec(**values, schema_text=text)  # type: ignore[arg-type]
-
-
-def _delimiter(word: str) -> str | None:
-    return word if len(word) == 1 and word not in '"\r\n' else None
 
 
 def _make_route(by: RouteSpec = _BY_TOPIC) -> RouteSpec:
@@ -126,27 +106,11 @@ def _starts_in_its_topics(spec: FeedSpec, table: Table, reading: Reading) -> Non
 def _fits_its_format(spec: FeedSpec, table: Table, reading: Reading) -> None:
     """Some keys belong to some formats, and are mistakes beside others."""
     decode, route = table.entries.get("decode"), table.entries.get("route")
-    given = decode.entries if isinstance(decode, Table) else {}
-    kind = spec.decode.format
-    for key, formats in _BELONGS.items():
-        if key in given and kind not in formats:
-            found = f"`{key}` for {kind}"
-            reading.mistakes.add(given[key].place, found, f"for {' or '.join(formats)} only")
-    if spec.route.kind == "schema" and route is not None and not spec.decode.names_schemas:
-        found = f"a route by schema, and {kind} records name none"
+    if isinstance(decode, Table):
+        check_decode(spec.decode, decode, reading)
+    if spec.route.kind == "schema" and route is not None and not names_records(spec.decode):
+        found = f"a route by schema, and {spec.decode.format} records name none"
         reading.mistakes.add(route.place, found, "topic | header:NAME | field:PATH")
-    wanted = {"proto": "protobuf", "avsc": "avro"}.get(_schema_kind(given), kind)
-    if wanted != kind and kind in {"avro", "protobuf"}:
-        reading.mistakes.add(given["schema"].place, f"a schema of {wanted}", f"one of {kind}")
-    ways = [bool(spec.decode.pattern), bool(spec.decode.delimiter)]
-    if kind == "text" and sum(ways) != 1 and decode is not None:
-        found = f"{'both' if all(ways) else 'neither'} `pattern` and `delimiter`"
-        reading.mistakes.add(decode.place, found, "one of the two")
-    if spec.decode.spread and spec.decode.ids and decode is not None:
-        reading.mistakes.add(decode.place, "both `spread` and `ids`", "one of the two")
-    if bool(spec.decode.delimiter) != bool(spec.decode.columns) and decode is not None:
-        found = "`delimiter` or `columns` alone"
-        reading.mistakes.add(decode.place, found, "both, or a `pattern` with named groups")
 
 
 def _has_few_forks(spec: FeedSpec, table: Table, reading: Reading) -> None:
@@ -155,33 +119,10 @@ def _has_few_forks(spec: FeedSpec, table: Table, reading: Reading) -> None:
         reading.mistakes.add(table.entries["forks"].place, found, f"at most {MOST_FORKS}")
 
 
-def _schema_kind(given: Mapping[str, Node]) -> str:
-    node = given.get("schema")
-    if not isinstance(node, Scalar):
-        return ""
-    return "avsc" if node.text.endswith(".avsc") else "proto"
-
-
 def _numbers(read: Callable[[str], int | None], least: int) -> Key:
     return Key(parsed(read, f"a whole number, {least} or more"))
 
 
-DECODE = Section(
-    _make_decode,
-    {
-        "format": Key(
-            choice("json", "avro", "protobuf", "msgpack", "text", "raw"),
-        ),
-        "schema": Key(record_schema),
-        "message": Key(text),
-        "ids": Key(parsed(units.truth, "true or false")),
-        "spread": Key(parsed(units.truth, "true or false")),
-        "pattern": Key(text_pattern),
-        "delimiter": Key(parsed(_delimiter, "one character, such as ',' or a tab")),
-        "columns": Key(listed(text, at_least=1)),
-        "incompatible": Key(choice("quarantine", "stop")),
-    },
-)
 TIME = Section(
     TimeSpec,
     {

@@ -1,6 +1,5 @@
 """Readers of single values below a feed: topics, start, route, partition, schema files."""
 
-import base64
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)
 _TOPIC_FORM = "a topic: letters, digits, '.', '_' and '-'"
 _PIECES: dict[str, PartitionKind] = {"day": "day", "hour": "hour", "minute": "minute"}
 _SCHEMA_KINDS: dict[str, SchemaKind] = {".avsc": "avsc", ".json": "jsonschema"}
-_PROTO = (".desc", ".binpb", ".pb")  # sets of descriptors, as compilers write them
 _STARTS = f"earliest | latest | {units.TIME} | {{topic: {{partition: offset}}}}"
 
 
@@ -160,27 +158,15 @@ def schema(node: Node, reading: Reading) -> SchemaFile:
     return SchemaFile(kind, content)
 
 
-def record_schema(node: Node, reading: Reading) -> SchemaFile:
-    """The schema of all records: of Avro, or of Protobuf in words or as a set of descriptors."""
-    path = reading.folder_of(node) / text(node)
-    if path.suffix == ".proto":
-        return SchemaFile("proto", _file_text(path))
-    if path.suffix in _PROTO:
-        return SchemaFile("proto", base64.b64encode(_file_bytes(path)).decode())
-    if path.suffix != ".avsc":
-        allowed = "a file .avsc (Avro), .proto or .desc (Protobuf)"
-        raise Refused(f"found {shown(text(node))}", allowed)
-    return schema(node, reading)
-
-
 def _file_text(path: Path) -> str:
     try:
-        return _file_bytes(path).decode("utf-8-sig")
+        return file_bytes(path).decode("utf-8-sig")
     except ValueError as error:
         raise Refused(f"{shown(str(path))} cannot be read as UTF-8", "a text file") from error
 
 
-def _file_bytes(path: Path) -> bytes:
+def file_bytes(path: Path) -> bytes:
+    """The content of a schema file, within bounds."""
     try:
         if not path.is_file():
             raise Refused(f"there is no file {shown(str(path))}", "a file, named from this one on")

@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from typing import Literal
 
 import msgspec
 
 from penstock.model.value import Value
 
-SchemaType = Literal["avro", "protobuf", "json", "text", "raw", "unusable"]
+UNUSABLE = "unusable"  # the type of a schema that cannot be used
 
 REGISTERED_FORMAT = 1  # of registered schemas as they lie in the lake
 
@@ -16,11 +15,12 @@ REGISTERED_FORMAT = 1  # of registered schemas as they lie in the lake
 class RegisteredSchema(Value, frozen=True):
     """One schema of a registry, or of the configuration. It never changes behind its name.
 
-    `references` are (name, text) of all that it refers to, each after what it refers to itself. The
-    text of one that is `unusable` says why.
+    `type` is the name of the codec that reads records of this schema; the text of one that is
+    `unusable` says why. `references` are (name, text) of all that it refers to, each after what it
+    refers to itself.
     """
 
-    type: SchemaType
+    type: str
     text: str
     references: tuple[tuple[str, str], ...] = ()
 
@@ -38,14 +38,13 @@ class RegisteredSchema(Value, frozen=True):
     def _form(self) -> tuple[tuple[str, str], ...]:
         """What the schema says, as far as that is known without reading it as a schema."""
         parts = (("", self.text), *self.references)
-        if self.type not in {"avro", "json"}:
-            return parts
         return tuple((name, _form_of(text)) for name, text in parts)
 
 
 def _form_of(text: str) -> str:
-    """One form for all ways to write a JSON document; as it is, if it is none."""
+    """One form for all ways to write a JSON document; a text of another language as it is."""
     try:
-        return json.dumps(json.loads(text), sort_keys=True)
+        found = json.loads(text)
+        return text if isinstance(found, int | float) else json.dumps(found, sort_keys=True)
     except (ValueError, RecursionError):
         return text

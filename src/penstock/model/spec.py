@@ -10,18 +10,18 @@ from typing import Literal
 
 from penstock.model.convert_spec import ConvertSpec
 from penstock.model.fork import ForkSpec
+from penstock.model.plugin import PluginRef
 from penstock.model.store_spec import StoreSpec
 from penstock.model.value import Value
 
 RouteKind = Literal["topic", "header", "field", "schema"]
-Format = Literal["json", "avro", "protobuf", "msgpack", "text", "raw"]
 PartitionKind = Literal["day", "hour", "minute", "field"]
 Compression = Literal["zstd", "snappy", "gzip", "lz4", "none"]
-SchemaKind = Literal["avsc", "jsonschema", "proto"]
+SchemaKind = Literal["avsc", "jsonschema"]
 
 
 class DecodeSpec(Value, frozen=True):
-    """How a record's value becomes fields.
+    """How a record's value becomes fields: `format` names the codec, and `codec` is where it is.
 
     `schema_text` is the content of the schema file with which all records were written, and
     `message` which message of it; without one every record names its own, which a registry knows.
@@ -32,7 +32,7 @@ class DecodeSpec(Value, frozen=True):
     into `columns`.
     """
 
-    format: Format = "json"
+    format: str = "json"
     schema_text: str = ""
     message: str = ""
     ids: bool = False
@@ -41,21 +41,7 @@ class DecodeSpec(Value, frozen=True):
     delimiter: str = ""
     columns: tuple[str, ...] = ()
     incompatible: Literal["quarantine", "stop"] = "quarantine"
-
-    @property
-    def is_written(self) -> bool:
-        """True for formats whose records are written with a schema, or are alike all of them."""
-        return self.format != "msgpack" and (self.format != "json" or self.ids)
-
-    @property
-    def names_schemas(self) -> bool:
-        """True when every record has a schema with a name."""
-        return self.format in {"avro", "protobuf"} or self.ids
-
-    @property
-    def has_message(self) -> bool:
-        """True for formats whose schemas describe several messages, of which records name one."""
-        return self.format == "protobuf"
+    codec: PluginRef | None = None  # None: the built-in one of that name
 
 
 class RouteSpec(Value, frozen=True):

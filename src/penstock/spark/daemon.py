@@ -31,6 +31,7 @@ def main() -> None:
     sys.path[:] = without_archives(sys.path)  # before anything is imported from there
     forget_archives()
     import_module("penstock.datapath.stage.task")
+    import_module("penstock.datapath.codec.codecs").load_built_in()
     import_module("pyarrow").array([""])  # the first array imports pandas, if that is there
     daemon = import_module("pyspark.daemon")
     gc.freeze()  # nothing of this is garbage, so no worker need look at it again

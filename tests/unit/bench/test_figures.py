@@ -33,12 +33,12 @@ from bench.figures import (
 from bench.pictures import comparison, growth
 from bench.processes import Process, Watch, look, lost_ticks
 from bench.proto_events import proto_event, proto_schema
+from penstock.api.codec import RecordReader
 from penstock.datapath.codec.avro.codec import avro_reader
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema import from_json_schema
 from penstock.datapath.codec.protobuf.codec import protobuf_reader
-from penstock.datapath.codec.shared.record_reader import RecordReader
-from penstock.datapath.schemas.protobuf.compiler import prepared
+from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
 
@@ -208,7 +208,7 @@ def test_one_event_in_a_hundred_is_broken_in_every_partition_and_way() -> None:
     assert {number % 4 for number in numbers} == {0, 1, 2, 3}
     fields = from_json_schema(declared_schema(0))
     broken = pa.array([broken_event(number, 1) for number in numbers], pa.binary())
-    found = JsonCodec().decode(broken, DatasetSchema("kind_000", 1, declared=True, fields=fields))
+    found = JsonDecoder().decode(broken, DatasetSchema("kind_000", 1, declared=True, fields=fields))
     assert {bad.reason for bad in found.bad} == {"NOT_JSON", "WRONG_TYPE"}
     assert {row["event_time"] for row in found.batch.to_pylist()} == {None}
     assert found.batch.num_rows == 40, "these have no time"

@@ -10,6 +10,7 @@ import pyarrow.dataset as ds
 from penstock.audit.shallow import audit
 from penstock.care.replay import live_records, lives, replay
 from penstock.care.replay_stager import ReplayStager
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import shred_batches
@@ -47,8 +48,8 @@ class Lake:
         self.journal.bind(self.fold, "a cluster")
         self.epoch = self.journal.claim(self.fold, "me")
         self.learning = Learning(self.store, self.journal.layout, BY_TYPE, None)
-        codec = self.learning.schemas._codec
-        self.learning.schemas._keep(codec.infer([an_event("click", n=1)], "click"))
+        schema = JsonDecoder().infer([an_event("click", n=1)], "click")
+        self.learning.schemas._keep(schema)
 
     def deliver(self, topic_id: str, window: str, values: list[bytes]) -> None:
         """A whole window."""

@@ -23,7 +23,7 @@ from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
 from penstock.datapath.schemas.dataset_schemas import declared_schema
 from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
-from penstock.datapath.schemas.for_executors import fixed_for
+from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import GapFound, PenstockError
 from penstock.feeds.configured_rules import first_offset, window_policy

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from penstock.api.codec import JsonRecords, RecordReader
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.api.store import Store
-from penstock.datapath.codec.json.codec import JsonCodec
-from penstock.datapath.codec.msgpack.codec import TEXT_LIMITS
-from penstock.datapath.codec.reader_cache import record_reader
-from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.record_reader import RecordReader
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.datapath.codec.codecs import codec_of, record_reader
+from penstock.datapath.codec.json.decoder import json_decoder
 from penstock.datapath.schemas.errors import SchemaRefused
 from penstock.datapath.schemas.file_schemas import FileSchemas
 from penstock.datapath.schemas.growth import possible_growth
@@ -40,8 +38,8 @@ class DatasetSchemas:
     ) -> None:
         self._store = store
         self._layout = layout
-        is_packed = feed.decode.format == "msgpack"
-        self._codec = JsonCodec(TEXT_LIMITS if is_packed else Limits())
+        self._codec = codec_of(feed.decode)
+        self._decoder = json_decoder(self._codec.json or JsonRecords())
         in_files = newest(kept_schemas(store, layout.schemas))
         read = newest(kept_schemas(store, layout.reading))
         self.file_schemas = FileSchemas(
@@ -60,10 +58,10 @@ class DatasetSchemas:
             payloads = [payload for each in mine for payload in each.payloads]
             known = self.known.get(dataset)
             if known is None:
-                self._keep(self._begun(self._codec.infer(payloads, dataset), is_first=is_first))
+                self._keep(self._begun(self._decoder.infer(payloads, dataset), is_first=is_first))
                 found_new = True
             elif not known.declared:
-                promoted = self._possible(known, self._codec.promote(known, payloads))
+                promoted = self._possible(known, self._decoder.promote(known, payloads))
                 if promoted != known:
                     found_new |= self.file_schemas.shows_hidden(known, promoted)
                     self._keep(promoted)
@@ -76,7 +74,7 @@ class DatasetSchemas:
         grown = False
         for each in unlearned:
             schema = named.get(each.key)
-            reader = None if schema is None else record_reader(schema, each.message)
+            reader = None if schema is None else record_reader(schema, each.message, self._codec)
             if isinstance(reader, RecordReader):
                 grown |= self._grow(each.dataset, reader.fields)
         return grown

@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from penstock.api.store import Store
-from penstock.datapath.schemas.compiled_protobuf import Compiled
+from penstock.datapath.codec.codecs import codec_for, codec_of
 from penstock.datapath.schemas.errors import SchemaChanged
-from penstock.datapath.schemas.for_executors import fixed_for
+from penstock.datapath.schemas.fixed_schema import fixed_for
+from penstock.datapath.schemas.prepared_schemas import PreparedSchemas
 from penstock.datapath.schemas.registry_backoff import Absent, Pause
 from penstock.datapath.stage.schema_shredder import FIXED
 from penstock.errors import EntryDamaged
 from penstock.model.layout import Layout
 from penstock.model.names import decode_component, encode_component
-from penstock.model.registered_schema import REGISTERED_FORMAT, RegisteredSchema
+from penstock.model.registered_schema import REGISTERED_FORMAT, UNUSABLE, RegisteredSchema
 from penstock.model.spec import FeedSpec
 from penstock.model.wire_formats import newer_or
 from penstock.ports.registry.errors import RegistryDown, RegistryTrouble
@@ -44,7 +45,8 @@ class NamedSchemas:
         self._store = store
         self._prefix = layout.registry
         self._registry = registry
-        self._compiled = Compiled(store, layout.registry)
+        self._codec = codec_of(feed.decode)
+        self._prepared = PreparedSchemas(store, layout.registry, self._codec)
         self.known: dict[str, RegisteredSchema | None] = {}
         fixed = fixed_for(feed)
         if fixed is not None:
@@ -53,7 +55,7 @@ class NamedSchemas:
             self.known.update(self._lake())
         self._unasked = set(self.known) - {FIXED}  # whether they still mean the same
         self._met: set[str] = set()  # what records of this run have named
-        self._left_out: set[str] = set()  # what was not worth compiling before a record names it
+        self._left_out: set[str] = set()  # what was not worth preparing before a record names it
         self._absent = Absent()
         self._down = Pause()  # of questions that can wait
         self._window = 0
@@ -63,16 +65,16 @@ class NamedSchemas:
         """What is known, as executors take it.
 
         What no record of this run has named is there if it costs nothing, and left out if it would
-        have to be compiled. Raises `CompilerFailed`.
+        have to be prepared. Raises what the codec raises.
         """
         found: dict[str, RegisteredSchema | None] = {}
         for key, schema in self.known.items():
             if schema is None or key == FIXED:
                 found[key] = schema
             elif key in self._met:
-                found[key] = self._compiled.make(schema)
-            elif (compiled := self._compiled.find(schema)) is not None:
-                found[key] = compiled
+                found[key] = self._prepared.make(schema)
+            elif (ready := self._prepared.find(schema)) is not None:
+                found[key] = ready
             else:
                 self._left_out.add(key)
         return found
@@ -216,10 +218,13 @@ class NamedSchemas:
 
     def _decode(self, key: str, raw: bytes) -> RegisteredSchema:
         try:
-            return _decoder.decode(raw)
+            found = _decoder.decode(raw)
         except (msgspec.MsgspecError, ValueError) as error:
             damaged = EntryDamaged(self._place(key), f"it is no schema: {error}")
             raise newer_or(damaged, raw, REGISTERED_FORMAT) from error
+        if codec_for(found.type, self._codec) is None:
+            raise EntryDamaged(self._place(key), f"no codec reads a schema of {found.type!r}")
+        return found
 
 
 class _Asking:
@@ -258,4 +263,4 @@ class _Asking:
 
 def _is_sound(schema: RegisteredSchema | None) -> bool:
     """Whether there is a schema, and not only why there is none."""
-    return schema is not None and schema.type != "unusable"
+    return schema is not None and schema.type != UNUSABLE

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.msgpack.codec import TEXT_LIMITS, as_json
-from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.stage.shredder import RangeShredder, take
 
 TEXT = "text"  # a column beside those of the reader: the value as JSON
@@ -15,10 +14,11 @@ TEXT = "text"  # a column beside those of the reader: the value as JSON
 class PackedShredder(RangeShredder):
     """Reads values as JSON, and lays the raw bytes of those that are bad into the quarantine."""
 
-    limits = TEXT_LIMITS
-
     def _shred_values(self, batch: Any, rows: Any) -> None:
-        converted = as_json(take(batch["value"], rows), Limits())
+        records = codec_of(self._feed.decode).json
+        if records is None or records.convert is None:
+            raise ValueError("records of this feed are JSON already")
+        converted = records.convert(take(batch["value"], rows))
         good = self._refuse(batch, rows, converted.bad, "")
         places = np.full(batch.num_rows, -1, np.int64)
         places[rows] = np.arange(len(rows))

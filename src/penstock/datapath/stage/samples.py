@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.datapath.codec.json.codec import Decoded
+from penstock.datapath.codec.json.decoder import Decoded
 from penstock.datapath.stage.shred_plan import Samples, Unlearned
 
 SAMPLE_ROWS = 1_000

@@ -6,7 +6,7 @@ dataset whose columns do not cover it, are told to the driver, which learns and 
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
@@ -14,11 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.datapath.codec.reader_cache import record_reader
-from penstock.datapath.codec.shared.framing import Frame, FramedRecords, frames_of
+from penstock.api.codec import (
+    Codec,
+    DecodedBatch,
+    Frame,
+    FramedRecords,
+    RecordReader,
+    RecordSchemas,
+)
+from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec.codecs import codec_of, record_reader
+from penstock.datapath.codec.shared.framing import frames_of
 from penstock.datapath.codec.shared.projection import project
-from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.shape.event_time.event_time import Times, event_times
 from penstock.datapath.stage.shred_plan import Unlearned
 from penstock.datapath.stage.shredder import RangeShredder, take
@@ -38,6 +45,17 @@ _DAY_US = 86_400_000_000
 class WrittenShredder(RangeShredder):
     """One range of one Kafka partition, batch by batch. Used by one thread of one attempt."""
 
+    @cached_property
+    def _codec_of_feed(self) -> Codec:
+        return codec_of(self._feed.decode)
+
+    @property
+    def _schemas(self) -> RecordSchemas:
+        found = self._codec_of_feed.schemas
+        if found is None:
+            raise ValueError("records of this feed have no schemas")
+        return found
+
     def _shred_values(self, batch: Any, rows: Any) -> None:
         if len(rows) == 0:
             return
@@ -53,7 +71,7 @@ class WrittenShredder(RangeShredder):
             if schema is None:
                 self._refuse_all(batch, mine, UNKNOWN_SCHEMA, f"no schema is called {frame.key}")
                 continue
-            reader = record_reader(schema, frame.message)
+            reader = record_reader(schema, frame.message, self._codec_of_feed)
             if isinstance(reader, SchemaUnsupported):
                 self._refuse_all(batch, mine, SCHEMA_UNSUPPORTED, f"{frame.key}: {reader}")
                 continue
@@ -69,8 +87,10 @@ class WrittenShredder(RangeShredder):
         if FIXED in self._plan.record_schemas:
             frame = Frame(FIXED, ONLY, 0)
             return FramedRecords([(frame, np.arange(len(values)))], [])
-        has_message = self._feed.decode.has_message
-        return frames_of(values, take(batch["headers"], rows), has_message)
+        schemas, headers = self._schemas, take(batch["headers"], rows)
+        if schemas.frames is not None:
+            return schemas.frames(values, headers)
+        return frames_of(values, headers, schemas.has_messages)
 
     def _shred_read(
         self, batch: Any, rows: Any, frame: Frame, reader: RecordReader, read: DecodedBatch
@@ -80,7 +100,7 @@ class WrittenShredder(RangeShredder):
         wanted = [route.name] if route.kind == "field" else []
         fields = {path: values_of(column_at(read.batch, reader.fields, path)) for path in wanted}
         for dataset, members in self._placed(batch, rows, fields, reader):
-            some = read.taken(members)
+            some = read.take(members)
             if dataset:
                 self._put_dataset(batch, rows[members], dataset, frame, reader, some)
             self._fork_read(batch, rows[members], dataset, frame, reader, some)
@@ -99,7 +119,7 @@ class WrittenShredder(RangeShredder):
         columns = {path: column_at(read.batch, reader.fields, path) for path in paths}
         for fork, members, again in self._forked(batch, rows, dataset, columns):
             mine = np.arange(len(members))
-            self._put_dataset(again, mine, fork.dataset, frame, reader, read.taken(members))
+            self._put_dataset(again, mine, fork.dataset, frame, reader, read.take(members))
 
     def _put_dataset(
         self,

@@ -9,14 +9,15 @@ not know is sampled and not written: the driver learns it and asks again.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.datapath.codec.json.codec import DatasetRecords, JsonCodec
-from penstock.datapath.codec.shared.limits import Limits
+from penstock.api.codec import JsonRecords
+from penstock.datapath.codec.codecs import codec_of
+from penstock.datapath.codec.json.decoder import DatasetRecords, json_decoder
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.formats.orc.orc_times import not_for_orc
 from penstock.datapath.shape.event_time.event_time import Times, event_times
@@ -53,15 +54,13 @@ _WITHOUT_VALUE = frozenset({"topic", "header"})  # routes that a record without 
 class RangeShredder:
     """One range of one Kafka partition, batch by batch. Used by one thread of one attempt."""
 
-    limits: ClassVar[Limits] = Limits()  # of the JSON that is decoded
-
     def __init__(self, plan: ShredPlan, covered: OffsetRange, sink: Sink, router: Router) -> None:
         self._plan = plan
         self._feed = plan.feed
         self._covered = covered
         self._sink = sink
         self._router = router
-        self._codec = JsonCodec(self.limits)
+        self._codec = json_decoder(codec_of(plan.feed.decode).json or JsonRecords())
         self._paths = peek_paths(plan.feed)
         self._one_pass = self._codec.one_pass(*self._usual(), self._paths)
         self._declared = {encode_component(d.route): d for d in plan.feed.datasets}

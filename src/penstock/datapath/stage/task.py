@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from penstock.api.source import REPORT
 from penstock.api.store import Store
+from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.shape.route.route import Router
 from penstock.datapath.stage.msgpack_shredder import PackedShredder
 from penstock.datapath.stage.open_files import Sink
@@ -108,9 +109,10 @@ def shred_batches(
 
 def shredder_kind(plan: ShredPlan) -> type[RangeShredder]:
     """What shreds records of a feed's format."""
-    if plan.feed.decode.format == "msgpack":
-        return PackedShredder
-    return WrittenShredder if plan.feed.decode.is_written else RangeShredder
+    codec = codec_of(plan.feed.decode)
+    if codec.schemas_for(plan.feed.decode) is not None:
+        return WrittenShredder
+    return RangeShredder if codec.json is None or codec.json.convert is None else PackedShredder
 
 
 def gathered(batches: Iterable[Any], datasets: int) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from penstock.model.registered_schema import RegisteredSchema, SchemaType
+from penstock.model.registered_schema import UNUSABLE, RegisteredSchema
 from penstock.ports.registry.errors import (
     RegistryDown,
     RegistryRefused,
@@ -23,7 +23,7 @@ from penstock.ports.registry.registry_http import MOST_BYTES, AnswerTooLong, Fet
 
 _MOST_REFERENCES = 64
 _NO_SUCH = {40401, 40402, 40403}  # no such subject, version, schema
-_TYPES: dict[str, SchemaType] = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "json"}
+_TYPES = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "json"}
 
 _LAST_ID = 2**31 - 1
 _ODD = {400, 422}  # how some say that an id or a version cannot be one
@@ -93,7 +93,7 @@ class Registry:
                 raise _Unusable(f"it is of the type {reply.schemaType!r}")
             self._follow(reply, found, ())
         except _Unusable as error:
-            return RegisteredSchema("unusable", str(error))
+            return RegisteredSchema(UNUSABLE, str(error))
         names = tuple((name, text) for (name, _place), text in found.texts.items())
         return RegisteredSchema(kind, reply.schema, names)
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.schemas.growth import Fields, possible_growth
 from penstock.model.schema import DatasetSchema, FieldType
 
-CODEC = JsonCodec()
+CODEC = JsonDecoder()
 KNOWN = CODEC.infer([b'{"a": 1, "s": {"x": 1}, "l": [{"x": 1}]}'], "d")
 PAYLOAD = b'{"b": 1, "B": 2, "s": {"y": 1, "z": {"q": 1}}, "l": [{"y": 2}], "c": "", "n": {"m": 1}}'
 GROWN = CODEC.promote(KNOWN, [PAYLOAD])

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.schemas.errors import SchemaRefused
 from penstock.datapath.stage.shred_plan import Samples
@@ -105,7 +105,7 @@ def test_another_unit_of_a_time_is_how_records_are_read_from_then_on(unit: str) 
         schema = next_of(store, a="long", t=time, l={"type": "array", "items": time})
     count = 1_763_200_000_000 if unit == "millis" else 1_763_200_000_000_000
     event = json.dumps({"a": 1, "t": count, "l": [count]}).encode()
-    batch = JsonCodec().decode(pa.array([event]), schema).batch
+    batch = JsonDecoder().decode(pa.array([event]), schema).batch
     assert batch["t"].cast(pa.int64()).to_pylist() == [1_763_200_000_000_000]
     assert batch["l"].flatten().cast(pa.int64()).to_pylist() == [1_763_200_000_000_000]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.formats.parquet.column_encodings import usual_ways, ways_of
 from penstock.datapath.stage.samples import SAMPLE_ROWS
 from penstock.model.schema import INT64, DatasetSchema, Field
@@ -189,7 +189,7 @@ def test_a_field_with_a_point_in_its_name_may_have_the_path_of_another(is_text: 
 def test_tombstones_are_kept_as_rows_without_event_columns_where_the_topic_names_the_dataset() -> (
     None
 ):
-    schemas = {TOPIC: JsonCodec().infer([b'{"n":1}'], TOPIC)}
+    schemas = {TOPIC: JsonDecoder().infer([b'{"n":1}'], TOPIC)}
     done = shred(BY_TOPIC, [b'{"n":1}', None, b'{"n":2}', None], schemas)
     rows = done.rows(TOPIC)
     assert [row["n"] for row in rows] == [1, None, 2, None]
@@ -231,7 +231,7 @@ def test_the_sample_has_the_record_that_shows_a_new_field_however_late_it_comes(
     values = [an_event("a", n=n, often=1) for n in range(SAMPLE_ROWS + 500)]
     values[-1] = an_event("a", n=1, seldom="x")
     (sample,) = shred(BY_TYPE, values, schemas).report.samples
-    grown = JsonCodec().promote(schemas["a"], sample.payloads)
+    grown = JsonDecoder().promote(schemas["a"], sample.payloads)
     assert {field.name for field in grown.fields} == {"type", "at", "n", "often", "seldom"}
     assert len(sample.payloads) < SAMPLE_ROWS + 10
 

@@ -5,16 +5,19 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from penstock.api.codec import Codec, DecodedBatch, Message, RecordReader, RecordSchemas
 from penstock.datapath.codec.avro.columns import AvroPlan, avro_plan, read_columns
 from penstock.datapath.codec.avro.reference import read_one
+from penstock.datapath.codec.avro.schema import from_avro
 from penstock.datapath.codec.avro.types import parse_avro
 from penstock.datapath.codec.shared.reasons import BadValue
-from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader, in_record_order
+from penstock.datapath.codec.shared.record_order import in_record_order
 from penstock.model.bad_records import BadRecord
 from penstock.model.registered_schema import RegisteredSchema
+from penstock.model.spec import DecodeSpec
 
 
-def avro_reader(schema: RegisteredSchema) -> RecordReader:
+def avro_reader(schema: RegisteredSchema, _message: Message = ()) -> RecordReader:
     """Make a schema ready for reading; raises SchemaUnsupported."""
     root = parse_avro(schema.text, tuple(text for _, text in schema.references))
     plan = avro_plan(root)
@@ -39,3 +42,16 @@ def read_avro(
             bad.append(BadRecord(row, bad_value.reason, str(bad_value)))
     slow = pa.RecordBatch.from_pylist(singles, schema=plan.schema)
     return in_record_order(batch, np.flatnonzero(~refused), slow, np.array(rows, np.int64), bad)
+
+
+def _fixed(decode: DecodeSpec) -> RegisteredSchema | None:
+    return RegisteredSchema("avro", decode.schema_text) if decode.schema_text else None
+
+
+CODEC = Codec(
+    "avro",
+    schemas=RecordSchemas(avro_reader, fixed=_fixed),
+    options=frozenset({"schema"}),
+    schema_files={".avsc": "json"},
+    dataset_fields=from_avro,
+)

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.avro.schema import as_record, columns_of_avro
 from penstock.datapath.codec.avro.types import AvroType
 from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets, slices, texts
 from penstock.datapath.codec.shared.cursors import Cursors, cursors_of
 from penstock.datapath.codec.shared.shapes import Shape, bounds_of, shape_of
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.schema import Field, struct_of
 
 ColumnReader = Callable[[Cursors], pa.Array]

@@ -25,8 +25,8 @@ be there.
     uuid and all other logical types              the type without its meaning
 """
 
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.avro.types import AvroField, AvroType, label_of, parse_avro
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.schema import (
     BINARY,
     BOOLEAN,

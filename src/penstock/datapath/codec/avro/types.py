@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.model.schema import MAX_FIELDS, MAX_NESTING, MAX_PRECISION
 from penstock.model.value import Value
 

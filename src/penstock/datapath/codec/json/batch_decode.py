@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.api.codec import RowRange
 from penstock.datapath.codec.json.columns import columns_of
 from penstock.datapath.codec.json.decode_plan import DecodePlan
 from penstock.datapath.codec.json.payload import PARSER_ERRORS, Screen, fault_of, refuse
@@ -16,7 +17,7 @@ from penstock.datapath.codec.json.unknown_fields import UnknownFields
 from penstock.datapath.codec.json.value_count import has_too_many
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.reasons import TOO_MANY, BadValue
-from penstock.datapath.codec.shared.value_count import RowRange, too_many
+from penstock.datapath.codec.shared.value_count import too_many
 from penstock.model.bad_records import BadRecord
 
 # Small enough that parsed objects stay in the processor's cache until they are columns.

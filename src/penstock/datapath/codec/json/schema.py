@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.model.schema import (
     BOOLEAN,
     DOUBLE,

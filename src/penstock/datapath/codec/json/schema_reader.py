@@ -12,13 +12,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.api.codec import DecodedBatch, Message, RecordReader, RowRange
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.json.batch_decode import decode
 from penstock.datapath.codec.json.decode_plan import DecodePlan, plan_of
 from penstock.datapath.codec.json.schema import from_json_schema
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, RowRange
+from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import MAX_FIELDS, MAX_NESTING, DatasetSchema
 
@@ -28,7 +28,7 @@ _BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _ELSEWHERE = frozenset({"definitions", "$defs", "default", "examples", "enum", "const"})
 
 
-def json_schema_reader(schema: RegisteredSchema) -> RecordReader:
+def json_schema_reader(schema: RegisteredSchema, _message: Message = ()) -> RecordReader:
     """Make a schema ready for reading; raises SchemaUnsupported."""
     root = _parsed(schema.text)
     others = {name: _parsed(text) for name, text in schema.references}

@@ -21,12 +21,12 @@ whole numbers up to 64 bits, with or          themselves; what int64 cannot hold
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
+from penstock.api.codec import Codec, JsonDocuments, JsonRecords
 from penstock.datapath.codec.json.payload import PARSER_ERRORS, is_too_deep, too_deep
 from penstock.datapath.codec.msgpack.tokens import has_boolean_key, with_whole_micros
 from penstock.datapath.codec.shared.limits import Limits
@@ -40,21 +40,13 @@ NOT_FINITE = "NOT_FINITE"
 # exponent set.
 _LIKE_BOOLEANS = (b'"1":', b'"0":', b'"1.0":', b'"0.0":', b'"-0.0":')
 _SUSPECT = (b"\xcb\x7f", b"\xcb\xff", b"\xca\x7f", b"\xca\xff")
-# No byte becomes more than six, as false does with its comma: so this bounds the JSON of payloads.
-TEXT_LIMITS = Limits(max_bytes=6 * Limits().max_bytes)
+_LIMITS = Limits()
+_GROWTH = 6  # no byte becomes more than six, as false does with its comma
 _decode = msgspec.msgpack.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class JsonTexts:
-    """Payloads as JSON, empty where they are bad."""
-
-    texts: pa.Array
-    bad: list[BadRecord]
-
-
-def as_json(values: pa.Array, limits: Limits) -> JsonTexts:
+def as_json(values: pa.Array, limits: Limits = _LIMITS) -> JsonDocuments:
     """The JSON of every payload; a bad one never affects its neighbours."""
     texts: list[bytes] = []
     bad: list[BadRecord] = []
@@ -64,7 +56,7 @@ def as_json(values: pa.Array, limits: Limits) -> JsonTexts:
         except _Wrong as wrong:
             bad.append(BadRecord(row, wrong.reason, wrong.detail))
             texts.append(b"")
-    return JsonTexts(pa.array(texts, pa.binary()), bad)
+    return JsonDocuments(pa.array(texts, pa.binary()), bad)
 
 
 class _Wrong(Exception):
@@ -117,3 +109,6 @@ def _is_finite(value: Any) -> bool:
                 below += each
         level = below
     return True
+
+
+CODEC = Codec("msgpack", json=JsonRecords(as_json, growth=_GROWTH))

@@ -9,15 +9,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.api.codec import (
+    Codec,
+    DecodedBatch,
+    Message,
+    RecordReader,
+    RecordSchemas,
+    RowRange,
+)
 from penstock.datapath.codec.protobuf.columns import read_columns
 from penstock.datapath.codec.protobuf.message_layout import MessageLayout, message_layout
 from penstock.datapath.codec.protobuf.reference import read_one
+from penstock.datapath.codec.protobuf.schema_compiler.preparation import (
+    PREPARATION,
+    fixed_schema,
+)
 from penstock.datapath.codec.protobuf.types import parse_proto
 from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.reasons import BadValue
-from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader, in_record_order
-from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, RowRange
+from penstock.datapath.codec.shared.record_order import in_record_order
+from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE
 from penstock.model.bad_records import BadRecord
 from penstock.model.registered_schema import RegisteredSchema
 
@@ -25,11 +37,11 @@ MOST_VALUES = Limits().max_values
 _VALUES_AT_A_TIME = 1024 * 1024
 
 
-def protobuf_reader(schema: RegisteredSchema, message: tuple[int, ...]) -> RecordReader:
-    """Make one message of a schema ready for reading; raises SchemaUnsupported.
+def protobuf_reader(schema: RegisteredSchema, message: Message) -> RecordReader:
+    """Compile one message of a schema for reading; raises SchemaUnsupported.
 
-    The schema's text is what `engine.proto_compile` makes of it on the driver. `message` is the
-    place of the message in it: (0,) is the first, (1, 0) the first one inside the second.
+    The schema's text is what `schema_compiler` makes of it on the driver. `message` is the place of
+    the message in it: (0,) is the first, (1, 0) the first one inside the second.
     """
     layout = proto_layout(schema, message)
     return RecordReader(
@@ -136,3 +148,13 @@ def _light(layout: MessageLayout, values: pa.Array, most: int) -> Numbers:
         return np.arange(len(values))
     heavy = [chunk.start for chunk in counter.row_ranges(values, most) if chunk.is_heavy]
     return np.delete(np.arange(len(values)), heavy)
+
+
+CODEC = Codec(
+    "protobuf",
+    schemas=RecordSchemas(
+        protobuf_reader, fixed=fixed_schema, preparation=PREPARATION, has_messages=True
+    ),
+    options=frozenset({"schema", "message"}),
+    schema_files={".proto": "text", ".desc": "bytes", ".binpb": "bytes", ".pb": "bytes"},
+)

@@ -33,8 +33,8 @@ is optional, in a oneof, or a message         null; defaults that proto2 declare
 is required, as in proto2                     nothing: the record is bad
 """
 
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.protobuf.types import ProtoField, ProtoMessage, ProtoTypes
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.schema import (
     BINARY,
     BOOLEAN,

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.model.value import Value
 
 ProtoKind = Literal[

@@ -3,20 +3,28 @@
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader
+from penstock.api.codec import Codec, DecodedBatch, Message, RecordReader, RecordSchemas
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import BINARY, Field
+from penstock.model.spec import DecodeSpec
 
 RAW = RegisteredSchema("raw", "")
 _FIELDS = (Field("value", "value", BINARY, nullable=False),)
 _SCHEMA = pa.schema([pa.field("value", pa.binary(), nullable=False)])
 
 
-def raw_reader() -> RecordReader:
-    """Nothing to decode."""
+def raw_reader(_schema: RegisteredSchema = RAW, _message: Message = ()) -> RecordReader:
+    """There is nothing to decode."""
     return RecordReader("", _FIELDS, _read)
 
 
 def _read(values: pa.Array, _skipped: int) -> DecodedBatch:
     batch = pa.RecordBatch.from_arrays([values.cast(pa.binary())], schema=_SCHEMA)
     return DecodedBatch(batch, np.arange(len(values)), [])
+
+
+def _fixed(_: DecodeSpec) -> RegisteredSchema:
+    return RAW
+
+
+CODEC = Codec("raw", schemas=RecordSchemas(raw_reader, fixed=_fixed, has_names=False))

@@ -13,12 +13,12 @@ Records are grouped by these bytes, so that a batch of records with one schema c
 import base64
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.api.codec import Frame, FramedRecords
 from penstock.datapath.codec.shared.buffers import buffers_of
 from penstock.datapath.codec.shared.byte_gather import Numbers, overlapping
 from penstock.datapath.codec.shared.reasons import EMPTY
@@ -34,26 +34,6 @@ _MOST_NUMBERS = 64
 _LONGEST_NUMBER = 5
 _FIRST = (0,)
 _NO_MESSAGE = (NOT_FRAMED, "does not say which message of its schema it is")
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What names a schema: its id in digits, or `guid:` and the name; and which message it is.
-
-    `skipped` is how many bytes of the payload are not the format's own.
-    """
-
-    key: str
-    message: tuple[int, ...]
-    skipped: int
-
-
-@dataclass(frozen=True, slots=True)
-class FramedRecords:
-    """Records by frame, as their places in the batch, and those that have none."""
-
-    groups: list[tuple[Frame, Numbers]]
-    bad: list[BadRecord]
 
 
 def frames_of(values: pa.Array, headers: pa.Array | None, with_message: bool) -> FramedRecords:

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from penstock.api.codec import RowRange
 from penstock.datapath.codec.shared.buffers import buffers_of
 from penstock.datapath.codec.shared.byte_gather import Numbers, Octets
 from penstock.model.schema import Field, FieldType
@@ -45,18 +46,6 @@ def widest_item(kind: FieldType) -> int:
     below = [widest_item(field.type) for field in kind.fields]
     inside = widest_item(kind.item) if kind.item is not None else 0
     return max([item_width(kind), inside, *below])
-
-
-@dataclass(frozen=True, slots=True)
-class RowRange:
-    """Neighbouring records. One that `is_heavy` is alone, and above the limit by its bound."""
-
-    start: int
-    stop: int
-    is_heavy: bool = False
-
-    def __len__(self) -> int:
-        return self.stop - self.start
 
 
 @dataclass(frozen=True, slots=True, eq=False)

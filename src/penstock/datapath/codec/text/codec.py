@@ -19,6 +19,7 @@ Every column is a text. Expressions are RE2's, which take time in proportion to 
 it holds.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -27,14 +28,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.api.codec import (
+    Codec,
+    Complaint,
+    DecodedBatch,
+    Message,
+    RecordReader,
+    RecordSchemas,
+)
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.shared.buffers import is_utf8
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.reasons import EMPTY, NOT_UTF8, TOO_LONG
-from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader, in_record_order
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
+from penstock.datapath.codec.shared.record_order import in_record_order
 from penstock.model.bad_records import BadRecord
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import STRING, Field, with_columns
+from penstock.model.spec import DecodeSpec
 from penstock.model.value import Value
 
 NO_MATCH = "NO_MATCH"
@@ -183,3 +193,27 @@ def _closing(text: str, at: int) -> int | None:
             return end
         at = end + 2
     return None
+
+
+def _reader(schema: RegisteredSchema, _message: Message) -> RecordReader:
+    return text_reader(schema)
+
+
+def _fixed(decode: DecodeSpec) -> RegisteredSchema:
+    return text_schema(TextLayout(decode.pattern, decode.delimiter, decode.columns))
+
+
+def _check(decode: DecodeSpec) -> Iterator[Complaint]:
+    ways = [bool(decode.pattern), bool(decode.delimiter)]
+    if sum(ways) != 1:
+        yield f"{'both' if all(ways) else 'neither'} `pattern` and `delimiter`", "one of the two"
+    if bool(decode.delimiter) != bool(decode.columns):
+        yield "`delimiter` or `columns` alone", "both, or a `pattern` with named groups"
+
+
+CODEC = Codec(
+    "text",
+    schemas=RecordSchemas(_reader, fixed=_fixed, has_names=False),
+    options=frozenset({"pattern", "delimiter", "columns"}),
+    check=_check,
+)

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.reader_cache import record_reader
-from penstock.datapath.codec.shared.record_reader import RecordReader
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.model.registered_schema import RegisteredSchema, SchemaType
+from penstock.api.codec import RecordReader
+from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec import codecs
+from penstock.datapath.codec.codecs import record_reader
+from penstock.model.registered_schema import RegisteredSchema
 
-WORDS: dict[SchemaType, list[str]] = {
+WORDS: dict[str, list[str]] = {
     "avro": [
         "type", "name", "namespace", "fields", "items", "values", "symbols", "size", "logicalType",
         "precision", "scale", "record", "error", "enum", "fixed", "array", "map", "null", "string",
@@ -29,10 +30,10 @@ WORDS: dict[SchemaType, list[str]] = {
         "implicit", "repeated", "map", "a",
     ],
 }  # fmt: skip
-TYPES: tuple[SchemaType, ...] = ("avro", "json", "protobuf")
+TYPES: tuple[str, ...] = ("avro", "json", "protobuf")
 
 
-def documents(kind: SchemaType) -> st.SearchStrategy[Any]:
+def documents(kind: str) -> st.SearchStrategy[Any]:
     """JSON in which the words of a format are where they should be, and where they should not."""
     words = st.sampled_from(WORDS[kind])
     leaves = words | st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
@@ -46,7 +47,7 @@ def documents(kind: SchemaType) -> st.SearchStrategy[Any]:
     )
 
 
-def placed(kind: SchemaType, part: Any) -> list[Any]:
+def placed(kind: str, part: Any) -> list[Any]:
     """A part by itself, and where a schema that is right as for the rest has a type."""
     if kind == "avro":
         field = {"name": "a", "type": part}
@@ -68,7 +69,7 @@ def placed(kind: SchemaType, part: Any) -> list[Any]:
 
 
 @given(st.sampled_from(TYPES).flatmap(lambda kind: st.tuples(st.just(kind), documents(kind))))
-def test_any_document_is_a_schema_or_refused(drawn: tuple[SchemaType, Any]) -> None:
+def test_any_document_is_a_schema_or_refused(drawn: tuple[str, Any]) -> None:
     kind, part = drawn
     for document in placed(kind, part):
         found = record_reader(RegisteredSchema(kind, json.dumps(document)), (0,))
@@ -76,7 +77,7 @@ def test_any_document_is_a_schema_or_refused(drawn: tuple[SchemaType, Any]) -> N
 
 
 @given(st.sampled_from(TYPES), st.text(max_size=30))
-def test_any_text_is_a_schema_or_refused(kind: SchemaType, text: str) -> None:
+def test_any_text_is_a_schema_or_refused(kind: str, text: str) -> None:
     found = record_reader(RegisteredSchema(kind, text), (0,))
     assert isinstance(found, RecordReader | SchemaUnsupported)
 
@@ -97,7 +98,7 @@ def test_any_text_is_a_schema_or_refused(kind: SchemaType, text: str) -> None:
     ],
 )
 def test_a_schema_that_nests_without_end_is_read_or_refused(
-    levels: int, stack: int, kind: SchemaType, opening: str, inside: str, closing: str
+    levels: int, stack: int, kind: str, opening: str, inside: str, closing: str
 ) -> None:
     text = opening * levels + inside + closing * levels
     around = f'{{"type":"object","properties":{{"a":{text}}}}}'
@@ -110,5 +111,5 @@ def written_below(stack: int, schema: RegisteredSchema) -> RecordReader | Schema
     """A writer, made with so many calls around it."""
     if stack:
         return written_below(stack - 1, schema)
-    record_reader.cache_clear()
+    codecs._compiled.cache_clear()
     return record_reader(schema, (0,))

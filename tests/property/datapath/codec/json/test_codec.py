@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datapath.codec.json.batch_decode import Decoded
-from penstock.datapath.codec.json.codec import NOT_SCALAR, JsonCodec
+from penstock.datapath.codec.json.decoder import NOT_SCALAR, JsonDecoder
 from penstock.datapath.codec.json.partial_decode import value_at
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.model.schema import (
@@ -33,8 +33,8 @@ from penstock.model.schema import (
     with_columns,
 )
 
-FAST = JsonCodec()
-REFERENCE = JsonCodec(exact_only=True)
+FAST = JsonDecoder()
+REFERENCE = JsonDecoder(exact_only=True)
 
 NAMES = st.sampled_from(
     ["a", "A", "b", "user", "userId", "userid", "day", "_id", "", "é", 'q"', "t\t", "x.y", "f0"]

@@ -7,10 +7,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.model.schema import DatasetSchema, Field, FieldType
 
-CODEC = JsonCodec()
+CODEC = JsonDecoder()
 NAMES = st.sampled_from(["a", "A", "b", "c", "day", "_id", "é"])
 
 # One generator per name, so that a name keeps its kind: samples without conflicts.

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datapath.codec.json import template_search
-from penstock.datapath.codec.json.codec import DatasetRecords, JsonCodec, OnePass
+from penstock.datapath.codec.json.decoder import DatasetRecords, JsonDecoder, OnePass
 from penstock.model.schema import STRING, DatasetSchema, Field
 from tests.property.datapath.codec.json.test_codec import (
     broken,
@@ -23,7 +23,7 @@ from tests.property.datapath.codec.json.test_codec import (
     spellings,
 )
 
-CODEC = JsonCodec()
+CODEC = JsonDecoder()
 PATHS = ("type", "a", "user", "user.a", "b.user")
 TEXTS: st.SearchStrategy[Any] = st.sampled_from(
     ["one", "two", "ONE", "", "1", None, 1, True, {}, ["one"]]

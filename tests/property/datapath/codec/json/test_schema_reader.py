@@ -11,10 +11,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.api.codec import RecordReader
+from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema_reader import json_schema_reader
-from penstock.datapath.codec.shared.record_reader import RecordReader
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
 from tests.property.datapath.codec.json.test_codec import (
@@ -25,7 +25,7 @@ from tests.property.datapath.codec.json.test_codec import (
     spellings,
 )
 
-REFERENCE = JsonCodec(exact_only=True)
+REFERENCE = JsonDecoder(exact_only=True)
 ID = b"\0\0\0\0\7"
 
 Schemas = st.SearchStrategy[dict[str, Any]]

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datapath.codec.json import template_search
-from penstock.datapath.codec.json.codec import JsonCodec
 from penstock.datapath.codec.json.decode_plan import plan_of
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.template import template_of
 from penstock.datapath.codec.json.template_search import TemplateSearch
 from penstock.model.schema import (
@@ -32,7 +32,7 @@ from penstock.model.schema import (
     with_columns,
 )
 
-CODEC = JsonCodec(exact_only=True)
+CODEC = JsonDecoder(exact_only=True)
 INSIDE = with_columns([("os", STRING, True), ("build", INT64, True)], top=False)
 SCHEMA = DatasetSchema(
     "click",

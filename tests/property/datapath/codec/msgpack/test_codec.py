@@ -18,8 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from penstock.datapath.codec.json.codec import JsonCodec
-from penstock.datapath.codec.msgpack.codec import TEXT_LIMITS, as_json
+from penstock.api.codec import JsonRecords
+from penstock.datapath.codec.json.decoder import json_decoder
+from penstock.datapath.codec.msgpack.codec import CODEC as MSGPACK
+from penstock.datapath.codec.msgpack.codec import as_json
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DecodeSpec
@@ -28,7 +30,7 @@ from tests.property.datapath.codec.avro.test_codec import breaking
 from tests.property.datapath.codec.json.test_codec import events_of, schemas
 from tests.unit.datapath.schemas.test_learning import learning_of
 
-CODEC = JsonCodec(TEXT_LIMITS)
+CODEC = json_decoder(MSGPACK.json or JsonRecords())
 NUMBERS = (
     (0x00, "", 0, 127), (0x100, "", -32, -1), (0xCC, ">B", 0, 2**8 - 1), (0xCD, ">H", 0, 2**16 - 1),
     (0xCE, ">I", 0, 2**32 - 1), (0xCF, ">Q", 0, 2**64 - 1), (0xD0, ">b", -(2**7), 2**7 - 1),

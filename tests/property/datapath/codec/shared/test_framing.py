@@ -12,7 +12,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.shared.framing import NOT_FRAMED, SCHEMA_HEADER, Frame, frames_of
+from penstock.api.codec import Frame
+from penstock.datapath.codec.shared.framing import NOT_FRAMED, SCHEMA_HEADER, frames_of
 from penstock.datapath.codec.shared.reasons import EMPTY
 from tests.unit.datapath.codec.shared.test_framing import by_row
 

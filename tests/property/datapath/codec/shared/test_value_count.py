@@ -16,14 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from penstock.api.codec import DecodedBatch
 from penstock.datapath.codec.json import codec as json_codec
 from penstock.datapath.codec.json import one_pass
-from penstock.datapath.codec.json.codec import DatasetRecords, JsonCodec
+from penstock.datapath.codec.json.decoder import DatasetRecords, JsonDecoder
 from penstock.datapath.codec.json.value_count import count_items, json_value_counter
 from penstock.datapath.codec.protobuf import codec as proto_codec
 from penstock.datapath.codec.protobuf.codec import read_proto
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.record_reader import DecodedBatch
 from penstock.model.schema import DatasetSchema, Field, FieldType
 from tests.helpers.proto_worlds import World, worlds
 from tests.helpers.shredding import BY_TYPE, an_event, learned, shred
@@ -69,11 +69,11 @@ def test_both_ways_refuse_the_records_that_become_too_much(
     odd = odd_events(schema.fields)
     payloads = data.draw(st.lists(st.one_of(sound, odd, sound.flatmap(broken)), max_size=8))
     values, limits = pa.array(payloads, pa.binary()), Limits(max_values=most)
-    fast = JsonCodec(limits).decode(values, schema)
-    slow = JsonCodec(limits, exact_only=True).decode(values, schema)
+    fast = JsonDecoder(limits).decode(values, schema)
+    slow = JsonDecoder(limits, exact_only=True).decode(values, schema)
     assert fast.bad == slow.bad
     assert repr(fast.batch.to_pylist()) == repr(slow.batch.to_pylist())
-    without = JsonCodec().decode(values, schema)
+    without = JsonDecoder().decode(values, schema)
     wrong = {bad.index: bad.reason for bad in without.bad}
     for row, payload in enumerate(payloads):
         found = next((bad.reason for bad in fast.bad if bad.index == row), None)
@@ -92,7 +92,7 @@ def test_one_pass_leaves_what_may_become_too_much(
 ) -> None:
     sound = events_of(schema.fields).flatmap(spellings)
     payloads = data.draw(st.lists(sound, max_size=8))
-    values, codec = pa.array(payloads, pa.binary()), JsonCodec(Limits(max_values=most))
+    values, codec = pa.array(payloads, pa.binary()), JsonDecoder(Limits(max_values=most))
     parts: list[DatasetRecords] = []
     with mock.patch.object(one_pass, "MOST_AT_ONCE", most):
         left = codec.one_pass({"d": schema}, "", ()).read(values, parts.append)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.shared.record_reader import DecodedBatch
+from penstock.api.codec import DecodedBatch
 from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
 
 FLAGS = re.ASCII | re.DOTALL  # classes of RE2 are ASCII's; a dot may be a line end

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.codec.json.codec import JsonCodec
-from penstock.datapath.codec.reader_cache import record_reader
+from penstock.api.codec import DecodedBatch, RecordReader
+from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec.codecs import record_reader
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.shared.cursors import Cursors
-from penstock.datapath.codec.shared.record_reader import DecodedBatch, RecordReader
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.model.registered_schema import RegisteredSchema
 
@@ -72,7 +72,7 @@ def test_a_decimal_on_what_cannot_be_one_is_the_type_without_its_meaning(
 def test_a_text_that_claims_to_be_a_decimal_is_a_text_in_json_too() -> None:
     """A schema file for JSON: the digits are kept as they are, and a number is of another type."""
     kind = {"type": "string", "logicalType": "decimal", "precision": 9, "scale": 2}
-    codec = JsonCodec()
+    codec = JsonDecoder()
     schema = schema_from_file("avsc", json.dumps(record(kind)), "d")
     assert [field.type.kind for field in schema.fields] == ["string"]
     decoded = codec.decode(pa.array([b'{"x":"1.50"}', b'{"x":1.5}']), schema)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.model.schema import (
@@ -29,8 +29,8 @@ from penstock.model.schema import (
     with_columns,
 )
 
-FAST = JsonCodec()
-REFERENCE = JsonCodec(exact_only=True)
+FAST = JsonDecoder()
+REFERENCE = JsonDecoder(exact_only=True)
 BOTH = pytest.mark.parametrize("codec", [FAST, REFERENCE], ids=["fast", "reference"])
 GOOD = b'{"a":7}'
 
@@ -82,7 +82,7 @@ def _binary(*payloads: bytes) -> pa.Array:
     return pa.array(payloads, pa.binary())
 
 
-def _row(codec: JsonCodec, payload: bytes, schema: DatasetSchema) -> dict[str, Any]:
+def _row(codec: JsonDecoder, payload: bytes, schema: DatasetSchema) -> dict[str, Any]:
     """The one row that a payload gives."""
     decoded = codec.decode(_binary(payload), schema)
     assert decoded.bad == []
@@ -91,7 +91,7 @@ def _row(codec: JsonCodec, payload: bytes, schema: DatasetSchema) -> dict[str, A
     return row
 
 
-def _fault(codec: JsonCodec, payload: bytes, schema: DatasetSchema) -> tuple[str, str]:
+def _fault(codec: JsonDecoder, payload: bytes, schema: DatasetSchema) -> tuple[str, str]:
     decoded = codec.decode(_binary(GOOD, payload), schema)
     (bad,) = decoded.bad
     assert bad.index == 1
@@ -101,7 +101,7 @@ def _fault(codec: JsonCodec, payload: bytes, schema: DatasetSchema) -> tuple[str
 @BOTH
 @pytest.mark.parametrize(("payload", "reason"), POISON.values(), ids=POISON)
 def test_poison_is_reported_alone_and_hides_no_neighbour(
-    codec: JsonCodec, payload: bytes, reason: str
+    codec: JsonDecoder, payload: bytes, reason: str
 ) -> None:
     values = _binary(GOOD, payload, b'{"a":8}', payload, GOOD)
     decoded = codec.decode(values, PLAIN)
@@ -122,29 +122,29 @@ def test_details_never_repeat_the_payload() -> None:
 
 
 @BOTH
-def test_the_deepest_payload_that_is_read_has_64_levels(codec: JsonCodec) -> None:
+def test_the_deepest_payload_that_is_read_has_64_levels(codec: JsonDecoder) -> None:
     fine = b'{"zz":' * 64 + b"1" + b"}" * 64
     assert json.loads(_row(codec, fine, PLAIN)["_rest"]) == json.loads(fine)
     assert codec.partial_decode(_binary(fine), ("a",)).bad == []
 
 
 @BOTH
-def test_brackets_inside_strings_are_not_depth(codec: JsonCodec) -> None:
+def test_brackets_inside_strings_are_not_depth(codec: JsonDecoder) -> None:
     payload = json.dumps({"s": '\\"' + "[{" * 500, "a": 1}).encode()
     assert _row(codec, payload, PLAIN)["a"] == 1
     assert codec.partial_decode(_binary(payload), ("a",)).fields == [[1]]
 
 
 @BOTH
-def test_a_payload_longer_than_the_limit_is_bad(codec: JsonCodec) -> None:
-    small = JsonCodec(Limits(max_bytes=20), exact_only=codec.exact_only)
+def test_a_payload_longer_than_the_limit_is_bad(codec: JsonDecoder) -> None:
+    small = JsonDecoder(Limits(max_bytes=20), exact_only=codec.exact_only)
     values = _binary(GOOD, b'{"s":"%s"}' % (b"x" * 13), GOOD, b'{"s":"%s"}' % (b"x" * 12))
     for bad in (small.decode(values, PLAIN).bad, small.partial_decode(values, ("a",)).bad):
         assert [(each.index, each.reason) for each in bad] == [(1, "TOO_LONG")]
 
 
 @BOTH
-def test_a_million_digits_are_kept_as_text_and_take_no_time(codec: JsonCodec) -> None:
+def test_a_million_digits_are_kept_as_text_and_take_no_time(codec: JsonDecoder) -> None:
     digits = b"9" * 1_000_000
     start = time.process_time()
     decoded = codec.decode(_binary(GOOD, b'{"a":%s}' % digits, b'{"d":%s}' % digits), PLAIN)
@@ -168,7 +168,7 @@ def test_a_million_digits_are_kept_as_text_and_take_no_time(codec: JsonCodec) ->
         ("null", None),
     ],
 )
-def test_integers_that_fit(codec: JsonCodec, text: str, value: int | None) -> None:
+def test_integers_that_fit(codec: JsonDecoder, text: str, value: int | None) -> None:
     row = _row(codec, b'{"a":%s}' % text.encode(), PLAIN)
     assert (row["a"], row["_rest"]) == (value, None)
 
@@ -187,7 +187,7 @@ def test_integers_that_fit(codec: JsonCodec, text: str, value: int | None) -> No
         ('{"a":1}', "WRONG_TYPE"),
     ],
 )
-def test_integers_that_do_not_fit(codec: JsonCodec, text: str, reason: str) -> None:
+def test_integers_that_do_not_fit(codec: JsonDecoder, text: str, reason: str) -> None:
     payload = b'{"a":%s}' % text.encode()
     row = _row(codec, payload, PLAIN)
     assert (row["a"], row["_rest"]) == (None, payload.decode())
@@ -211,14 +211,14 @@ def test_integers_that_do_not_fit(codec: JsonCodec, text: str, reason: str) -> N
         ("-0.0", -0.0),
     ],
 )
-def test_doubles_that_fit(codec: JsonCodec, text: str, value: float) -> None:
+def test_doubles_that_fit(codec: JsonDecoder, text: str, value: float) -> None:
     row = _row(codec, b'{"d":%s}' % text.encode(), PLAIN)
     assert (repr(row["d"]), row["_rest"]) == (repr(value), None)
 
 
 @BOTH
 @pytest.mark.parametrize("text", ["9007199254740993", "1e400", "-1e999", "1" + "0" * 23, "9" * 400])
-def test_numbers_that_no_double_holds_keep_every_digit(codec: JsonCodec, text: str) -> None:
+def test_numbers_that_no_double_holds_keep_every_digit(codec: JsonDecoder, text: str) -> None:
     payload = b'{"d":%s}' % text.encode()
     row = _row(codec, payload, PLAIN)
     assert (row["d"], row["_rest"]) == (None, payload.decode())
@@ -226,7 +226,7 @@ def test_numbers_that_no_double_holds_keep_every_digit(codec: JsonCodec, text: s
 
 
 @BOTH
-def test_of_a_key_that_comes_twice_the_last_one_wins(codec: JsonCodec) -> None:
+def test_of_a_key_that_comes_twice_the_last_one_wins(codec: JsonDecoder) -> None:
     assert _row(codec, b'{"a":"x","a":1,"s":"1","s":"2"}', PLAIN) == {
         "a": 1, "d": None, "s": "2", "_rest": None,
     }  # fmt: skip
@@ -234,13 +234,13 @@ def test_of_a_key_that_comes_twice_the_last_one_wins(codec: JsonCodec) -> None:
 
 
 @BOTH
-def test_text_is_kept_as_it_is(codec: JsonCodec) -> None:
+def test_text_is_kept_as_it_is(codec: JsonDecoder) -> None:
     row = _row(codec, b'{"\\u0073":"\\u0000\\ud83d\\ude00\xc3\xa9\\/"}', PLAIN)
     assert row["s"] == "\x00😀é/"
 
 
 @BOTH
-def test_unknown_fields_and_misfits_keep_their_own_text(codec: JsonCodec) -> None:
+def test_unknown_fields_and_misfits_keep_their_own_text(codec: JsonDecoder) -> None:
     schema = _schema(a=INT64, u=struct_of(with_columns([("x", INT64, True)], top=False)))
     payload = b'{"z":1.10, "a":"no", "u":{"x":1,"y":[ 1e400 ]}, "n":null, "b\\"":"\\u00e9"}'
     row = _row(codec, payload, schema)
@@ -250,7 +250,7 @@ def test_unknown_fields_and_misfits_keep_their_own_text(codec: JsonCodec) -> Non
 
 
 @BOTH
-def test_the_items_of_a_list_fit_all_or_not_at_all(codec: JsonCodec) -> None:
+def test_the_items_of_a_list_fit_all_or_not_at_all(codec: JsonDecoder) -> None:
     schema = _schema(l=list_of(INT64), m=map_of(INT64))
     row = _row(codec, b'{"l":[1,"2"],"m":{"x":1,"y":[]}}', schema)
     assert row == {"l": None, "m": None, "_rest": '{"l":[1,"2"],"m":{"x":1,"y":[]}}'}
@@ -258,7 +258,7 @@ def test_the_items_of_a_list_fit_all_or_not_at_all(codec: JsonCodec) -> None:
 
 @BOTH
 @pytest.mark.parametrize("odd", ['{"x":2,"y":3}', '{"x":2,"l":[true]}'])
-def test_a_list_of_objects_is_filled_and_kept_whole(codec: JsonCodec, odd: str) -> None:
+def test_a_list_of_objects_is_filled_and_kept_whole(codec: JsonDecoder, odd: str) -> None:
     fields = [("x", INT64, True), ("l", list_of(INT64), True)]
     schema = _schema(l=list_of(struct_of(with_columns(fields, top=False))))
     payload = f'{{"l":[{{"x":1}},{odd}]}}'
@@ -268,7 +268,7 @@ def test_a_list_of_objects_is_filled_and_kept_whole(codec: JsonCodec, odd: str) 
 
 @BOTH
 def test_fields_without_a_column_are_named_with_the_record_that_showed_them(
-    codec: JsonCodec,
+    codec: JsonDecoder,
 ) -> None:
     values = _binary(
         b'{"n":null}', b'{"n":[]}', b'{"x":1}', GOOD, b'{"x":2,"n":[1]}', b"{", b'{"y":[1,"2"]}'
@@ -278,7 +278,7 @@ def test_fields_without_a_column_are_named_with_the_record_that_showed_them(
 
 
 @BOTH
-def test_fields_without_a_column_are_found_inside_objects_too(codec: JsonCodec) -> None:
+def test_fields_without_a_column_are_found_inside_objects_too(codec: JsonDecoder) -> None:
     inner = struct_of(with_columns([("x", INT64, True)], top=False))
     decoded = codec.decode(
         _binary(b'{"u":{"y":1},"l":[{"z":1}]}'), _schema(u=inner, l=list_of(inner))
@@ -360,7 +360,7 @@ def test_columns_have_exactly_these_types() -> None:
 
 @BOTH
 @pytest.mark.parametrize("without", [(), ("n",)], ids=["with a decimal", "without"])
-def test_every_type_is_decoded(codec: JsonCodec, without: tuple[str, ...]) -> None:
+def test_every_type_is_decoded(codec: JsonDecoder, without: tuple[str, ...]) -> None:
     fields = tuple(field for field in DEEP.fields if field.name not in without)
     schema = DatasetSchema("d", 1, True, fields)
     event = {
@@ -426,7 +426,7 @@ def test_decimals_are_never_rounded(text: str, reason: str) -> None:
     ],
 )
 def test_dates_and_times_fit_from_year_1_to_9999(
-    codec: JsonCodec, name: str, first: int, last: int
+    codec: JsonDecoder, name: str, first: int, last: int
 ) -> None:
     schema = _schema(True, a=INT64, ms=TIMESTAMP_MS, us=TIMESTAMP_US, d=DATE)
     for inside, year in ((first, 1), (last, 9999)):
@@ -438,7 +438,7 @@ def test_dates_and_times_fit_from_year_1_to_9999(
 
 
 @BOTH
-def test_a_declared_field_that_is_required_must_be_there(codec: JsonCodec) -> None:
+def test_a_declared_field_that_is_required_must_be_there(codec: JsonDecoder) -> None:
     inner = struct_of(with_columns([("x", INT64, False)], top=False))
     entries = [("a", INT64, False), ("u", inner, True), ("l", list_of(INT64, False), True)]
     schema = DatasetSchema("d", 1, True, with_columns(entries, top=True))
@@ -457,7 +457,7 @@ def test_a_declared_field_that_is_required_must_be_there(codec: JsonCodec) -> No
 
 
 @BOTH
-def test_any_name_can_be_a_field(codec: JsonCodec) -> None:
+def test_any_name_can_be_a_field(codec: JsonDecoder) -> None:
     names = ["", "day", "_x", "a.b", 'q"', "back\\slash", "tab\t", "é", "É", "f0", "__x"]
     fields = with_columns([(name, INT64, True) for name in names], top=True)
     schema = DatasetSchema("d", 1, False, fields)
@@ -467,7 +467,7 @@ def test_any_name_can_be_a_field(codec: JsonCodec) -> None:
 
 
 @BOTH
-def test_a_batch_may_be_empty_or_a_slice_and_a_schema_without_fields(codec: JsonCodec) -> None:
+def test_a_batch_may_be_empty_or_a_slice_and_a_schema_without_fields(codec: JsonDecoder) -> None:
     nothing = _schema()
     assert codec.decode(_binary(), PLAIN).batch.schema == arrow_schema(PLAIN)
     assert codec.partial_decode(_binary(), ("a",)).fields == [[]]

@@ -5,11 +5,11 @@ import json
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.codec.json.codec import NOT_SCALAR, JsonCodec
+from penstock.datapath.codec.json.decoder import NOT_SCALAR, JsonDecoder
 from penstock.datapath.codec.json.payload import Screen, depth_of
 from penstock.datapath.codec.shared.limits import Limits
 
-CODEC = JsonCodec()
+CODEC = JsonDecoder()
 
 
 def _values_at(path: str, *events: object) -> list[object]:

@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.api.codec import DecodedBatch
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.json.schema_reader import json_schema_reader
-from penstock.datapath.codec.shared.record_reader import DecodedBatch
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.model.registered_schema import RegisteredSchema
 
 WHO = {"type": "object", "properties": {"id": {"type": "integer"}}}

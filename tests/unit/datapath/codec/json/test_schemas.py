@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.codec.json.codec import JsonCodec, SchemaUnsupported
+from penstock.datapath.codec.json.decoder import JsonDecoder, SchemaUnsupported
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.model.schema import MAX_FIELDS, DatasetSchema, count_fields
 
-CODEC = JsonCodec()
+CODEC = JsonDecoder()
 
 
 def _infer(*events: object) -> DatasetSchema:

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.api.codec import DecodedBatch
 from penstock.datapath.codec.protobuf import columns as proto_columns
 from penstock.datapath.codec.protobuf import reference as proto_reference
 from penstock.datapath.codec.protobuf.codec import proto_layout, read_proto
 from penstock.datapath.codec.protobuf.columns import read_columns
 from penstock.datapath.codec.protobuf.message_layout import MessageLayout
-from penstock.datapath.codec.shared.record_reader import DecodedBatch
-from penstock.datapath.schemas.protobuf.compiler import prepared
+from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 
 pytestmark = pytest.mark.usefixtures("warm_compilers")
@@ -144,7 +144,7 @@ def test_no_records_are_no_rows(plain: MessageLayout) -> None:
 
 def test_executors_need_no_library_of_protobufs_makers() -> None:
     program = (
-        "import sys, penstock.datapath.codec.reader_cache; "
+        "import sys, penstock.datapath.codec.codecs; "
         "sys.exit(any(name.split('.')[0] in {'google', 'grpc_tools'} for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -12,13 +12,8 @@ from confluent_kafka.schema_registry import dual_schema_id_deserializer
 from confluent_kafka.schema_registry.serde import SchemaId
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from penstock.datapath.codec.shared.framing import (
-    NOT_FRAMED,
-    SCHEMA_HEADER,
-    Frame,
-    FramedRecords,
-    frames_of,
-)
+from penstock.api.codec import Frame, FramedRecords
+from penstock.datapath.codec.shared.framing import NOT_FRAMED, SCHEMA_HEADER, frames_of
 from penstock.datapath.codec.shared.reasons import EMPTY
 
 GUID = uuid.UUID("0f4c5ad1-6a3e-4d55-8a86-1c2f3b4d5e6f")

@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
+from penstock.api.codec import DecodedBatch
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.record_reader import DecodedBatch
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
 
 LOG = r"(?P<level>[A-Z]+) (?P<path>/\S*)(?: (?P<more>.*))?"

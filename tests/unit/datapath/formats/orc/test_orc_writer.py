@@ -16,7 +16,7 @@ import pytest
 
 from penstock.audit.check_file import FileOrder, check_file
 from penstock.audit.positions import NotOurs, open_rows, rows_of
-from penstock.datapath.codec.json.codec import JsonCodec
+from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.formats.orc.orc_times import TIME_NOT_ORC, not_for_orc
 from penstock.datapath.formats.orc.orc_writer import OrcFile, with_words
 from penstock.datapath.schemas.schema_files import schema_from_file
@@ -342,7 +342,7 @@ def test_a_tombstone_that_is_kept_is_refused_for_its_time_as_well() -> None:
     feed = msgspec.structs.replace(
         BY_TOPIC, format="orc", time=TimeSpec(missing="1970-01-01", not_before="1900-01-01")
     )
-    schemas = {TOPIC: JsonCodec().infer([b'{"n": 1}'], TOPIC)}
+    schemas = {TOPIC: JsonDecoder().infer([b'{"n": 1}'], TOPIC)}
     for kafka_ms, refused in ((-1, 2), (-1_500, 2), (-2_000, 0)):
         found = shred(feed, [None, b'{"n": 1}'], schemas, kafka_ms=kafka_ms)
         assert [row["reason"] for row in found.refused()] == ["TIME_NOT_ORC"] * refused

@@ -1,15 +1,18 @@
-"""Compiled Protobuf schemas in the lake: a restart reads them, and nobody compiles for nobody."""
+"""Prepared schemas in the lake: a restart reads them, and none is prepared that no record names."""
 
 import hashlib
 
 import msgspec
 import pytest
 
-from penstock.datapath.schemas import compiled_protobuf as compiled
-from penstock.datapath.schemas.compiled_protobuf import FORMAT, Compiled
-from penstock.datapath.schemas.for_executors import usable
+from penstock.api.codec import Preparation
+from penstock.datapath.codec.protobuf.codec import CODEC
+from penstock.datapath.codec.protobuf.schema_compiler import preparation
+from penstock.datapath.codec.protobuf.schema_compiler.errors import CompilerFailed
+from penstock.datapath.codec.protobuf.schema_compiler.preparation import FORMAT, PREPARATION
+from penstock.datapath.schemas import prepared_schemas
 from penstock.datapath.schemas.named_schemas import NamedSchemas
-from penstock.datapath.schemas.protobuf.errors import CompilerFailed
+from penstock.datapath.schemas.prepared_schemas import PreparedSchemas, prepared
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.testing.memory_store import MemoryStore
 from tests.unit.datapath.schemas.test_named_schemas import ONE, Registered, kept, shelf_of
@@ -43,8 +46,8 @@ class Compiler:
         self.fails = False
         self.worked: list[RegisteredSchema] = []
 
-    def __call__(self, schema: RegisteredSchema) -> RegisteredSchema:
-        """As `usable` does."""
+    def __call__(self, schema: RegisteredSchema, _: Preparation) -> RegisteredSchema:
+        """As `prepared` does."""
         self.worked.append(schema)
         if self.fails:
             raise CompilerFailed("it took over 60 s")
@@ -54,7 +57,7 @@ class Compiler:
 @pytest.fixture
 def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     found = Compiler()
-    monkeypatch.setattr(compiled, "usable", found)
+    monkeypatch.setattr(prepared_schemas, "prepared", found)
     return found
 
 
@@ -118,11 +121,11 @@ def test_it_is_met_also_while_the_registry_is_down(compiler: Compiler) -> None:
 )
 def test_a_form_that_cannot_be_read_is_made_anew(compiler: Compiler, raw: bytes) -> None:
     store = MemoryStore()
-    Compiled(store, "r").make(CLICK)
+    PreparedSchemas(store, "r", CODEC).make(CLICK)
     [place] = kept(store)
     assert place.startswith("r/compiled/")
     store.shelf = store.shelf.with_object(place, raw)
-    later = Compiled(store, "r")
+    later = PreparedSchemas(store, "r", CODEC)
     assert later.find(CLICK) is None
     assert later.make(CLICK) == later.make(CLICK) == MADE
     assert compiler.worked == [CLICK, CLICK]
@@ -133,14 +136,14 @@ def test_whoever_has_another_format_makes_another_form(
     compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = MemoryStore()
-    Compiled(store, "r").make(CLICK)
-    monkeypatch.setattr(compiled, "FORMAT", FORMAT + 1)
-    assert Compiled(store, "r").find(CLICK) is None
-    Compiled(store, "r").make(CLICK)
+    PreparedSchemas(store, "r", CODEC).make(CLICK)
+    monkeypatch.setattr(preparation, "FORMAT", FORMAT + 1)
+    assert PreparedSchemas(store, "r", CODEC).find(CLICK) is None
+    PreparedSchemas(store, "r", CODEC).make(CLICK)
     assert (len(kept(store)), compiler.worked) == (2, [CLICK, CLICK])
 
 
 def test_the_number_of_the_format_changes_with_what_is_compiled() -> None:
     """If this fails on purpose: raise `FORMAT`, and put both here. Else lakes keep the old form."""
-    found = hashlib.sha256(usable(CLICK).text.encode()).hexdigest()
+    found = hashlib.sha256(prepared(CLICK, PREPARATION).text.encode()).hexdigest()
     assert (FORMAT, found[:16]) == (2, "9a5813ad4eadde7f")

@@ -15,16 +15,16 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 from grpc_tools import protoc
 
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.datapath.schemas.protobuf.compiler_request import (
+from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec.protobuf.schema_compiler.compiler_request import (
     ANSWER,
     QUESTION,
     REFUSED,
     ProtoAnswer,
     ProtoQuestion,
 )
-from penstock.datapath.schemas.protobuf.descriptor_tree import tree_of
-from penstock.datapath.schemas.protobuf.known_imports import KNOWN_FILES
+from penstock.datapath.codec.protobuf.schema_compiler.descriptor_tree import tree_of
+from penstock.datapath.codec.protobuf.schema_compiler.known_imports import KNOWN_FILES
 
 _MAIN = "penstock_schema_itself.proto"
 _KNOWN = Path(grpc_tools.__file__).parent / "_proto"  # the files that every compiler has

@@ -17,18 +17,18 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorSet,
 )
 
+from penstock.api.codec import RecordReader
+from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec.codecs import record_reader
 from penstock.datapath.codec.protobuf.codec import protobuf_reader
+from penstock.datapath.codec.protobuf.schema_compiler import compiler as proto_compile
+from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared, prepared_file
+from penstock.datapath.codec.protobuf.schema_compiler.descriptor_tree import tree_of
+from penstock.datapath.codec.protobuf.schema_compiler.errors import CompilerFailed
+from penstock.datapath.codec.protobuf.schema_compiler.known_imports import KNOWN_FILES
+from penstock.datapath.codec.protobuf.schema_compiler.preparation import fixed_schema
 from penstock.datapath.codec.protobuf.types import ProtoFile, parse_proto
-from penstock.datapath.codec.reader_cache import record_reader
 from penstock.datapath.codec.shared.projection import project
-from penstock.datapath.codec.shared.record_reader import RecordReader
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.datapath.schemas.for_executors import fixed_schema
-from penstock.datapath.schemas.protobuf import compiler as proto_compile
-from penstock.datapath.schemas.protobuf.compiler import prepared, prepared_file
-from penstock.datapath.schemas.protobuf.descriptor_tree import tree_of
-from penstock.datapath.schemas.protobuf.errors import CompilerFailed
-from penstock.datapath.schemas.protobuf.known_imports import KNOWN_FILES
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import (
     BOOLEAN,
@@ -182,9 +182,8 @@ def test_of_a_set_of_descriptors_the_file_counts_that_declares_the_message() -> 
         found = fixed_schema(DecodeSpec("protobuf", schema_text=text, message=name))
         assert found is not None
         assert protobuf_reader(found, (0,)).name == name
-    missing = fixed_schema(DecodeSpec("protobuf", schema_text=text, message="shop.Nope"))
-    assert missing is not None
-    assert missing.type == "unusable"
+    with pytest.raises(SchemaUnsupported, match=r"no message shop\.Nope; there are: Sale, Sa"):
+        fixed_schema(DecodeSpec("protobuf", schema_text=text, message="shop.Nope"))
 
 
 def test_files_that_confluents_tools_know_are_known() -> None:

@@ -1,8 +1,8 @@
-"""The one error of declared schemas."""
+"""The one error of schemas that a codec cannot use."""
 
 
 class SchemaUnsupported(ValueError):
-    """A declared schema holds something that cannot become columns: where, and why."""
+    """A schema holds something that cannot become columns: where, and why."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"The schema cannot be used: at {path}, {why}.")

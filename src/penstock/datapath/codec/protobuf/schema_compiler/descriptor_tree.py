@@ -10,6 +10,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescript
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.protobuf.types import (
     ProtoEnum,
     ProtoField,
@@ -18,7 +19,6 @@ from penstock.datapath.codec.protobuf.types import (
     ProtoLabel,
     ProtoMessage,
 )
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
 
 _MOST_MESSAGES = 10_000
 _KINDS: dict[int, ProtoKind] = {

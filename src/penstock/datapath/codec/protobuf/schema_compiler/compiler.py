@@ -17,25 +17,25 @@ from pathlib import Path
 
 import msgspec
 
-from penstock.datapath.codec.shared.unsupported import SchemaUnsupported
-from penstock.datapath.schemas.protobuf.compiler_request import (
+from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec.protobuf.schema_compiler.compiler_request import (
     ANSWER,
     QUESTION,
     REFUSED,
     ProtoAnswer,
     ProtoQuestion,
 )
-from penstock.datapath.schemas.protobuf.errors import CompilerFailed
+from penstock.datapath.codec.protobuf.schema_compiler.errors import CompilerFailed
 from penstock.model.registered_schema import RegisteredSchema
 
 _TIMEOUT_S = 60
 _LONGEST_COMPLAINT = 500
-_HERE = Path(__file__).parents[4]  # the other process reads the same code as this one
+_HERE = Path(__file__).parents[5]  # the other process reads the same code as this one
 _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from penstock.datapath.schemas.protobuf.compiler_process import answer
+from penstock.datapath.codec.protobuf.schema_compiler.compiler_process import answer
 sys.exit(answer(Path(sys.argv[2])))
 """
 

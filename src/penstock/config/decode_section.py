@@ -1,0 +1,137 @@
+"""How the records of a feed are decoded: every key below `decode`, as its codec wants them."""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from penstock.api.codec import Codec, SchemaFileContent
+from penstock.api.doors import CODECS
+from penstock.api.errors import OWN_PACKAGE, PluginError, PluginUnknown
+from penstock.api.find import load, offer
+from penstock.config import units
+from penstock.config.feed_values import file_bytes, text_pattern
+from penstock.config.mistakes import Refused, shown
+from penstock.config.section_grammar import Key, Reading, Section, choice, listed, parsed, text
+from penstock.config.tree import Node, Table
+from penstock.model.plugin import PluginRef
+from penstock.model.spec import DecodeSpec
+
+_OF_ALL_FORMATS = frozenset({"format", "incompatible"})
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordSchema:
+    """The file that `schema` names, and where to complain about it."""
+
+    name: str
+    suffix: str
+    raw: bytes
+    refuse: Callable[[Refused], None]
+
+
+def codec_of(decode: DecodeSpec) -> Codec:
+    """The codec that a configuration has found."""
+    return load(CODECS, decode.codec or offer(CODECS, decode.format))
+
+
+def check_decode(spec: DecodeSpec, table: Table, reading: Reading) -> None:
+    """Complain about keys that belong to other formats, or do not go together."""
+    codec = codec_of(spec)
+    for key, child in table.entries.items():
+        if key in DECODE.keys and key not in codec.options | _OF_ALL_FORMATS:
+            reading.mistakes.add(child.place, f"`{key}` for {spec.format}", _allowed(codec))
+    for found, wanted in codec.check(spec):
+        reading.mistakes.add(table.place, found, wanted)
+
+
+def names_records(spec: DecodeSpec) -> bool:
+    """True when the schemas of records have names by which records can be routed."""
+    schemas = codec_of(spec).schemas_for(spec)
+    return schemas is not None and schemas.has_names
+
+
+def _allowed(codec: Codec) -> str:
+    keys = [f"`{key}`" for key in DECODE.keys if key in codec.options | _OF_ALL_FORMATS]
+    return f"for {codec.name}: {', '.join(keys)}"
+
+
+def _codec(node: Node, _: Reading) -> PluginRef:
+    """The codec of a name, which is imported here: it says what belongs to it."""
+    name = text(node)
+    try:
+        ref = offer(CODECS, name)
+        calls_itself = load(CODECS, ref).name
+    except PluginUnknown as error:
+        raise Refused(f"found {shown(name)}", " | ".join(error.known), error.meant) from None
+    except PluginError as error:
+        raise Refused(error.found.rstrip(":"), error.advice.rstrip(".")) from None
+    if calls_itself != name:
+        found = f"{ref.target} of {ref.origin} calls itself {shown(calls_itself)}"
+        raise Refused(found, f"a codec of the name {shown(name)}")
+    return ref
+
+
+def _record_schema(node: Node, reading: Reading) -> _RecordSchema:
+    path = reading.folder_of(node) / text(node)
+
+    def refuse(refused: Refused) -> None:
+        reading.mistakes.refuse(node.place, refused)
+
+    return _RecordSchema(text(node), path.suffix, file_bytes(path), refuse)
+
+
+def _make_decode(
+    format: PluginRef | None = None, schema: _RecordSchema | None = None, **values: object
+) -> DecodeSpec:
+    name = DecodeSpec().format if format is None else format.name
+    is_own = format is None or format.package == OWN_PACKAGE  # executors have those by name
+    spec = DecodeSpec(name, codec=None if is_own else format, **values)  # type: ignore[arg-type]
+    codec = codec_of(spec)
+    if schema is None or "schema" not in codec.options:
+        return spec
+    try:
+        return msgspec.structs.replace(spec, schema_text=_schema_text(schema, codec))
+    except Refused as refused:
+        schema.refuse(refused)
+        return spec
+
+
+def _schema_text(schema: _RecordSchema, codec: Codec) -> str:
+    content: SchemaFileContent | None = codec.schema_files.get(schema.suffix)
+    if content is None:
+        allowed = f"a file {' or '.join(codec.schema_files)}"
+        raise Refused(f"found {shown(schema.name)}", f"{allowed}, for {codec.name}")
+    if content == "bytes":
+        return base64.b64encode(schema.raw).decode()
+    try:
+        found = schema.raw.decode("utf-8-sig")
+        if content == "json" and not isinstance(msgspec.json.decode(found), dict):
+            raise Refused(f"{shown(schema.name)} holds no JSON object", "a JSON object")
+    except UnicodeDecodeError as error:
+        raise Refused(f"{shown(schema.name)} cannot be read as UTF-8", "a text file") from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        why = shown(str(error))
+        raise Refused(f"{shown(schema.name)} is not JSON: {why}", "a JSON object") from error
+    return found
+
+
+def _delimiter(word: str) -> str | None:
+    return word if len(word) == 1 and word not in '"\r\n' else None
+
+
+DECODE = Section(
+    _make_decode,
+    {
+        "format": Key(_codec),
+        "schema": Key(_record_schema),
+        "message": Key(text),
+        "ids": Key(parsed(units.truth, "true or false")),
+        "spread": Key(parsed(units.truth, "true or false")),
+        "pattern": Key(text_pattern),
+        "delimiter": Key(parsed(_delimiter, "one character, such as ',' or a tab")),
+        "columns": Key(listed(text, at_least=1)),
+        "incompatible": Key(choice("quarantine", "stop")),
+    },
+)

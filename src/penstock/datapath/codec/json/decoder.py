@@ -1,0 +1,111 @@
+"""JSON records to Arrow columns, and to schemas: the door to this room.
+
+There is a fast way and a reference. The fast way is one call into a compiled parser per record,
+with a struct generated from the schema; it forbids unknown fields and bounds numbers, so whatever
+it accepts is exactly what the reference would give. Whatever it refuses goes to the reference,
+which takes that one record apart value by value and decides its fate. Where a thousand records of
+a dataset come together, those that a program has written in one and the same way are read even
+without the parser, as columns (`json_lanes`), under the same rule.
+
+    what a payload holds                          its fate
+    ------------------------------------------    ------------------------------------------------
+    nothing, or only white space                  bad: EMPTY, NOT_JSON
+    bytes that are not UTF-8, anywhere            bad: NOT_UTF8
+    truncated, trailing bytes, two documents,     bad: NOT_JSON
+      a byte-order mark, NaN, Infinity, 01, +1
+    an array or a scalar at the top level         bad: NOT_OBJECT
+    more than 64 levels, more than 16 MiB         bad: TOO_DEEP, TOO_LONG
+    lists of objects that become over 4 Mi        bad: TOO_MANY; an object or null in such a list
+      values                                        counts as many as its struct has columns
+    half of a surrogate pair as an escape         bad: NOT_JSON, since it is no text
+    NUL as an escape                              kept; a raw NUL is NOT_JSON
+    one key twice in an object                    the last one wins, as in other JSON readers
+    key written with escapes                      the same key as without them
+    null, or no such field                        null; bad if declared as required: MISSING_FIELD
+    -0 for int64 or double                        0; only -0.0 is a negative zero
+    1.0 or 1e2 for int64                          does not fit: WRONG_TYPE
+    an integer beyond 64 bits for int64           does not fit: OUT_OF_RANGE
+    an integer for double                         kept if a double equals it, else OUT_OF_RANGE
+    a fraction for double                         the nearest double; 1e-400 is 0.0
+    1e400 for double                              does not fit: OUT_OF_RANGE
+    a date or time outside the years 1 to 9999    does not fit: OUT_OF_RANGE
+    any other kind than the column's              does not fit: WRONG_TYPE
+    a field without a column                      its text goes to `_rest`, unless it is null
+
+What does not fit makes the record bad if the schema is declared. If it was inferred, the column
+is null and the text of the value goes to `_rest`, digit for digit. `_rest` is an object with the
+shape of the event: `{"user":{"new":1}}`. Items of a list or a map fit all or not at all; where
+only fields inside its objects do not, the column is filled and `_rest` holds its whole text too.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from penstock.api.codec import JsonRecords, RowRange
+from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec.json import inference
+from penstock.datapath.codec.json.batch_decode import Decoded, decode
+from penstock.datapath.codec.json.decode_plan import plan_of
+from penstock.datapath.codec.json.one_pass import DatasetRecords, OnePass
+from penstock.datapath.codec.json.partial_decode import NOT_SCALAR, PartialFields, partial_decode
+from penstock.datapath.codec.shared.buffers import as_payloads
+from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.shapes import arrow_schema
+from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE
+from penstock.model.schema import DatasetSchema
+
+__all__ = [
+    "NOT_SCALAR",
+    "DatasetRecords",
+    "Decoded",
+    "JsonDecoder",
+    "Limits",
+    "OnePass",
+    "PartialFields",
+    "SchemaUnsupported",
+    "arrow_schema",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDecoder:
+    """Stateless, so it may be shared, pickled and called again. `exact_only` skips the fast way."""
+
+    limits: Limits = field(default_factory=Limits)
+    exact_only: bool = False
+
+    def partial_decode(self, values: pa.Array, paths: tuple[str, ...]) -> PartialFields:
+        """Look at a few fields, by dotted path, of every record. Executor, once per batch."""
+        return partial_decode(as_payloads(values), paths, self.limits)
+
+    def decode(self, values: pa.Array, schema: DatasetSchema) -> Decoded:
+        """Decode records of one dataset. Executor, once per batch and dataset.
+
+        `values` holds bytes and no nulls, less than 2 GiB in all.
+        """
+        return decode(as_payloads(values), plan_of(schema), self.limits, self.exact_only)
+
+    def row_ranges(self, values: pa.Array, schema: DatasetSchema) -> Iterator[RowRange]:
+        """How to cut records before they are decoded, so that what they become is bounded."""
+        return plan_of(schema).counter.row_ranges(as_payloads(values), MOST_AT_ONCE)
+
+    def one_pass(
+        self, schemas: Mapping[str, DatasetSchema], tag: str, paths: tuple[str, ...]
+    ) -> OnePass:
+        """A reader for records of many datasets at once, by the text of the field `tag`."""
+        return OnePass({} if self.exact_only else schemas, tag, paths, self.limits)
+
+    def infer(self, samples: Sequence[bytes], dataset: str, version: int = 1) -> DatasetSchema:
+        """The schema that samples of a dataset suggest. Driver, once per new dataset."""
+        return inference.infer(samples, dataset, version, self.limits)
+
+    def promote(self, schema: DatasetSchema, samples: Sequence[bytes]) -> DatasetSchema:
+        """The next version of an inferred schema, or the same one if the samples add nothing."""
+        return inference.promote(schema, samples, self.limits)
+
+
+def json_decoder(records: JsonRecords) -> JsonDecoder:
+    """The decoder for the JSON of a codec's records, which may be longer than its payloads."""
+    return JsonDecoder(Limits(max_bytes=records.growth * Limits().max_bytes))
