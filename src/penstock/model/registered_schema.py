@@ -8,8 +8,9 @@ import msgspec
 from penstock.model.value import Value
 
 UNUSABLE = "unusable"  # the type of a schema that cannot be used
-
-REGISTERED_FORMAT = 1  # of registered schemas as they lie in the lake
+# Of registered schemas as they lie in the lake. Since 2 they are of any codec; 1 knows these types.
+REGISTERED_FORMAT = 2
+_TYPES_OF_FORMAT_1 = frozenset({"avro", "protobuf", "json", "text", "raw", UNUSABLE})
 
 
 class RegisteredSchema(Value, frozen=True):
@@ -39,6 +40,34 @@ class RegisteredSchema(Value, frozen=True):
         """What the schema says, as far as that is known without reading it as a schema."""
         parts = (("", self.text), *self.references)
         return tuple((name, _form_of(text)) for name, text in parts)
+
+
+class StoredSchema(Value, frozen=True):
+    """A registered schema as it lies in the lake."""
+
+    type: str
+    text: str
+    references: tuple[tuple[str, str], ...] = ()
+    format: int = 1
+
+
+_decoder = msgspec.json.Decoder(StoredSchema)
+
+
+def encode_registered(schema: RegisteredSchema) -> bytes:
+    """A schema for the lake; in format 1 where that can say it, so that older versions read it."""
+    if schema.type in _TYPES_OF_FORMAT_1:
+        return msgspec.json.encode(schema)
+    stored = StoredSchema(schema.type, schema.text, schema.references, REGISTERED_FORMAT)
+    return msgspec.json.encode(stored)
+
+
+def decode_registered(raw: bytes) -> RegisteredSchema:
+    """A schema of the lake; raises ValueError. A newer format is for the caller to find out."""
+    found = _decoder.decode(raw)
+    if found.format > REGISTERED_FORMAT:
+        raise ValueError(f"it is of format {found.format}")
+    return RegisteredSchema(found.type, found.text, found.references)
 
 
 def _form_of(text: str) -> str:

@@ -10,8 +10,6 @@ what was not there ever more seldom.
 
 from collections.abc import Callable, Iterable
 
-import msgspec
-
 from penstock.api.store import Store
 from penstock.datapath.codec.codecs import codec_for, codec_of
 from penstock.datapath.schemas.errors import SchemaChanged
@@ -22,15 +20,18 @@ from penstock.datapath.stage.schema_shredder import FIXED
 from penstock.errors import EntryDamaged
 from penstock.model.layout import Layout
 from penstock.model.names import decode_component, encode_component
-from penstock.model.registered_schema import REGISTERED_FORMAT, UNUSABLE, RegisteredSchema
+from penstock.model.registered_schema import (
+    REGISTERED_FORMAT,
+    UNUSABLE,
+    RegisteredSchema,
+    decode_registered,
+    encode_registered,
+)
 from penstock.model.spec import FeedSpec
 from penstock.model.wire_formats import newer_or
 from penstock.ports.registry.errors import RegistryDown, RegistryTrouble
 from penstock.ports.registry.registry import Registry, can_be
 from penstock.ports.store.create_once import create_once
-
-_decoder = msgspec.json.Decoder(RegisteredSchema)
-
 
 MAX_ASKED = 1_000  # ids in one window that nobody knew; garbage may name any number of them
 MOST_ODD = 16  # ids in a row of questions that a registry has no sound answer for
@@ -158,7 +159,7 @@ class NamedSchemas:
         if schema is None or not _is_sound(schema):
             self._lacks(key, schema)
             return
-        mine = msgspec.json.encode(schema)
+        mine = encode_registered(schema)
         other = create_once(self._store, self._place(key), mine)
         if other is not None:
             now, schema = schema, self._decode(key, other)
@@ -218,8 +219,8 @@ class NamedSchemas:
 
     def _decode(self, key: str, raw: bytes) -> RegisteredSchema:
         try:
-            found = _decoder.decode(raw)
-        except (msgspec.MsgspecError, ValueError) as error:
+            found = decode_registered(raw)
+        except ValueError as error:
             damaged = EntryDamaged(self._place(key), f"it is no schema: {error}")
             raise newer_or(damaged, raw, REGISTERED_FORMAT) from error
         if codec_for(found.type, self._codec) is None:

@@ -6,17 +6,18 @@ prepares again. It is never needed, only quicker to read than to make; what cann
 absent.
 """
 
-import msgspec
-
 from penstock.api.codec import Codec, Preparation
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.api.store import Store
 from penstock.datapath.codec.codecs import codec_for
 from penstock.model.names import encode_component
-from penstock.model.registered_schema import UNUSABLE, RegisteredSchema
+from penstock.model.registered_schema import (
+    UNUSABLE,
+    RegisteredSchema,
+    decode_registered,
+    encode_registered,
+)
 from penstock.ports.store.create_once import create_once
-
-_decoder = msgspec.json.Decoder(RegisteredSchema)
 
 
 class PreparedSchemas:
@@ -44,7 +45,7 @@ class PreparedSchemas:
         preparation = self._preparation(schema)
         if found is None and preparation is not None:
             found = prepared(schema, preparation)
-            create_once(self._store, self._place(schema, preparation), msgspec.json.encode(found))
+            create_once(self._store, self._place(schema, preparation), encode_registered(found))
             self._made[schema] = found
         return schema if found is None else found
 
@@ -68,8 +69,8 @@ def prepared(schema: RegisteredSchema, preparation: Preparation) -> RegisteredSc
 def _read(raw: bytes, kind: str, preparation: Preparation) -> RegisteredSchema | None:
     """What the lake has, if it is what we would keep."""
     try:
-        found = _decoder.decode(raw)
-    except (msgspec.MsgspecError, ValueError):
+        found = decode_registered(raw)
+    except ValueError:
         return None
     if found.type == UNUSABLE:
         return found
