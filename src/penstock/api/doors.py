@@ -5,10 +5,11 @@ from collections.abc import Callable
 from penstock.api.codec import Codec
 from penstock.api.converter import BatchConverter, RecordConverter
 from penstock.api.find import Door
+from penstock.api.source import OpensSource, Source
 from penstock.api.store import Store
 
 STORES: Door[Callable[..., Store]] = Door("store", "penstock.stores", (Store,), is_maker=True)
-SOURCES: Door[object] = Door("source", "penstock.sources")
+SOURCES: Door[OpensSource] = Door("source", "penstock.sources", (Source,), is_maker=True)
 CODECS: Door[Codec] = Door("codec", "penstock.codecs", (Codec,))
 FORMATS: Door[object] = Door("file format", "penstock.formats")
 ROUTES: Door[object] = Door("route", "penstock.routes", is_maker=True)

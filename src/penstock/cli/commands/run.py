@@ -21,7 +21,7 @@ from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import LakeSpec
 from penstock.ports.registry.registry import Registry
 from penstock.ports.registry.registry_http import http_fetch
-from penstock.ports.source.kafka.kafka_source import KafkaSource
+from penstock.ports.source.open_source import KAFKA, open_source
 from penstock.spark.gateway import kafka_java_options
 from penstock.spark.jars import CONNECTOR, jar_paths
 from penstock.spark.session import StartingSession, open_session
@@ -74,7 +74,7 @@ def run(chosen: argparse.Namespace) -> int:
         store.probe(PROBE)  # nothing could be proven on a store that breaks its promises
         source_tools = SourceTools(session.get, kafka)
         tools = FeedTools(
-            open_source=lambda feed: KafkaSource(feed, source_tools),
+            open_source=lambda feed: open_source(KAFKA, feed, source_tools),
             store=store,
             around=around,
             registry=registry_of(spec),
