@@ -1,4 +1,4 @@
-"""From `penstock.yaml`, environment and flags to frozen specs; the rules of that file.
+"""Reads `penstock.yaml`, environment and flags into frozen specs, and checks them.
 
 The only room that reads the environment. It must not open stores or connections.
 """

@@ -1,8 +1,8 @@
-"""Settings of clients: Kafka's and Spark's go to them word for word, but for some that may not.
+"""Settings of Kafka, Spark, registry and store: passed on unchanged, except refused ones.
 
-A key that loads a class, runs a program or reads a URL would let whoever writes the file run code
-in this process; a key that Penstock sets itself would break what it proves. Values are checked
-twice: as written, and again after references to secrets were replaced.
+A key that loads a class, runs a program or reads a URL would let the author of the file run code
+in this process; a key that Penstock sets itself would break its proofs. Values are checked twice:
+as written, and again after references to secrets were replaced.
 """
 
 import re
@@ -51,7 +51,7 @@ _REGISTRY = "http://localhost:8081"
 _LAST_PORT = 65_535
 _REGISTRY_KEYS = ("url", "user", "password", "token", "ca", "timeout")
 _SPARK_OURS = ("spark.sql.execution.arrow.",)
-# Keys whose value is a secret whatever it says; the same idea as Spark's own redaction.
+# Keys whose value is always a secret; similar to Spark's own redaction.
 _SENSITIVE = re.compile(
     r"(?:password|secret|token|(?:access|secret)[._-]?key|keystore\.key)$", re.IGNORECASE
 )
@@ -82,14 +82,14 @@ def registry(node: Node, reading: Reading) -> dict[str, str]:
         reading.mistakes.add(table.place.key("url"), "missing", "an address such as " + _REGISTRY)
     if "token" in settings and ("user" in settings or "password" in settings):
         found = "both `token` and `user`"
-        reading.mistakes.add(table.entries["token"].place, found, "one way to be let in")
+        reading.mistakes.add(table.entries["token"].place, found, "one of the two")
     return settings
 
 
 def store(node: Node, reading: Reading) -> dict[str, str]:
     """The settings of the lake's store, references not yet replaced.
 
-    Which there are depends on the store, which refuses others when it is opened.
+    The store decides which settings exist, and refuses others when it is opened.
     """
     return _settings(node, reading, lambda _key, _value: None)
 
@@ -102,7 +102,7 @@ def reveal_store(spec: StoreSpec, environ: Mapping[str, str]) -> StoreSpec:
 
 
 def reveal_registry(settings: Mapping[str, str], environ: Mapping[str, str]) -> RegistrySpec | None:
-    """Where schemas are found, with secrets in place; None when no registry is configured."""
+    """The registry's settings with secrets in place; None when no registry is configured."""
     found = _revealed("registry", settings, environ, registry_complaint)
     words = {key: value.reveal() for key, value in found.items()}
     if not words:
@@ -125,7 +125,7 @@ def _check_authorities(path: str) -> None:
 
 
 def registry_complaint(key: str, value: str | None) -> Refused | None:
-    """Why a setting cannot be one of a registry."""
+    """Why a setting of a registry is refused."""
     if key not in _REGISTRY_KEYS:
         allowed = " | ".join(_REGISTRY_KEYS)
         return Refused("unknown key", allowed, closest(key, _REGISTRY_KEYS))
@@ -134,7 +134,7 @@ def registry_complaint(key: str, value: str | None) -> Refused | None:
     if key == "url":
         return _address_complaint(value)
     if key == "token" and not (value.isascii() and value.isprintable()):
-        return Refused("characters that no request can have", "a token on one line, in ASCII")
+        return Refused("characters that a request cannot have", "a token on one line, in ASCII")
     if key == "user" and ":" in value:
         return Refused("a name with ':' in it", "a name without it; the password has its own key")
     if key == "timeout" and not units.duration_s(value):
@@ -143,7 +143,7 @@ def registry_complaint(key: str, value: str | None) -> Refused | None:
 
 
 def _address_complaint(value: str) -> Refused | None:
-    """Why a text cannot be the address of a registry."""
+    """Why an address of a registry is refused."""
     place = value.partition("://")[2].partition("/")[0]
     if "," in place:
         return Refused("several addresses", "one, such as " + _REGISTRY)
@@ -157,7 +157,7 @@ def _address_complaint(value: str) -> Refused | None:
 
 
 def _is_place(place: str) -> bool:
-    """Whether this can be a host and a port; each may be a word that stands for a secret."""
+    """Whether this is a host and a port; each may be the placeholder of a secret."""
     try:
         urlsplit(f"//{place.replace('[x]', '[::1]')}")
     except ValueError:
@@ -177,7 +177,7 @@ def reveal_spark(settings: Mapping[str, str], environ: Mapping[str, str]) -> dic
 
 
 def kafka_complaint(key: str, value: str | None) -> Refused | None:
-    """Why a setting may not go to Kafka's client. `value` None: only the key can be judged."""
+    """Why a setting of Kafka's client is refused. `value` None: only the key is checked."""
     name = key.lower()
     if name.startswith("kafka."):
         return Refused("a key with Spark's prefix", "Kafka's own keys", key[len("kafka.") :])
@@ -193,7 +193,7 @@ def kafka_complaint(key: str, value: str | None) -> Refused | None:
 
 
 def _value_complaints(name: str, value: str) -> Iterator[Refused]:
-    """What is wrong with the value of a harmless key. The value itself is never repeated."""
+    """What is wrong with the value of an allowed key. The value itself is never repeated."""
     if name == _SERVERS and not all(map(_SERVER.fullmatch, map(str.strip, value.split(",")))):
         yield Refused("not a list of brokers", "host:port, several with commas between")
     if name == _HOST_CHECK and value.strip().lower() != "https":
@@ -207,7 +207,7 @@ def _value_complaints(name: str, value: str) -> Iterator[Refused]:
 
 
 def spark_complaint(key: str, _: str | None) -> Refused | None:
-    """Why a setting may not go to Spark."""
+    """Why a setting of Spark is refused."""
     if not key.startswith("spark."):
         return Refused("a key that is not Spark's", "keys that start with 'spark.'")
     if key.startswith(_SPARK_OURS):
@@ -218,7 +218,7 @@ def spark_complaint(key: str, _: str | None) -> Refused | None:
 def _settings(
     node: Node, reading: Reading, complaint: Callable[[str, str | None], Refused | None]
 ) -> dict[str, str]:
-    """Read a mapping of settings; what may not pass is recorded and left out."""
+    """Read a mapping of settings; refused ones are recorded and left out."""
     found: dict[str, str] = {}
     for key, child in as_table(node).entries.items():
         try:
@@ -237,7 +237,7 @@ def _value(
     if not _KEY.fullmatch(key):
         raise Refused("not a key", "letters, digits, '.', '_' and '-'")
     if not isinstance(child, Scalar) or child.is_null or len(child.text) > _LONGEST_VALUE:
-        raise Refused("not one value", "one text, number or truth value; lists with commas")
+        raise Refused("not one value", "one text, number or boolean; lists with commas")
     text = with_whole_paths(child.text, reading.folder_of(child))
     known = None if is_only_references(text) else with_stand_ins(text)
     refused = complaint(key, known)
@@ -260,7 +260,7 @@ def _revealed(
     environ: Mapping[str, str],
     complaint: Callable[[str, str | None], Refused | None],
 ) -> dict[str, Secret]:
-    """Replace references, collect what is missing, and judge every value that had one."""
+    """Replace references, collect missing secrets, and check every value that had a reference."""
     mistakes = Mistakes(f"`{section}`")
     found: dict[str, Secret] = {}
     for key, text in settings.items():

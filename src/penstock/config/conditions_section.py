@@ -1,4 +1,4 @@
-"""Conditions on fields, as a table of path and what is asked of the value there.
+"""Conditions on fields: a table of paths and tests.
 
 {country: [DE, FR], amount: {least: 10, most: 20}, name: {fits: "a.*"}, email: {null: false}}
 """
@@ -30,7 +30,7 @@ def conditions(node: Node, reading: Reading) -> tuple[Condition, ...]:
     """Every condition of a table; at least one."""
     entries = as_table(node).entries
     if not entries:
-        raise Refused("found no condition", "paths and what is asked: {country: [DE, FR]}")
+        raise Refused("found no condition", "paths and tests: {country: [DE, FR]}")
     found = []
     for path, child in entries.items():
         try:
@@ -41,7 +41,7 @@ def conditions(node: Node, reading: Reading) -> tuple[Condition, ...]:
 
 
 def constant(node: Node, _: Reading | None = None) -> Constant:
-    """A value as YAML means it: nothing, a truth value, a number; in quotes always a text."""
+    """A value as YAML means it: null, a boolean, a number; a quoted value is always text."""
     if not isinstance(node, Scalar):
         raise Refused(f"found {described(node)}", "a text, a number, true, false or null")
     if node.is_null:
@@ -58,15 +58,15 @@ def _condition(path: str, node: Node, reading: Reading) -> Condition:
     if not isinstance(node, Table):
         return Condition(path, one_of=_one_of(node, reading))
     if not node.entries:
-        raise Refused("nothing is asked", " | ".join(ASKED.keys))
+        raise Refused("no test", " | ".join(ASKED.keys))
     found = ASKED(node, reading, path=path)
     if None not in (found.least, found.most) and found.least > found.most:  # type: ignore[operator]
-        raise Refused("`least` is more than `most`", "numbers between which values can lie")
+        raise Refused("`least` is more than `most`", "`least` not above `most`")
     return found
 
 
 def _one_of(node: Node, reading: Reading) -> tuple[Constant, ...]:
-    """One value or a list of them; those that are refused are left out."""
+    """One value or a list of values; refused ones are left out."""
     if not isinstance(node, Sequence):
         return (constant(node),)
     if not node.items:
@@ -89,13 +89,13 @@ def _number(word: str) -> int | float | None:
 
 
 def _fits(node: Node, _: Reading) -> str:
-    """An expression that RE2 takes, by itself and for whole texts: tasks do not ask again."""
+    """An RE2 expression. It is compiled here in the same form as in tasks."""
     word = text(node)
     try:
         for each in (word, f"^(?:{word})$"):
-            # Without a text, the expression would not even be looked at.
+            # Without any text, RE2 would not compile the expression.
             pc.match_substring_regex(pa.scalar(""), each)
-    except ValueError as error:  # what RE2 says, or a text that has no bytes
+    except ValueError as error:  # RE2's message, or text that cannot be encoded
         why = " ".join(str(error).split())
         raise Refused(f"found {shown(word)}: {why}", "a regular expression of RE2") from error
     return word
@@ -113,6 +113,6 @@ ASKED = Section(
         "null": _asked(units.truth, "true or false"),
         "least": _asked(_number, "a number"),
         "most": _asked(_number, "a number"),
-        "multiple_of": _asked(units.whole(1), "a whole number, 1 or more"),
+        "multiple_of": _asked(units.whole(1), "an integer, 1 or more"),
     },
 )

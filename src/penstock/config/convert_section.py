@@ -1,4 +1,4 @@
-"""Converters: an ordered list below a feed, each item one verb and what it is about.
+"""The section `convert` of a feed: an ordered list of steps, each one verb with its arguments.
 
 Secrets stay references in the spec. `reveal_keys` replaces them when a run or a replay starts.
 """
@@ -64,7 +64,7 @@ def _step(node: Node, reading: Reading) -> ConvertSpec | None:
 
 
 def _read(node: Node, read: Callable[[Node], T], reading: Reading) -> T | None:
-    """Read a value; one that is refused is recorded at its own place."""
+    """Read a value; a refused one is recorded at its own place."""
     try:
         return read(node)
     except Refused as refused:
@@ -73,7 +73,7 @@ def _read(node: Node, read: Callable[[Node], T], reading: Reading) -> T | None:
 
 
 def _pairs(node: Node, reading: Reading) -> Iterable[tuple[str, Node]]:
-    """The paths of a table with what stands behind them; at least one."""
+    """The paths of a table with their values; at least one."""
     entries = as_table(node).entries
     if not entries:
         raise Refused("found nothing", "fields, such as {field: ...}")
@@ -87,7 +87,7 @@ def _pairs(node: Node, reading: Reading) -> Iterable[tuple[str, Node]]:
 def _words(
     verb: Verb, node: Node, reading: Reading, read: Callable[[Node, Reading], str]
 ) -> ConvertSpec:
-    """A step whose fields each have a word."""
+    """A step with one argument per field."""
     found: dict[str, str] = {}
     for path, child in _pairs(node, reading):
         word = _read(child, lambda each: read(each, reading), reading)
@@ -99,7 +99,7 @@ def _words(
 def _name(node: Node, _: Reading | None = None) -> str:
     word = text(node)
     if "." in word or not word.strip():
-        raise Refused(f"found {shown(word)}", "a name without a dot; a field stays where it is")
+        raise Refused(f"found {shown(word)}", "a name without a dot; a field cannot be moved")
     return word
 
 
@@ -116,12 +116,12 @@ def _type(node: Node, _: Reading) -> str:
 def _shown(node: Node, _: Reading) -> str:
     word = text(node)
     if not _SHOWN.fullmatch(word):
-        raise Refused(f"found {shown(word)}", "how many characters at the end are shown")
+        raise Refused(f"found {shown(word)}", "the number of characters to show at the end")
     return word
 
 
 def _reference(node: Node, reading: Reading) -> str:
-    """A reference to a secret. What stands there instead of one is not repeated."""
+    """A reference to a secret. Any other value is not repeated in the message."""
     if not isinstance(node, Scalar) or not is_only_references(node.text):
         raise Refused("not a reference to a secret", f"only {FORMS}")
     return with_whole_paths(node.text.strip(), reading.folder_of(node))
@@ -166,7 +166,7 @@ def _constants(node: Node, reading: Reading) -> dict[str, Constant]:
 
 def _column_value(value: Constant) -> Constant:
     if isinstance(value, int) and not -_WHOLE_BEYOND <= value < _WHOLE_BEYOND:
-        raise Refused("a whole number beyond 64 bits", "a smaller one, or a text in quotes")
+        raise Refused("an integer of more than 64 bits", "a smaller one, or a text in quotes")
     return value
 
 
@@ -235,7 +235,7 @@ def _key(verb: str, reference: str, environ: Mapping[str, str]) -> bytes:
         return word.encode()
     raw = _as_key(word.strip())
     if raw is None:
-        raise Refused("a key that is none", f"{KEY_BYTES} bytes in base64 or in hexadecimal digits")
+        raise Refused("not a key", f"{KEY_BYTES} bytes in base64 or in hexadecimal digits")
     return raw
 
 

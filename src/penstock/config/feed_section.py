@@ -62,16 +62,18 @@ def _missing_time(word: str) -> str | None:
 
 def _dataset(name: str, node: Node, reading: Reading) -> DatasetSpec:
     try:
-        text(Scalar(name, node.place))  # a route value obeys the rules of any text
+        text(Scalar(name, node.place))  # the name of a dataset is checked like any text
     except Refused as refused:
-        reading.mistakes.refuse(node.place, refused)  # and what lies below it is read all the same
+        reading.mistakes.refuse(node.place, refused)  # and the keys below it are read all the same
     return DATASET(node, reading, route=name)
 
 
 def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
     """Read one feed, and check what its keys mean together."""
     if not _FEED_NAME.fullmatch(name):
-        allowed = "small letters, digits, then also '_' and '-'; at most 100 characters"
+        allowed = (
+            "lower-case letters, digits, '_' and '-', at most 100 characters, not '_' or '-' first"
+        )
         reading.mistakes.add(node.place, f"found the feed name {shown(name)}", allowed)
     spec = FEED(node, reading, name=name)
     table = as_table(node)
@@ -89,7 +91,7 @@ def _one_choice_of_topics(_: FeedSpec, table: Table, reading: Reading) -> None:
         reading.mistakes.add(table.place, "no topics", "`topics: [...]` or `pattern: ...`")
     if "exclude" in given and "pattern" not in given:
         found = "`exclude` without `pattern`"
-        reading.mistakes.add(given["exclude"].place, found, "`exclude` beside a `pattern`")
+        reading.mistakes.add(given["exclude"].place, found, "`exclude` together with `pattern`")
 
 
 def _starts_in_its_topics(spec: FeedSpec, table: Table, reading: Reading) -> None:
@@ -104,12 +106,12 @@ def _starts_in_its_topics(spec: FeedSpec, table: Table, reading: Reading) -> Non
 
 
 def _fits_its_format(spec: FeedSpec, table: Table, reading: Reading) -> None:
-    """Some keys belong to some formats, and are mistakes beside others."""
+    """Check that keys of `decode` and `route` belong to the format."""
     decode, route = table.entries.get("decode"), table.entries.get("route")
     if isinstance(decode, Table):
         check_decode(spec.decode, decode, reading)
     if spec.route.kind == "schema" and route is not None and not names_records(spec.decode):
-        found = f"a route by schema, and {spec.decode.format} records name none"
+        found = f"a route by schema, and {spec.decode.format} records do not name a schema"
         reading.mistakes.add(route.place, found, "topic | header:NAME | field:PATH")
 
 

@@ -38,7 +38,7 @@ def topic(node: Node, _: Reading) -> str:
 
 
 def path_of(name: str) -> str:
-    """A dotted path into the record, none of whose parts is empty."""
+    """A path with dots into the record, without empty parts."""
     if not all(part.strip() for part in name.split(".")):
         raise Refused(f"found {shown(name)}", "a path such as user.country")
     return name
@@ -50,7 +50,7 @@ def field_path(node: Node, _: Reading) -> str:
 
 
 def start(node: Node, reading: Reading) -> StartSpec:
-    """Where a feed begins, in one of four forms."""
+    """Where a feed starts, in one of four forms."""
     if isinstance(node, Table):
         return StartSpec(kind="offsets", offsets=dict(_offsets(node, reading)))
     word = text(node)
@@ -65,13 +65,13 @@ def start(node: Node, reading: Reading) -> StartSpec:
 
 
 def _offsets(node: Table, reading: Reading) -> Iterator[tuple[str, dict[int, int]]]:
-    """Yield topic and offsets by partition; what cannot be one is recorded and left out."""
+    """Yield topics with offsets by partition; invalid ones are recorded and left out."""
     if not node.entries:
         raise Refused("found an empty mapping", _STARTS)
     partition_of, offset_of = units.whole(most=2**31 - 1), units.whole()
     for name, child in node.entries.items():
         if not _TOPIC.fullmatch(name):
-            reading.mistakes.add(child.place, "a key that is no topic", _TOPIC_FORM)
+            reading.mistakes.add(child.place, "a key that is not a topic", _TOPIC_FORM)
         found: dict[int, int] = {}
         entries = as_table(child).entries if not isinstance(child, Scalar) else {}
         if not entries:
@@ -81,7 +81,7 @@ def _offsets(node: Table, reading: Reading) -> Iterator[tuple[str, dict[int, int
             offset = offset_of(value.text) if isinstance(value, Scalar) else None
             if here is None or offset is None:
                 what = f"found {shown(number)}: {described(value)}"
-                reading.mistakes.add(value.place, what, "whole numbers, 0 or more")
+                reading.mistakes.add(value.place, what, "integers, 0 or more")
             elif here in found:
                 reading.mistakes.add(value.place, "the partition is there twice", "once")
             else:
@@ -90,7 +90,7 @@ def _offsets(node: Table, reading: Reading) -> Iterator[tuple[str, dict[int, int
 
 
 def route(node: Node, _: Reading) -> RouteSpec:
-    """What names the dataset of a record."""
+    """What decides the dataset of a record."""
     word = text(node)
     kind, colon, name = word.partition(":")
     if word == "topic":
@@ -120,19 +120,19 @@ _partition_keys = listed(_partition_key, at_least=1)
 
 
 def partition(node: Node, reading: Reading) -> tuple[PartitionKey, ...]:
-    """The directory levels; pieces of the time go from coarse to fine and none is left out."""
+    """The directory levels. Parts of the time go from coarse to fine, without gaps."""
     keys = _partition_keys(node, reading)
     pieces = [key.kind for key in keys if key.kind != "field"]
     if isinstance(node, Sequence) and len(keys) < len(node.items):
-        return keys  # an item was refused, so their order says nothing
+        return keys  # an item was refused, so the order cannot be checked
     if pieces != list(_PIECES)[: len(pieces)]:
         found = f"found the order {', '.join(pieces)}"
-        raise Refused(found, "day, then hour, then minute, without a hole; fields anywhere")
+        raise Refused(found, "day, then hour, then minute, none left out; fields anywhere")
     return keys
 
 
 def text_pattern(node: Node, _: Reading) -> str:
-    """A regular expression with named groups; whether RE2 takes it, a run finds out."""
+    """A regular expression with named groups. A run checks whether RE2 supports it."""
     word = text(node)
     if units.pattern(word) is None:
         raise Refused(f"found {shown(word)}", "a regular expression")
@@ -154,7 +154,7 @@ def schema(node: Node, reading: Reading) -> SchemaFile:
     except (msgspec.DecodeError, RecursionError) as error:
         raise Refused(f"{shown(name)} is not JSON: {shown(str(error))}", "a JSON object") from error
     if not isinstance(value, dict):
-        raise Refused(f"{shown(name)} holds no JSON object", "a JSON object")
+        raise Refused(f"{shown(name)} is not a JSON object", "a JSON object")
     return SchemaFile(kind, content)
 
 
@@ -169,11 +169,11 @@ def file_bytes(path: Path) -> bytes:
     """The content of a schema file, within bounds."""
     try:
         if not path.is_file():
-            raise Refused(f"there is no file {shown(str(path))}", "a file, named from this one on")
+            raise Refused(f"there is no file {shown(str(path))}", "a file, relative to this one")
         with path.open("rb") as file:
             raw = file.read(MOST_SCHEMA_BYTES + 1)
     except OSError as error:
-        raise Refused(f"{shown(str(path))} cannot be read", "a file that we may read") from error
+        raise Refused(f"{shown(str(path))} cannot be read", "a readable file") from error
     if len(raw) > MOST_SCHEMA_BYTES:
         raise Refused("the file is too large", f"at most {MOST_SCHEMA_BYTES} bytes")
     return raw

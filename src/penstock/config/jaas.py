@@ -1,8 +1,8 @@
 """Kafka's `sasl.jaas.config`: one login module of Kafka's own, and its options.
 
-The text names a Java class that the client will load, so only known ones pass. The grammar here is
-narrower than Java's: no comments, no second module, no line break inside quotes. A text that it
-accepts is read by Kafka in the same way.
+The text names a Java class that the client will load, so only known classes are allowed. The
+grammar here is narrower than Java's: no comments, no second module, no line break inside quotes.
+Kafka reads an accepted text in the same way.
 """
 
 import re
@@ -24,7 +24,7 @@ _ENTRY = re.compile(
     rf"(?:\s+[\w.$-]+\s*=\s*{_VALUE})*\s*;\s*",
     re.ASCII,
 )
-# Looks at the text before references are replaced, and also at one that is not a JAAS entry.
+# Used on text whose references are not replaced, also if it is not a JAAS entry.
 _SECRET_OPTION = re.compile(
     r"(?:password|secret)[\w.$-]{0,40}\s*=\s*(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s;]+)",
     re.IGNORECASE | re.DOTALL,
@@ -32,7 +32,7 @@ _SECRET_OPTION = re.compile(
 
 
 def jaas_complaint(text: str) -> Refused | None:
-    """Why a JAAS text may not reach the client; None for a good one."""
+    """Why a JAAS text is refused; None if it is allowed."""
     entry = _ENTRY.fullmatch(text)
     if entry is None:
         return Refused("not a JAAS entry", 'MODULE required name="value" ...;')
@@ -43,5 +43,5 @@ def jaas_complaint(text: str) -> Refused | None:
 
 
 def jaas_has_literal_secret(text: str) -> bool:
-    """True when an option that must be secret is written out instead of referred to."""
+    """True when a secret option is written as plain text instead of a reference."""
     return any(not has_reference(match["value"]) for match in _SECRET_OPTION.finditer(text))

@@ -1,4 +1,4 @@
-"""The whole configuration: one call from file, environment and flags to a frozen spec."""
+"""Loads the whole configuration: file, environment and flags into a frozen spec."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -53,7 +53,7 @@ def load(
 
 
 def all_keys() -> Iterator[str]:
-    """Every key path that a file may hold, with NAME where the user gives the name."""
+    """Every key path that a file may have, with NAME where the user chooses a name."""
     return known_keys(TOP)
 
 
@@ -67,7 +67,7 @@ def _root(node: Node | None, mistakes: Mistakes) -> Table:
 
 
 def _check_version(root: Table, mistakes: Mistakes) -> None:
-    """A file of another version is not judged by the rules of this one."""
+    """Refuse a file of another version before anything else is checked."""
     node = root.entries.get("version")
     if node is not None and not (isinstance(node, Scalar) and node.text == VERSION):
         mistakes.add(node.place, f"found {described(node)}", VERSION)
@@ -75,20 +75,20 @@ def _check_version(root: Table, mistakes: Mistakes) -> None:
 
 
 def _check_inheritance(root: Table, mistakes: Mistakes) -> None:
-    """A small file must not become a large one by being inherited often."""
+    """Limit the number of inherited values, so that a small file cannot become a large tree."""
     if inherited_values(root) > MOST_INHERITED:
         place = root.entries["defaults"].place
-        mistakes.add(place, "too many values for so many feeds", f"together {MOST_INHERITED}")
+        mistakes.add(place, "too many inherited values", f"together {MOST_INHERITED}")
         raise ConfigInvalid(mistakes.source, mistakes.all())
 
 
 def _defaults(node: Node, reading: Reading) -> None:
-    """Read the defaults like a feed, for their mistakes only: feeds have inherited the values."""
+    """Read the defaults like a feed, only to find mistakes: feeds have inherited the values."""
     FEED(node, reading, name="defaults")
 
 
 def _version(_: Node, __: Reading) -> None:
-    """Checked before everything else."""
+    """Nothing: the version was checked before everything else."""
 
 
 FEEDS = Named(feed, FEED, needed="at least one feed, such as `events: {topics: [events]}`")

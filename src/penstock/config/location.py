@@ -1,4 +1,4 @@
-"""Where the lake lies: a directory, or an address whose store a package offers."""
+"""The location of the lake: a directory, or an address whose store a package offers."""
 
 import re
 from pathlib import Path
@@ -23,9 +23,9 @@ def lake(node: Node, reading: Reading) -> StoreSpec:
 
 
 def location(word: str, folder: Path) -> StoreSpec:
-    """The store at an address; a path without a scheme starts at `folder`. Raises `Refused`.
+    """The store at an address; a path without a scheme is relative to `folder`. Raises `Refused`.
 
-    Messages name the scheme only: the rest of an address may hold credentials.
+    Messages name only the scheme, because the rest of an address may contain credentials.
     """
     match = _SCHEME.match(word)
     if match is None:
@@ -50,7 +50,7 @@ def _store(scheme: str, address: str) -> StoreSpec:
 
 
 def _of_url(scheme: str, rest: str) -> str:
-    """What follows the scheme. Nothing of it is decoded: what it means is the store's business."""
+    """The part after the scheme, not decoded: the store interprets it."""
     address = rest.rstrip("/")
     if "@" in address.partition("/")[0]:
         raise Refused(f"a {scheme}:// address with a secret in it", "secrets below `store`")
@@ -71,9 +71,11 @@ def _of_file_url(word: str, folder: Path) -> str:
 
 
 def _absolute(word: str, folder: Path) -> str:
-    """The path without `.` and `..`; links are left alone, the store looks at those itself."""
+    """The path without `.` and `..`. Links are not resolved; the store checks them itself."""
     if word.startswith("~"):
-        raise Refused("a path that starts with '~'", "the whole path, or one from the file on")
+        raise Refused(
+            "a path that starts with '~'", "an absolute path, or one relative to the file"
+        )
     parts: list[str] = []
     for part in (folder.absolute() / word).parts[1:]:
         if part == "..":
@@ -81,5 +83,5 @@ def _absolute(word: str, folder: Path) -> str:
         else:
             parts.append(part)
     if not parts:
-        raise Refused("the root directory", "a directory of its own for the lake")
+        raise Refused("the root directory", "a separate directory for the lake")
     return str(Path("/", *parts))

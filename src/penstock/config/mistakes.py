@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, as values: where, what was found, what is allowed.
+"""Mistakes in a configuration, as values: where, what was found, what is allowed.
 
 Mistakes are collected, so that a user sees all of them at once. None of them repeats a value that
 could be secret.
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-# Beyond this many the file is not a configuration; more text would only hide the first ones.
+# With more than this the file is not a configuration; more text would only hide the first ones.
 MOST_MISTAKES = 100
 _LONGEST_SHOWN = 60
 _LONGEST_GUESS = 40
@@ -20,7 +20,7 @@ _TAME_KEY = re.compile(r"[\w./-]{1,80}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value stands: its key path, and its line or the flag or variable it came from."""
+    """Where a value comes from: its key path, and its line, flag or variable."""
 
     path: str = ""
     line: int = 0
@@ -32,7 +32,7 @@ class Place:
         return Place(f"{self.path}.{tame}" if self.path else tame, line or self.line, self.origin)
 
     def item(self, index: int, line: int = 0) -> "Place":
-        """The place of an item of the list that stands here."""
+        """The place of an item of this list."""
         return Place(f"{self.path}[{index}]", line or self.line, self.origin)
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing to correct. `meant` is the name the user probably had in mind."""
+    """One mistake. `meant` is the name that the user probably meant."""
 
     place: Place
     found: str
@@ -67,7 +67,7 @@ class Mistake:
 
 
 class Refused(Exception):
-    """Raised by a reader that cannot use a value; whoever knows the place records the mistake."""
+    """Raised by a reader that cannot use a value. A caller that knows the place records it."""
 
     def __init__(self, found: str, allowed: str = "", meant: str = "") -> None:
         super().__init__(found)
@@ -77,24 +77,24 @@ class Refused(Exception):
 
 
 class Mistakes:
-    """Collects mistakes, each once: an inherited value is met again in every feed."""
+    """Collects mistakes, each once: an inherited value is read again in every feed."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self._found: dict[Mistake, None] = {}
 
     def add(self, place: Place, found: str, allowed: str = "", meant: str = "") -> None:
-        """Record one mistake; those beyond the limit are dropped."""
+        """Record one mistake; mistakes beyond the limit are dropped."""
         if not self.full:
             self._found.setdefault(Mistake(place, found, allowed, meant))
 
     def refuse(self, place: Place, refused: Refused) -> None:
-        """Record what a reader has refused."""
+        """Record a value that a reader refused."""
         self.add(place, refused.found, refused.allowed, refused.meant)
 
     @property
     def full(self) -> bool:
-        """True when further mistakes are dropped, and looking for them is a waste."""
+        """True when the limit is reached, and further mistakes are dropped."""
         return len(self._found) >= MOST_MISTAKES
 
     def all(self) -> tuple[Mistake, ...]:
@@ -108,7 +108,7 @@ def shown(text: str) -> str:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """The known word that `word` was probably meant to be, or nothing."""
+    """The known word that is closest to `word`, or nothing."""
     if len(word) > _LONGEST_GUESS:
         return ""
     found = difflib.get_close_matches(word.lower(), islice(known, _MOST_GUESSES), n=1, cutoff=0.7)

@@ -1,7 +1,7 @@
-"""Environment and flags over the file: `PENSTOCK__LAKE=...` and `lake=...`.
+"""Applies environment variables and flags: `PENSTOCK__LAKE=...` and `lake=...`.
 
-They change the tree before it is read, so they obey the same rules as the file. Flags win over the
-environment, and the environment wins over the file.
+They change the tree before it is read, so the same rules apply to them as to the file. Flags win
+over the environment, and the environment wins over the file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from penstock.config.tree import Node, Scalar, Table
 from penstock.config.yaml_file import DEEPEST, parse
 
 PREFIX = "PENSTOCK__"
-# Below these the rest of a path is one key, since keys of Kafka and Spark hold dots.
+# Below these the rest of a path is one key, because keys of Kafka and Spark contain dots.
 _VERBATIM = frozenset({"kafka", "spark"})
 
 
@@ -50,7 +50,7 @@ def _flag_path(name: str) -> Sequence[str]:
 
 
 def _client_path(section: str, key: str) -> Sequence[str]:
-    """Spark's keys start with its name, which nobody wants to write twice."""
+    """Add Spark's prefix to a key, so that users need not write `spark` twice."""
     if section == "spark" and not key.startswith("spark."):
         key = f"spark.{key}"
     return section, key
@@ -67,7 +67,7 @@ def _with(root: Table, path: Sequence[str], value: str, origin: str, mistakes: M
 
 
 def _node(path: Sequence[str], value: str, place: Place, mistakes: Mistakes) -> Node:
-    """A value is a text, unless it opens like a list or a mapping."""
+    """A value is text, unless it begins like a list or a mapping."""
     is_setting = len(path) > 1 and path[0] in _VERBATIM
     if not is_setting and value.lstrip()[:1] in ("[", "{"):
         node = parse(value, mistakes, place)
@@ -84,6 +84,6 @@ def _put(table: Table, path: Sequence[str], node: Node, mistakes: Mistakes) -> T
     if inner is None or (isinstance(inner, Scalar) and inner.is_null):
         inner = Table({}, Place(table.place.key(name).path, origin=node.place.origin))
     if not isinstance(inner, Table):
-        mistakes.add(node.place, f"a key below {name!r}, which holds no keys", "a key that exists")
+        mistakes.add(node.place, f"a key below {name!r}, which has no keys", "a key that exists")
         return table
     return table.with_entry(name, _put(inner, rest, node, mistakes))

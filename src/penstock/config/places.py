@@ -1,6 +1,6 @@
-"""Where this machine keeps things: the cache, Java, the way out to the network.
+"""Paths and settings of this machine: the cache, Java, the proxy.
 
-Each function reads the environment it is given, and the process's own when it is given none.
+Each function reads the given environment, or the process's own if none is given.
 """
 
 import os
@@ -22,7 +22,7 @@ def cache_directory(environment: Environment = os.environ) -> Path:
 
 
 def jar_cache(environment: Environment = os.environ) -> Path:
-    """Return where fetched jars lie."""
+    """Return the directory of fetched jars."""
     return cache_directory(environment) / "jars"
 
 
@@ -35,8 +35,8 @@ def java_home(environment: Environment = os.environ) -> Path | None:
 def java_network_options(environment: Environment = os.environ) -> tuple[str, ...]:
     """Return the proxy settings of the environment as JVM options; Java does not read them itself.
 
-    `https_proxy` and `http_proxy` are understood in either case. A proxy that asks for a password
-    is not: Java wants it in an Ivy settings file.
+    `https_proxy` and `http_proxy` are read in upper and lower case. A proxy with a password is not
+    supported: Java needs the password in an Ivy settings file.
     """
     options: list[str] = []
     for scheme in ("https", "http"):

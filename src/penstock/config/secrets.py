@@ -22,7 +22,7 @@ _TRIED = re.compile(r"\$\{(?:env|file)\b")
 
 
 class Secret:
-    """A value that is not to be seen. Its text form is `***`; ask `reveal` on purpose."""
+    """A secret value. Its text form is `***`; only `reveal` returns the value."""
 
     __slots__ = ("_value",)
 
@@ -30,7 +30,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The value itself: for the call that needs it, never for a log or an error."""
+        """The value itself, for the call that needs it, never for a log or an error."""
         return self._value
 
     def __repr__(self) -> str:
@@ -47,17 +47,17 @@ class Secret:
 
 
 def has_reference(text: str) -> bool:
-    """True when a text refers to a secret, or tries to."""
+    """True when a text contains a reference to a secret, or an invalid one."""
     return _TRIED.search(text) is not None
 
 
 def is_only_references(text: str) -> bool:
-    """True when nothing is left of a text without its references."""
+    """True when a text consists only of references."""
     return has_reference(text) and not _REFERENCE.sub("", text).strip()
 
 
 def with_stand_ins(text: str) -> str:
-    """The text with a harmless word for each reference, so that what surrounds it can be read."""
+    """The text with a placeholder for each reference, so that the rest can be parsed."""
     return _REFERENCE.sub("x", text)
 
 
@@ -100,12 +100,12 @@ def _of_env(name: str, environ: Mapping[str, str]) -> str:
 def _of_file(path: Path) -> str:
     try:
         if not path.is_file():
-            raise Refused(f"the secret's file {str(path)!r} is not there", "a readable file")
+            raise Refused(f"the secret's file {str(path)!r} does not exist", "a readable file")
         with path.open("rb") as file:
             raw = file.read(MOST_SECRET_BYTES + 1)
         text = raw.decode("utf-8")
     except (OSError, ValueError):
-        # Without the cause: the words of a decoder repeat what it could not read.
+        # Without the cause: the message of a decoder repeats what it could not read.
         raise Refused(f"the secret's file {str(path)!r} cannot be read", "UTF-8 text") from None
     if not text.strip() or len(raw) > MOST_SECRET_BYTES:
         found = f"the secret's file {str(path)!r} is empty or too large"

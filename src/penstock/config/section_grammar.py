@@ -1,8 +1,8 @@
-"""The grammar of sections: which keys there are, and how each becomes a field of a spec.
+"""The grammar of sections: which keys exist, and how each becomes a field of a spec.
 
 A reader turns one node into one value, or raises `Refused`. A `Section` is a reader of a mapping
-with fixed keys, `Named` of one whose keys are names. Since both are tables, the documentation can
-be held against them.
+with fixed keys, `Named` of one whose keys are names. Both are tables, so a test can compare the
+documentation with them.
 """
 
 import re
@@ -23,13 +23,13 @@ LATER = "not available in this version"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What readers share: where mistakes go, and the directory that paths start from."""
+    """What readers share: the list of mistakes, and the directory for relative paths."""
 
     mistakes: Mistakes
     base: Path
 
     def folder_of(self, node: Node) -> Path:
-        """Paths in the file start at the file; those of flags and environment where we are."""
+        """Paths in the file are relative to the file, others to the current directory."""
         return Path.cwd() if node.place.origin else self.base
 
 
@@ -38,7 +38,7 @@ Reader: TypeAlias = Callable[[Node, Reading], T]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a section. `field` is its name in the spec; None when it leaves no trace."""
+    """One key of a section. `field` is its name in the spec; None when it is not stored."""
 
     read: Reader[Any]
     field: str | None = ""
@@ -54,7 +54,7 @@ class Section(Generic[T]):
     former: Mapping[str, str] = field(default_factory=dict, hash=False)  # old name -> key
 
     def __call__(self, node: Node, reading: Reading, **given: object) -> T:
-        """Read every key, recording mistakes; what was refused keeps its default."""
+        """Read every key and record mistakes; a refused key keeps its default."""
         table = as_table(node)
         values: dict[str, Any] = dict(given)
         for written, child in table.entries.items():
@@ -64,7 +64,7 @@ class Section(Generic[T]):
                 self._unknown(name, child, reading)
                 continue
             if name != written and name in table.entries:
-                both = f"the former name of {name!r}, which is given as well"
+                both = f"the former name of {name!r}, which is also given"
                 reading.mistakes.add(child.place, both, f"only {name!r}")
                 continue
             try:
@@ -90,11 +90,11 @@ class Section(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Named(Generic[T]):
-    """A mapping whose keys are names that the user gives; `section` is what each holds."""
+    """A mapping whose keys are chosen by the user; `section` reads each value."""
 
     read_one: Callable[[str, Node, Reading], T]
     section: Section[Any]
-    needed: str = ""  # what to write when there has to be an entry
+    needed: str = ""  # what is allowed, if an entry is required
 
     def __call__(self, node: Node, reading: Reading) -> tuple[T, ...]:
         """Read every entry that can be read."""
@@ -111,7 +111,7 @@ class Named(Generic[T]):
 
 
 def known_keys(section: Section[Any], prefix: str = "") -> Iterator[str]:
-    """Every key path of a section, with NAME where the user gives the name."""
+    """Every key path of a section, with NAME where the user chooses a name."""
     for name, key in section.keys.items():
         yield f"{prefix}{name}"
         if isinstance(key.read, Section):
@@ -121,7 +121,7 @@ def known_keys(section: Section[Any], prefix: str = "") -> Iterator[str]:
 
 
 def described(node: Node) -> str:
-    """What was found, for a message: a value in quotes, or the kind of thing it is."""
+    """What was found, for a message: a value in quotes, or its kind."""
     if isinstance(node, Table):
         return "a mapping"
     if isinstance(node, Sequence):
@@ -132,18 +132,18 @@ def described(node: Node) -> str:
 
 
 def as_table(node: Node) -> Table:
-    """The node as a mapping; nothing at all counts as an empty one."""
+    """The node as a mapping; null counts as an empty one."""
     if isinstance(node, Scalar) and node.is_null:
         return Table({}, node.place)
     if not isinstance(node, Table):
-        # Not the text itself: settings of a client on one line may well hold a password.
+        # Not the text itself: settings of a client on one line may contain a password.
         kind = "a list" if isinstance(node, Sequence) else "a single value"
         raise Refused(f"found {kind}", "a mapping of keys")
     return node
 
 
 def text(node: Node, _: Reading | None = None) -> str:
-    """One line of text that is not secret: it may end up in names, in the journal and in logs."""
+    """One line of text that is not secret: it becomes part of names, the journal or logs."""
     if not isinstance(node, Scalar) or node.is_null or not node.text:
         found = described(node) if not isinstance(node, Scalar) else "nothing"
         raise Refused(f"found {found}", "a text")
@@ -160,7 +160,7 @@ def text(node: Node, _: Reading | None = None) -> str:
 
 
 def parsed(parse: Callable[[str], T | None], allowed: str) -> Reader[T]:
-    """Make a reader of a text that `parse` must understand."""
+    """Make a reader of text that `parse` accepts."""
 
     def read(node: Node, _: Reading) -> T:
         value = parse(text(node))
@@ -172,7 +172,7 @@ def parsed(parse: Callable[[str], T | None], allowed: str) -> Reader[T]:
 
 
 def choice(*available: str, later: tuple[str, ...] = ()) -> Reader[str]:
-    """Make a reader of one word out of a few; `later` names those that will exist some day."""
+    """Make a reader of one of several words; `later` names words reserved for later versions."""
 
     def read(node: Node, _: Reading) -> str:
         word = text(node)
@@ -209,6 +209,6 @@ def listed(read_one: Reader[T], at_least: int = 0) -> Reader[tuple[T, ...]]:
 
 
 def nothing_yet(node: Node, _: Reading) -> None:
-    """Read a key whose feature does not exist yet: only empty values pass."""
+    """Read a key whose feature does not exist yet: only empty values are accepted."""
     if not is_nothing(node):
         raise Refused(f"this key is {LATER}", "leave it out, or empty")

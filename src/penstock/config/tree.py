@@ -1,7 +1,7 @@
 """The configuration as a tree of texts, before anything is known about its meaning.
 
-A scalar stays text until the reader of its key interprets it. So `2015-01-01` never turns into a
-date behind our back, and what goes to Kafka and Spark arrives there word for word.
+A scalar stays text until the reader of its key interprets it. So `2015-01-01` does not silently
+become a date, and settings reach Kafka and Spark unchanged.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One value as it was written; `plain` when it stood there without quotes."""
+    """One value as it was written; `plain` when it had no quotes."""
 
     text: str
     place: Place
@@ -22,7 +22,7 @@ class Scalar:
 
     @property
     def is_null(self) -> bool:
-        """True for a key with nothing behind it."""
+        """True for a key without a value."""
         return self.plain and self.text in _NULLS
 
 
@@ -64,7 +64,7 @@ def is_nothing(node: Node | None) -> bool:
 
 
 def merged(base: Node, own: Node) -> Node:
-    """`own` over `base`: mappings are joined key by key, everything else is replaced."""
+    """`own` merged over `base`: mappings key by key, everything else is replaced."""
     if isinstance(base, Table) and isinstance(own, Scalar) and own.is_null:
         return base  # a section whose keys are all commented out inherits like an absent one
     if not (isinstance(base, Table) and isinstance(own, Table)):
@@ -76,7 +76,7 @@ def merged(base: Node, own: Node) -> Node:
 
 
 def with_inheritance(root: Table) -> Table:
-    """Give every feed what `defaults` says and the feed itself does not."""
+    """Give every feed the keys of `defaults` that it does not have itself."""
     defaults, feeds = root.entries.get("defaults"), root.entries.get("feeds")
     if not (isinstance(defaults, Table) and isinstance(feeds, Table)):
         return root
@@ -87,7 +87,7 @@ def with_inheritance(root: Table) -> Table:
 
 
 def inherited_values(root: Table) -> int:
-    """How many values inheritance would hand out: those of the defaults, once for each feed."""
+    """How many values feeds inherit: those of the defaults, once for each feed."""
     defaults, feeds = root.entries.get("defaults"), root.entries.get("feeds")
     if not (isinstance(defaults, Table) and isinstance(feeds, Table)):
         return 0
@@ -102,7 +102,7 @@ def _values(node: Node) -> int:
 
 
 def _without_rivals(defaults: Table, feed: Node) -> Table:
-    """`topics` and `pattern` exclude each other, so a feed's own one displaces the inherited."""
+    """`topics` and `pattern` exclude each other, so a feed's own one replaces an inherited one."""
     own = feed.entries.keys() if isinstance(feed, Table) else frozenset[str]()
     if "topics" in own:
         return defaults.without("pattern", "exclude")

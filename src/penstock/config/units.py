@@ -1,6 +1,6 @@
-"""Durations, sizes, numbers, days and times: from the text a user writes to plain numbers.
+"""Parsers of durations, sizes, numbers, days and times.
 
-Each function returns None for a text that it does not understand; its reader says what would be.
+Each function returns None for text that it cannot parse; its caller says what is allowed.
 """
 
 import re
@@ -38,7 +38,7 @@ def duration_s(text: str) -> float | None:
 
 
 def longer_than_nothing_s(text: str) -> float | None:
-    """A duration that passes at all."""
+    """A duration longer than zero."""
     return duration_s(text) or None
 
 
@@ -53,7 +53,7 @@ def size_bytes(text: str) -> int | None:
 
 
 def whole(least: int = 0, most: int = _MOST_OFFSET) -> Callable[[str], int | None]:
-    """Make a function that reads a whole number between two bounds, both included."""
+    """Make a function that reads an integer between two bounds, both included."""
 
     def read(text: str) -> int | None:
         if not _WHOLE.fullmatch(text):
@@ -65,7 +65,7 @@ def whole(least: int = 0, most: int = _MOST_OFFSET) -> Callable[[str], int | Non
 
 
 def truth(text: str) -> bool | None:
-    """A truth value, in the two words that YAML and JSON share."""
+    """A boolean, `true` or `false`."""
     return {"true": True, "false": False}.get(text)
 
 
@@ -88,7 +88,7 @@ def day(text: str) -> str | None:
 
 
 def time_ms(text: str) -> int | None:
-    """Milliseconds since 1970 of a time that names its zone."""
+    """Milliseconds since 1970 of a time with a zone."""
     try:
         moment = datetime.fromisoformat(text)
         if "T" not in text or moment.tzinfo is None or moment < _EPOCH:
@@ -99,9 +99,9 @@ def time_ms(text: str) -> int | None:
 
 
 def time_unit(text: str) -> str | None:
-    """One of the units of a time field, or a strptime pattern that works both ways.
+    """One of the units of a time field, or a strptime pattern that can format and parse.
 
-    A pattern must mean the same wherever a task runs: no locale, no names of zones.
+    A pattern must mean the same on every machine: no locale, no names of zones.
     """
     if text in _UNITS:
         return text

@@ -1,7 +1,7 @@
-"""YAML to a tree, with limits on everything that a hostile file could blow up.
+"""Parses YAML into a tree, with limits against hostile files.
 
-Only the parser's events are used: no tag is ever resolved and no object constructed. An alias is
-counted as often as it is used, so a small file cannot describe a large tree.
+Only the parser's events are used: no tag is resolved and no object is constructed. An alias is
+counted each time it is used, so a small file cannot describe a large tree.
 """
 
 import re
@@ -21,22 +21,22 @@ MOST_VALUES = 50_000
 MOST_ALIASES = 100
 DEEPEST = 20
 
-# The parser in C reads a megabyte in a third of a second, the one in Python needs five.
+# The C parser reads a megabyte in a third of a second, the Python parser in five seconds.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# Words of the parser that may repeat a piece of the file; token names and punctuation may stay.
+# Parser messages may repeat a part of the file; only token names and punctuation are kept.
 _QUOTED = re.compile(r"'([^']*)'")
 _HARMLESS = re.compile(r"<[a-z ]+>|\W")
 _UNFIT = re.compile("[\0\ud800-\udfff]")
 
 
 def read_text(path: Path, mistakes: Mistakes) -> str:
-    """The text of the file. Its size is looked at before its content; raises `ConfigInvalid`."""
+    """The text of the file. Its size is checked before it is read; raises `ConfigInvalid`."""
     top = Place()
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
-        _stop(mistakes, top, "the file is not there", "write one with `penstock init`")
+        _stop(mistakes, top, "the file does not exist", "write one with `penstock init`")
     except (OSError, ValueError) as error:
         _stop(mistakes, top, f"the file cannot be read: {_reason(error)}")
     if len(raw) > MOST_BYTES:
@@ -51,7 +51,7 @@ def read_text(path: Path, mistakes: Mistakes) -> str:
 def parse(text: str, mistakes: Mistakes, root: Place) -> Node | None:
     """The tree of one YAML document, None for an empty one; raises `ConfigInvalid`.
 
-    Mistakes that leave the structure readable (tags, doubled keys) are only recorded.
+    Mistakes that do not hide the structure (tags, doubled keys) are only recorded.
     """
     if len(text) > MOST_BYTES:
         _stop(mistakes, root, "the value is too large", f"at most {MOST_BYTES} characters")
@@ -62,8 +62,8 @@ def parse(text: str, mistakes: Mistakes, root: Place) -> Node | None:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         _stop(mistakes, _at(root, line), f"not valid YAML: {_tame(error.problem)}")
     except (yaml.YAMLError, ValueError, OverflowError):
-        # A character that YAML forbids, or an escape for one that does not exist.
-        _stop(mistakes, root, "not valid YAML: it holds a character that YAML does not allow")
+        # A character that YAML does not allow, or an escape for one that does not exist.
+        _stop(mistakes, root, "not valid YAML: it has a character that YAML does not allow")
 
 
 class _Composer:
@@ -169,7 +169,7 @@ def _line(event: yaml.Event) -> int:
 
 
 def _line_in(root: Place, event: yaml.Event) -> int:
-    """The line of an event; lines mean nothing in a value that came from elsewhere."""
+    """The line of an event; 0 in a value that is not from the file."""
     return 0 if root.origin else _line(event)
 
 
@@ -178,7 +178,7 @@ def _at(place: Place, line: int) -> Place:
 
 
 def _tame(problem: str | None) -> str:
-    """The parser's words without anything it quotes from the file, which may be a secret."""
+    """The parser's message without quotes from the file, which may be secret."""
 
     def keep(match: re.Match[str]) -> str:
         return match[0] if _HARMLESS.fullmatch(match[1]) else "***"
@@ -191,6 +191,6 @@ def _reason(error: Exception) -> str:
 
 
 def _stop(mistakes: Mistakes, place: Place, found: str, allowed: str = "") -> NoReturn:
-    """End with this mistake and all before it: nothing after it can be understood."""
+    """Raise with this mistake and all before it: the rest of the file cannot be parsed."""
     mistakes.add(place, found, allowed)
     raise ConfigInvalid(mistakes.source, mistakes.all())

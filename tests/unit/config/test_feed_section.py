@@ -271,7 +271,7 @@ def test_a_declared_dataset_brings_the_text_of_its_schema(tmp_path: Path) -> Non
         ("a.proto", b"{}", "found 'a.proto'"),
         ("a.avsc", b"{", "is not JSON"),
         ("a.avsc", b"", "is not JSON"),
-        ("a.json", b"[1]", "holds no JSON object"),
+        ("a.json", b"[1]", "is not a JSON object"),
         ("a.json", b"\xff", "cannot be read as UTF-8"),
         ("a.json", b"[" * 100_000, "is not JSON"),
         ("a.json", b" " * 1_000_001, "too large"),

@@ -174,7 +174,7 @@ def test_defaults_that_multiply_through_feeds_are_refused(tmp_path: Path) -> Non
     datasets = "".join(f"    d{n}: {{}}\n" for n in range(5_000))
     feeds = "".join(f"  f{n}: {{topics: [a]}}\n" for n in range(5_000))
     content = f"{HEAD}defaults:\n  datasets:\n{datasets}feeds:\n{feeds}"
-    assert complaints(tmp_path, content) == [(4, "defaults", "too many values for so many feeds")]
+    assert complaints(tmp_path, content) == [(4, "defaults", "too many inherited values")]
 
 
 @pytest.mark.parametrize(
