@@ -22,6 +22,7 @@ from bench.processes import Watch, WorkerMemory
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
 from penstock.datapath.driver.stager import staged_window
+from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import new_attempt, shred_batches
@@ -80,7 +81,9 @@ class Batches:
         """Shred; learn new types and shred again."""
         while True:
             known = dict(self._schemas.known)
-            plan = ShredPlan(order=order, feed=FEED, schemas=known, now_s=time.time())
+            plan = ShredPlan(
+                order=order, feed=FEED, schemas=known, now_s=time.time(), format=PARQUET
+            )
             batches = (b for covered in order.ranges for b in self._batches(covered))
             reports = list(shred_batches(plan, self._store, new_attempt(), batches))
             if not self._schemas.learn([s for report in reports for s in report.samples]):

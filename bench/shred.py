@@ -26,6 +26,7 @@ from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema import from_json_schema
 from penstock.datapath.codec.protobuf.codec import protobuf_reader
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
+from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import shred_batches, suit_worker
 from penstock.model.ranges import OffsetRange
@@ -95,7 +96,7 @@ def plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
             fields = first_version(from_json_schema(declared_schema(kind)))
             schemas[name] = DatasetSchema(name, 1, declared=True, fields=fields)
     order = order_for(batches)
-    return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time())
+    return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time(), format=PARQUET)
 
 
 def written_plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
@@ -117,7 +118,12 @@ def written_plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
     )
     order = order_for(batches)
     return ShredPlan(
-        order=order, feed=feed, schemas=schemas, now_s=time.time(), record_schemas=written
+        order=order,
+        feed=feed,
+        schemas=schemas,
+        now_s=time.time(),
+        format=PARQUET,
+        record_schemas=written,
     )
 
 

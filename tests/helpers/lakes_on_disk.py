@@ -7,6 +7,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from penstock.api.doors import FORMATS
+from penstock.api.find import find
 from penstock.datapath.driver.stager import staged_window
 from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.stage.shred_plan import ShredPlan
@@ -88,7 +90,13 @@ class ShreddedSource:
         """Shred; learn new types and shred again."""
         for attempt in ("a", "b"):
             schemas = dict(self._schemas.known)
-            plan = ShredPlan(order=order, feed=self._feed, schemas=schemas, now_s=NOW_S)
+            plan = ShredPlan(
+                order=order,
+                feed=self._feed,
+                schemas=schemas,
+                now_s=NOW_S,
+                format=find(FORMATS, self._feed.format),
+            )
             (covered,) = order.ranges
             batch = self.batch(covered.start, covered.end)
             reports = list(shred_batches(plan, self._store, attempt, [batch]))

@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.api.doors import FORMATS
+from penstock.api.find import find
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.task import shred_batches
@@ -100,7 +102,14 @@ def shred(
     whole = a_batch(values, headers or [None] * len(values), kafka_ms)
     batches = [whole.slice(at, batch_rows) for at in range(0, len(values), batch_rows)]
     store = MemoryStore()
-    given = ShredPlan(order=order, feed=feed, schemas=dict(schemas), now_s=NOON_MS / 1000, **plan)
+    given = ShredPlan(
+        order=order,
+        feed=feed,
+        schemas=dict(schemas),
+        now_s=NOON_MS / 1000,
+        format=find(FORMATS, feed.format),
+        **plan,
+    )
     (report,) = shred_batches(given, store, "attempt", batches)
     is_learning = report.unlearned or any(sample.is_new for sample in report.samples)
     if not is_learning and not given.is_replay:

@@ -13,7 +13,8 @@ import pyarrow.orc as orc
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.datapath.formats.orc.orc_writer import OrcFile
+from penstock.api.file_format import WriteOptions
+from penstock.datapath.formats.orc.orc import FORMAT as ORC
 from penstock.model.spec import DecodeSpec
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
@@ -97,10 +98,11 @@ def test_spark_reads_every_compression(spark: SparkSession, tmp_path: Path) -> N
     for compression in ("zstd", "snappy", "gzip", "lz4", "none"):
         place = tmp_path / f"{compression}.orc"
         with place.open("wb") as stream:
-            file = OrcFile(stream, compression)
-            file.write_table(table, row_group_size=20_000)
-            file.add_key_value_metadata({"penstock.feed": "events"})
-            file.close()
+            options = WriteOptions(compression, {"penstock.feed": "events"})
+            file = ORC.begin(stream, table.schema, options)
+            for start in range(0, table.num_rows, 20_000):
+                file.write(table.slice(start, 20_000))
+            file.finish()
         (row,) = spark.read.orc(str(place)).selectExpr("count(*)", "sum(n)", "max(t)").collect()
         assert tuple(row) == (50_000, sum(range(50_000)), "98"), compression
 

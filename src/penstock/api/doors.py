@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from penstock.api.codec import Codec
 from penstock.api.converter import BatchConverter, RecordConverter
+from penstock.api.file_format import FileFormat
 from penstock.api.find import Door
 from penstock.api.source import OpensSource, Source
 from penstock.api.store import Store
@@ -11,7 +12,7 @@ from penstock.api.store import Store
 STORES: Door[Callable[..., Store]] = Door("store", "penstock.stores", (Store,), is_maker=True)
 SOURCES: Door[OpensSource] = Door("source", "penstock.sources", (Source,), is_maker=True)
 CODECS: Door[Codec] = Door("codec", "penstock.codecs", (Codec,))
-FORMATS: Door[object] = Door("file format", "penstock.formats")
+FORMATS: Door[FileFormat] = Door("file format", "penstock.formats", (FileFormat,))
 ROUTES: Door[object] = Door("route", "penstock.routes", is_maker=True)
 PARTITIONS: Door[object] = Door("partition", "penstock.partitions", is_maker=True)
 CONVERTERS: Door[Callable[..., RecordConverter | BatchConverter]] = Door(

@@ -1,13 +1,15 @@
 """One file held against what the journal recorded of it. Pure work that travels to executors."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import BinaryIO
 
 import msgspec
 import numpy as np
 
+from penstock.api.file_format import FileFormat, FileReader
 from penstock.api.store import Store
-from penstock.audit.positions import ORC, NotOurs, PlacedRows, RowsFile, open_rows, rows_of
+from penstock.audit.positions import NotOurs, PlacedRows, open_rows, rows_of
 from penstock.errors import StoreUnavailable
 from penstock.evidence.position_columns import positions
 from penstock.model.evidence import Evidence
@@ -23,10 +25,12 @@ class FileOrder(Value, frozen=True, kw_only=True):
     """What the journal says about a live file.
 
     `window` is empty where the footer is not compared: a file that was compacted, or replayed.
-    `instead` is what lies there in its place, such as a link, which is not opened.
+    `instead` is what lies there in its place, such as a link, which is not opened. `format` is what
+    its name tells; the driver finds it, and executors import it.
     """
 
     final: str
+    format: FileFormat | None
     number: int = -1
     dataset: str = ""
     feed: str = ""
@@ -116,20 +120,22 @@ def _look_through(file: BinaryIO, order: FileOrder) -> FileFinding:
         places=counted.places(),
         datasets=tuple(sorted(counted.datasets)),
         outside=counted.outside,
-        footer=footer_words(order, opened.footer),
+        footer=footer_words(order, opened.words),
     )
 
 
-def open_recorded(file: BinaryIO, order: FileOrder, checksum: str = "") -> RowsFile:
+def open_recorded(file: BinaryIO, order: FileOrder, checksum: str = "") -> FileReader:
     """A live file to read positions from; `checksum` is that of its bytes, if it is known.
 
-    Raises `NotOurs` also for an ORC file that is not as it was written: some such bytes would end
-    the whole process.
+    Raises `NotOurs` also for a file that is not as it was written, if its format does not survive
+    damage: some such bytes would end the whole process.
     """
-    if order.final.endswith(ORC) and (checksum or checksum_of(file)[1]) != order.checksum:
-        raise NotOurs("an ORC file that was changed is not opened")
+    form = order.format
+    is_fragile = form is not None and not form.traits.survives_damage
+    if is_fragile and (checksum or checksum_of(file)[1]) != order.checksum:
+        raise NotOurs("it was changed, and damaged files of this format are not opened")
     file.seek(0)
-    return open_rows(file, order.final)
+    return open_rows(file, form)
 
 
 def checksum_of(file: BinaryIO) -> tuple[int, str]:
@@ -179,14 +185,12 @@ def bounds_by_place(
     return found
 
 
-def footer_words(order: FileOrder, footer: dict[bytes, bytes]) -> str:
+def footer_words(order: FileOrder, words: Mapping[str, str]) -> str:
     """What a file says about itself that the journal does not; empty when they agree."""
-    if not order.window:
+    if not order.window or order.format is None or not order.format.traits.keeps_words:
         return ""
     said = {
-        key.decode("utf-8", "replace").removeprefix(FOOTER): value.decode("utf-8", "replace")
-        for key, value in footer.items()
-        if key.startswith(FOOTER.encode())
+        key.removeprefix(FOOTER): value for key, value in words.items() if key.startswith(FOOTER)
     }
     wanted = {"feed": order.feed, "window": order.window}
     if order.ranges:

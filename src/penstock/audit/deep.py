@@ -37,6 +37,7 @@ from penstock.audit.shallow import (
 )
 from penstock.audit.suspect_areas import areas_of
 from penstock.audit.waiting import lost_files
+from penstock.datapath.formats.formats_by_ending import format_of_file
 from penstock.errors import StoreUnavailable
 from penstock.evidence.position_columns import records_evidence
 from penstock.model.evidence import Evidence
@@ -144,6 +145,7 @@ def orders_of(feed: str, ledger: Ledger, odd: Odd) -> Iterator[FileOrder]:
         recorded = ledger.recorded[final]
         yield FileOrder(
             final=final,
+            format=format_of_file(final),
             number=live.number,
             dataset=live.dataset,
             feed=feed,
@@ -286,7 +288,9 @@ def strangers(journal: Journal, sight: Sight) -> Iterator[Difference]:
         if number >= MOST_FOREIGN:
             yield each
             continue
-        seen = check_file(journal.store, FileOrder(final=each.file))
+        seen = check_file(
+            journal.store, FileOrder(final=each.file, format=format_of_file(each.file))
+        )
         twin = owners.get(seen.checksum)
         words = f"{each.found}; it has the contents of {twin}" if twin else each.found
         yield msgspec.structs.replace(each, found=words)

@@ -5,18 +5,13 @@ from collections.abc import Iterator
 from penstock.api.store import OddName, ShowsOddNames, Store
 from penstock.audit.ledger import Ledger, Progress
 from penstock.audit.receipt import Difference, Pending
+from penstock.datapath.formats.formats_by_ending import known_endings
 from penstock.model.layout import Layout
 from penstock.ports.store.keys import UNTEXT
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.state import JournalState
 
 HIDDEN = ("_", ".")  # what readers of a lake pass over, mostly
-DATA = (".parquet", ".orc")
-
-
-def quarantine_directory(layout: Layout) -> str:
-    """Where the quarantine files of a feed lie."""
-    return f"_penstock/{layout.feed}/quarantine"
 
 
 def visible_files(store: Store, layout: Layout) -> list[str]:
@@ -43,7 +38,7 @@ def visible_odd_names(store: Store, layout: Layout) -> list[OddName]:
 
 def directories_of(layout: Layout) -> tuple[str, str]:
     """Where the files of a feed lie."""
-    return layout.data, quarantine_directory(layout)
+    return layout.data, layout.quarantine
 
 
 def is_visible(directory: str, key: str) -> bool:
@@ -57,7 +52,8 @@ def is_hidden(component: str) -> bool:
     Spark reads what has `=` in its name, whatever it starts with; a pattern such as `**/*.parquet`
     finds every name with that end.
     """
-    return component.startswith(HIDDEN) and "=" not in component and not component.endswith(DATA)
+    is_marked = component.startswith(HIDDEN) and "=" not in component
+    return is_marked and not component.endswith(known_endings())
 
 
 class Odd:

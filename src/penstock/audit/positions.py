@@ -1,18 +1,15 @@
 """The positions of rows: read from a file in pieces, and as sets to reckon with."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.orc as orc
-import pyarrow.parquet as pq
 
-from penstock.errors import StoreUnavailable
+from penstock.api.file_format import FileFormat, FileReader, FileUnreadable
+from penstock.datapath.formats.arrow_errors import UNREADABLE, first_line
 from penstock.evidence.position_columns import (
     Hashes,
     Offsets,
@@ -23,15 +20,9 @@ from penstock.evidence.position_columns import (
 from penstock.model.evidence import Evidence
 from penstock.model.fork import ROW_COLUMN
 
-BATCH_ROWS = 65_536
-BUFFER_BYTES = 1 << 20
-ORC = ".orc"
 POSITION = ("_topic", "_partition", "_offset")
 DATASET = "dataset"  # in quarantine files: the dataset that a record was meant for
 TEXTS = ("_topic", DATASET)  # all other columns that are read here are whole numbers
-# What reading a file that somebody else wrote may raise: damaged bytes give the first three, and
-# columns that are put together in an odd way the others.
-UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, TypeError)
 
 PlaceName = tuple[str, int]
 Mask = npt.NDArray[np.bool_]
@@ -56,94 +47,29 @@ class PlacedRows:
         return position_hashes(self.topic, self.partition, self.offsets, self.rows)
 
 
-class ParquetRows:
-    """A Parquet file with its footer read; pages are read as they are asked for."""
+def open_rows(file: BinaryIO, form: FileFormat | None) -> FileReader:
+    """A file to read positions from; `form` is the format that its name tells.
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = pq.ParquetFile(file, read_dictionary=["_topic"], buffer_size=BUFFER_BYTES)
-        self.schema = self._file.schema_arrow
-        self.footer: dict[bytes, bytes] = self._file.metadata.metadata or {}
-
-    def batches(self, columns: list[str]) -> Iterator[Any]:
-        """The rows, a few at a time, whatever the size of the row groups."""
-        yield from self._file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
-
-
-class _Remembering:
-    """A file that keeps why the store did not read it: Arrow's reader of ORC only hands on words.
-
-    Without, a store that does not answer would be told as a damaged file.
+    Where the format does not survive damage, it must be one of ours, byte by byte.
     """
-
-    closed = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._trouble: StoreUnavailable | None = None
-        self.seek, self.tell = file.seek, file.tell
-
-    def read(self, size: int = -1) -> bytes:
-        """Read on."""
-        try:
-            return self._file.read(size)
-        except StoreUnavailable as error:
-            self._trouble = error
-            raise
-
-    @contextmanager
-    def in_its_words(self) -> Iterator[None]:
-        """Around reads by others: what the store has said is raised as it was said."""
-        try:
-            yield
-        except UNREADABLE:
-            if self._trouble is not None:
-                raise self._trouble from None
-            raise
-
-
-class OrcRows:
-    """An ORC file with its footer read; rows are read as they are asked for."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._source = _Remembering(file)
-        with self._source.in_its_words():
-            self.schema = orc.ORCFile(self._source).schema
-        self.footer: dict[bytes, bytes] = self.schema.metadata or {}
-
-    def batches(self, columns: list[str]) -> Iterator[Any]:
-        """The rows, a few at a time, whatever the size of the stripes."""
-        dataset = import_module("pyarrow.dataset")  # not for every command: it takes pandas along
-        found = dataset.OrcFileFormat().make_fragment(self._source)
-        with self._source.in_its_words():
-            yield from found.to_batches(
-                columns=columns, batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False
-            )
-
-
-RowsFile = ParquetRows | OrcRows
-
-
-def open_rows(file: BinaryIO, name: str) -> RowsFile:
-    """A file to read positions from, in the format that its name tells.
-
-    An ORC file must be one of ours, byte by byte: Arrow's reader does not survive all others.
-    """
+    if form is None:
+        raise NotOurs("its name ends as those of no installed file format do")
     try:
-        return OrcRows(file) if name.endswith(ORC) else ParquetRows(file)
-    except KeyError as error:  # a list or a struct of that name has columns of other names
-        raise NotOurs("its column _topic is nested") from error
-    except UNREADABLE as error:
-        raise NotOurs(first_words(error)) from error
+        return form.open(file, as_dictionaries=("_topic",))
+    except FileUnreadable as error:
+        raise NotOurs(str(error)) from error
 
 
-def rows_of(opened: RowsFile, *, with_dataset: bool = False) -> Iterator[PlacedRows]:
+def rows_of(opened: FileReader, *, with_dataset: bool = False) -> Iterator[PlacedRows]:
     """Every row's position, a batch at a time."""
     try:
         wanted = _columns(opened.schema, with_dataset=with_dataset)
-        for batch in opened.batches(wanted):
+        for batch in opened.pieces(wanted):
             yield from _placed(batch)
+    except FileUnreadable as error:
+        raise NotOurs(str(error)) from error
     except UNREADABLE as error:
-        raise NotOurs(first_words(error)) from error
+        raise NotOurs(first_line(error)) from error
 
 
 def _columns(schema: Any, *, with_dataset: bool) -> list[str]:
@@ -187,12 +113,6 @@ def _datasets(batch: Any, chosen: Any) -> tuple[str, ...]:
     if not isinstance(chosen, slice):
         column = column.take(pa.array(chosen))
     return tuple(sorted(name or "" for name in column.unique().to_pylist()))
-
-
-def first_words(error: Exception) -> str:
-    """What an error says, in a line of bearable length."""
-    lines = str(error).strip().splitlines()
-    return (lines[0] if lines else type(error).__name__)[:200].rstrip(".")
 
 
 @dataclass(frozen=True, slots=True)

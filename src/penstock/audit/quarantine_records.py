@@ -8,11 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.api.file_format import FileUnreadable
 from penstock.api.store import Store
 from penstock.audit.errors import QuarantineUnreadable
 from penstock.audit.lake_files import is_pending
 from penstock.audit.ledger import Ledger
-from penstock.datapath.formats.parquet.parquet_reader import open_in_pieces, pieces
+from penstock.datapath.formats.arrow_errors import first_line
+from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
 from penstock.model.fork import ROW_COLUMN
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetSet
@@ -206,15 +208,15 @@ def _rows(store: Store, final: str, file: LiveFile) -> Iterator[dict[str, Any]]:
         raise QuarantineUnreadable(final, f"it is gone, with {file.evidence.count} records")
     with source:
         try:
-            parquet = open_in_pieces(source)
-            absent = COLUMNS - set(parquet.schema_arrow.names)
+            opened = QUARANTINE_FORMAT.open(source)
+            absent = COLUMNS - set(opened.schema.names)
             if absent:
                 raise QuarantineUnreadable(final, f"it has no column {', '.join(sorted(absent))}")
-            wanted = sorted(COLUMNS | ({ROW_COLUMN} & set(parquet.schema_arrow.names)))
-            for batch in pieces(parquet, wanted, BATCH_ROWS):
+            wanted = sorted(COLUMNS | ({ROW_COLUMN} & set(opened.schema.names)))
+            for batch in opened.pieces(wanted, BATCH_ROWS):
                 yield from _with_numbers_for_times(batch).to_pylist()
-        except (pa.ArrowException, OSError) as error:
-            raise QuarantineUnreadable(final, str(error).splitlines()[0]) from error
+        except (FileUnreadable, pa.ArrowException, OSError) as error:
+            raise QuarantineUnreadable(final, first_line(error)) from error
 
 
 def _with_numbers_for_times(batch: Any) -> Any:

@@ -18,6 +18,7 @@ from penstock.config.feed_values import (
     start,
     topic,
 )
+from penstock.config.file_formats import file_format, fits_its_files
 from penstock.config.mistakes import Refused, closest, shown
 from penstock.config.section_grammar import (
     Key,
@@ -77,7 +78,13 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         reading.mistakes.add(node.place, f"found the feed name {shown(name)}", allowed)
     spec = FEED(node, reading, name=name)
     table = as_table(node)
-    for check in (_one_choice_of_topics, _starts_in_its_topics, _fits_its_format, _has_few_forks):
+    for check in (
+        _one_choice_of_topics,
+        _starts_in_its_topics,
+        _fits_its_format,
+        _has_few_forks,
+        fits_its_files,
+    ):
         check(spec, table, reading)
     return spec
 
@@ -188,14 +195,8 @@ FEED = Section(
         "include": Key(listed(choice("key", "headers", "window"))),
         "tombstones": Key(choice("filter", "quarantine", "keep")),
         "convert": Key(converters),
-        "format": Key(
-            choice(
-                "parquet",
-                "orc",
-                later=("avro", "jsonl", "text", "sequencefile", "iceberg", "delta"),
-            )
-        ),
-        "compression": Key(choice("zstd", "snappy", "gzip", "lz4", "none")),
+        "format": Key(file_format),
+        "compression": Key(text),
         "window": Key(WINDOW),
         "quarantine": Key(QUARANTINE),
         "on_gap": Key(choice("stop", "accept")),

@@ -148,7 +148,7 @@ def _clean(place: Place, around: Surroundings) -> int:
 def _proof(scene: Scene, client: KafkaClient, runs: tuple[Run, Run], sight: Sight) -> Facts:
     scene.screen.step("Is it all there, once?")
     feed = scene.place.lake / FEED
-    quarantine = scene.place.lake / "_penstock" / FEED / "quarantine"
+    quarantine = scene.place.lake / Layout(FEED).quarantine
     scene.screen.progress("an independent consumer reads the topic, pyarrow reads the lake")
     refused = list(refused_of(quarantine))
     count = tally(client.read_each(TOPIC), rows_of(feed), refused)

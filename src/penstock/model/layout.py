@@ -2,6 +2,7 @@
 
 import re
 
+from penstock.model.names import NULL_NAME, encode_component
 from penstock.model.value import Value
 
 SHARD = 10_000  # entries per directory, so that no listing grows with the journal's age
@@ -79,6 +80,19 @@ class Layout(Value, frozen=True):
         """Tail marks lie with the data, so that a backup of one betrays a loss of the other."""
         suffix = "" if self.incarnation == 1 else f"-{self.incarnation}"
         return f"{self.feed}/_tail{suffix}"
+
+    @property
+    def quarantine(self) -> str:
+        """The directory of the quarantine's files, which outlive a rebuilt journal as data does."""
+        return f"_penstock/{self.feed}/quarantine"
+
+    def quarantine_of(self, team: str, dataset: str) -> str:
+        """The directory of quarantined records; both words may be empty.
+
+        The first level says `owner`, which was the word for a team when the first lakes were made.
+        """
+        named = encode_component(team) if team else NULL_NAME
+        return f"{self.quarantine}/owner={named}/dataset={dataset or NULL_NAME}"
 
     @property
     def data(self) -> str:

@@ -7,6 +7,7 @@ from urllib.parse import unquote_to_bytes
 from penstock.model.value import Value
 
 MAX_COMPONENT_BYTES = 120
+NULL_NAME = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
 _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _WINDOW = re.compile(r"\d+-[0-9a-z]+", re.ASCII)
 _FILE_NAME = re.compile(

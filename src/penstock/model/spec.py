@@ -16,7 +16,6 @@ from penstock.model.value import Value
 
 RouteKind = Literal["topic", "header", "field", "schema"]
 PartitionKind = Literal["day", "hour", "minute", "field"]
-Compression = Literal["zstd", "snappy", "gzip", "lz4", "none"]
 SchemaKind = Literal["avsc", "jsonschema"]
 
 
@@ -133,8 +132,8 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     include: tuple[Literal["key", "headers", "window"], ...] = ()
     tombstones: Literal["filter", "quarantine", "keep"] = "filter"
     convert: tuple[ConvertSpec, ...] = ()
-    format: Literal["parquet", "orc"] = "parquet"
-    compression: Compression = "zstd"
+    format: str = "parquet"
+    compression: str = "zstd"
     window: WindowSpec = WindowSpec()
     quarantine: QuarantineSpec = QuarantineSpec()
     on_gap: Literal["stop", "accept"] = "stop"

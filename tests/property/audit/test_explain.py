@@ -13,6 +13,7 @@ from penstock.audit import explain
 from penstock.audit.check_file import FileOrder, check_file
 from penstock.audit.explain import AreaOrder, RecordedRange, explain_area
 from penstock.audit.receipt import Offsets
+from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.model.evidence import Evidence
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.testing.memory_store import MemoryStore
@@ -77,7 +78,7 @@ def test_what_is_said_to_be_missing_doubled_or_foreign_is_just_that(
     for name in NAMES:
         write(store, name, sorted(found[name].elements()))
         seen = Evidence.of_positions("t", 0, true[name])
-        orders.append(FileOrder(final=name, evidence=seen, ranges=(RANGE,)))
+        orders.append(FileOrder(final=name, format=PARQUET, evidence=seen, ranges=(RANGE,)))
     wrong = [order.final for order in orders if not check_file(store, order).has_rows_of(order)]
     assert wrong == [name for name in NAMES if found[name] != Counter(true[name])]
     read = OffsetSet.of(at for at, fate in enumerate(fates) if fate != "empty")
@@ -155,7 +156,7 @@ def test_it_is_true_also_where_records_are_several_rows_and_not_all_their_number
     for name in NAMES:
         write_rows(store, name, sorted(found[name].elements()))
         seen = Evidence.total(Evidence.of_positions("t", 0, [at], row) for at, row in true[name])
-        orders.append(FileOrder(final=name, evidence=seen, ranges=(RANGE,)))
+        orders.append(FileOrder(final=name, format=PARQUET, evidence=seen, ranges=(RANGE,)))
     wrong = [order.final for order in orders if not check_file(store, order).has_rows_of(order)]
     rows = tuple(sorted({row for each in fates for row in range(1, len(each))})[:named])
     read = RecordedRange(RANGE, OffsetSet.of(range(len(fates))), rows)

@@ -25,7 +25,7 @@ ODD_COLUMNS: dict[str, list[tuple[str, Any]]] = {
         TOPIC, PARTITION, ("_offset", pa.array([1], pa.timestamp("us"))),
     ],
     "_partition is of type double": [TOPIC, ("_partition", [0.5]), OFFSET],
-    "_topic is nested": [("_topic", [["events"]]), PARTITION, OFFSET],
+    "_topic is of type list": [("_topic", [["events"]]), PARTITION, OFFSET],
     "_topic is of type int64": [("_topic", [5]), PARTITION, OFFSET],
     "_topic is of type dictionary<values=binary": [("_topic", [b"\xff"]), PARTITION, OFFSET],
     "_row is of type string": [TOPIC, PARTITION, OFFSET, ("_row", ["x"])],

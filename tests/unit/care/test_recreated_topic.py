@@ -11,6 +11,7 @@ from penstock.audit.shallow import audit
 from penstock.care.replay import live_records, lives, replay
 from penstock.care.replay_stager import ReplayStager
 from penstock.datapath.codec.json.decoder import JsonDecoder
+from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.task import shred_batches
@@ -60,6 +61,7 @@ class Lake:
             feed=BY_TYPE,
             schemas=dict(self.learning.schemas.known),
             now_s=NOON_MS / 1000,
+            format=PARQUET,
         )
         batches = [a_batch(values, [None] * len(values))]
         (report,) = shred_batches(plan, self.store, f"attempt-{window}", batches)

@@ -181,7 +181,8 @@ def test_any_other_route_is_a_mistake(tmp_path: Path, by: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "available"),
     [
-        ("format: iceberg", "parquet | orc"),
+        ("format: avro", "orc | parquet"),
+        ("format: sequencefile", "orc | parquet"),
     ],
 )
 def test_what_does_not_exist_yet_says_so_and_names_what_does(
@@ -190,6 +191,21 @@ def test_what_does_not_exist_yet_says_so_and_names_what_does(
     mistake = mistake_of(tmp_path, keys)
     assert "not available in this version" in mistake.found
     assert mistake.allowed == available
+
+
+@pytest.mark.parametrize("table", ["iceberg", "delta"])
+def test_a_table_is_not_a_file_format(tmp_path: Path, table: str) -> None:
+    mistake = mistake_of(tmp_path, f"format: {table}")
+    assert "a table is not a file format" in mistake.found
+    assert mistake.allowed == "orc | parquet"
+
+
+def test_a_compression_is_one_that_the_format_takes(tmp_path: Path) -> None:
+    for keys in ("compression: zstt", "{format: orc, compression: zstt}"):
+        mistake = mistake_of(tmp_path, keys.strip("{}").replace(", ", "\n    "))
+        assert mistake.path == "feeds.events.compression"
+        assert mistake.allowed == "zstd | snappy | gzip | lz4 | none"
+        assert "zstd" in mistake.meant
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,9 @@ from typing import Any
 
 import msgspec
 
+from penstock.api.doors import FORMATS
+from penstock.api.file_format import FileFormat
+from penstock.api.find import find
 from penstock.cli.common import feed_named, print_rows, with_config, with_output
 from penstock.cli.errors import UsageMistake
 from penstock.datapath.schemas.ddl import DIALECTS, ddl, own_columns, type_name
@@ -96,7 +99,8 @@ def run_show(chosen: argparse.Namespace) -> int:
     if chosen.ddl:
         keys = partition_keys(feed, _declared(feed, schema.dataset))
         place = f"{spec.lake.uri}/{feed.name}/{schema.dataset}"
-        print(ddl(schema, chosen.ddl, place, keys_as_read(keys), own_columns(feed), feed.format))
+        form = _format_for(feed, chosen.ddl)
+        print(ddl(schema, chosen.ddl, place, keys_as_read(keys), own_columns(feed), form=form))
         return 0
     if chosen.output == "json":
         print_rows([msgspec.to_builtins(schema)], "json")
@@ -204,6 +208,18 @@ def _opened(chosen: argparse.Namespace) -> tuple[LakeSpec, FeedSpec, dict[int, D
             f"Feed {name!r} has no dataset {dataset!r}.", f"It has: {known or 'none yet'}."
         )
     return spec, feed, versions
+
+
+def _format_for(feed: FeedSpec, dialect: str) -> FileFormat:
+    """The format of a feed's files, if readers of that dialect can read it."""
+    form = find(FORMATS, feed.format)
+    if dialect not in form.table_clauses:
+        readers = ", ".join(sorted(form.table_clauses)) or "none of them"
+        raise UsageMistake(
+            f"Tables of {dialect} cannot be made of {feed.format} files.",
+            f"These readers can: {readers}.",
+        )
+    return form
 
 
 def _version(

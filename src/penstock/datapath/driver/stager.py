@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from penstock.api.doors import FORMATS
+from penstock.api.find import find
 from penstock.api.source import ANY_SIZE, ReadFailed
 from penstock.api.store import Store
 from penstock.datapath.schemas.learning import ROUNDS, Learning
@@ -105,6 +107,7 @@ class Stager:
             feed=self._feed,
             schemas=dict(self._learning.schemas.known),
             now_s=order.planned_s,
+            format=find(FORMATS, self._feed.format),
             max_new=room,
             record_schemas=self._learning.named.ready(),
             file_schemas=dict(self._learning.schemas.file_schemas.known),

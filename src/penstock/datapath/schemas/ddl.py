@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from penstock.api.file_format import FileFormat
 from penstock.model.fork import ROW_COLUMN
 from penstock.model.schema import REST, DatasetSchema, FieldType
 from penstock.model.spec import FeedSpec
@@ -56,21 +57,14 @@ _DIALECTS: dict[Dialect, _Words] = {
 }
 
 
-# Times that are of another type in ORC, which knows moments and wall clocks by other names.
-_IN_ORC: dict[Dialect, dict[str, str]] = {
-    "spark": {"local_us": "timestamp"},
-    "hive": {"timestamp_us": "timestamp with local time zone"},
-    "trino": {"timestamp_us": "timestamp(6) with time zone"},
-}
-
-
-def _words(dialect: Dialect, form: str) -> _Words:
+def _words(dialect: Dialect, form: FileFormat | None) -> _Words:
     words = _DIALECTS[dialect]
-    return words if form != "orc" else replace(words, plain=words.plain | _IN_ORC[dialect])
+    types = form.table_clauses[dialect].types if form is not None else {}
+    return replace(words, plain={**words.plain, **types}) if types else words
 
 
-def type_name(kind: FieldType, dialect: Dialect = "spark", form: str = "parquet") -> str:
-    """A type as a dialect spells it for files of a format."""
+def type_name(kind: FieldType, dialect: Dialect = "spark", form: FileFormat | None = None) -> str:
+    """A type as a dialect spells it; with a format, as it does for files of that format."""
     words = _words(dialect, form)
     if kind.item is not None:
         wrap = words.array if kind.kind == "list" else words.map
@@ -92,7 +86,10 @@ def own_columns(feed: FeedSpec) -> tuple[str, ...]:
 
 
 def columns_of(
-    schema: DatasetSchema, dialect: Dialect, own: tuple[str, ...] = (), form: str = "parquet"
+    schema: DatasetSchema,
+    dialect: Dialect,
+    own: tuple[str, ...] = (),
+    form: FileFormat | None = None,
 ) -> list[tuple[str, str]]:
     """Every column of a file, with its type: the event's, what had no column, and ours."""
     plain = _words(dialect, form).plain
@@ -115,14 +112,16 @@ def ddl(
     place: str,
     levels: tuple[str, ...],
     own: tuple[str, ...] = (),
-    form: str = "parquet",
+    *,
+    form: FileFormat,
 ) -> str:
     """A statement that makes a table of the dataset's directory; `levels` are its directories.
 
-    `own` are the columns that its files have besides those that all have, `form` is their format.
-    Behind it, as a comment, is the one that makes directories known.
+    `own` are the columns that its files have besides those that all have, `form` is their format,
+    which must have a clause for the dialect. Behind it, as a comment, is the statement that makes
+    directories known.
     """
-    words = _DIALECTS[dialect]
+    words, clause = _DIALECTS[dialect], form.table_clauses[dialect].words
     columns = columns_of(schema, dialect, own, form)
     listed = [(_quoted(name, words), kind) for name, kind in columns]
     text = words.plain["string"]
@@ -132,18 +131,18 @@ def ddl(
     if dialect == "trino":
         by = ", ".join(_text(level, dialect) for level in levels)
         partitioned = f", partitioned_by = ARRAY[{by}]" if levels else ""
-        options = f"external_location = {place}, format = '{form.upper()}'{partitioned}"
+        options = f"external_location = {place}, {clause}{partitioned}"
         return f"CREATE TABLE {name} (\n{_lines([*listed, *keys])}\n)\nWITH ({options});{known}"
     if dialect == "hive":
         by = f"\nPARTITIONED BY ({', '.join(' '.join(key) for key in keys)})" if keys else ""
         return (
             f"CREATE EXTERNAL TABLE {name} (\n{_lines(listed)}\n){by}\n"
-            f"STORED AS {form.upper()}\nLOCATION {place};{known}"
+            f"{clause}\nLOCATION {place};{known}"
         )
     by = f"\nPARTITIONED BY ({', '.join(key for key, _ in keys)})" if keys else ""
     return (
         f"CREATE TABLE {name} (\n{_lines([*listed, *keys])}\n)\n"
-        f"USING {form.upper()}{by}\nLOCATION {place};{known}"
+        f"{clause}{by}\nLOCATION {place};{known}"
     )
 
 

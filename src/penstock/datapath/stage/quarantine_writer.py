@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.stage.open_files import Output, Sink
+from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
+from penstock.datapath.stage.open_file import FileTarget
+from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import TIMESTAMP, row_column
 from penstock.datapath.stage.record_rows import numbers_of, or_firsts
 from penstock.datapath.stage.shred_plan import ShredPlan, file_name
@@ -16,13 +18,13 @@ from penstock.evidence.position_columns import Offsets, positions
 from penstock.model.bad_records import BadRecord
 from penstock.model.evidence import Evidence
 from penstock.model.fork import ROW_COLUMN
+from penstock.model.layout import Layout
 from penstock.model.manifest import QUARANTINE, RecordSet
-from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
 from penstock.model.spec import DatasetSpec
 
-NOBODY = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
+COMPRESSION = "zstd"  # whatever that of the data files is
 _GUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _NUMBER = r"(?<!\w)\d\w*"  # also 1e400 or 16MiB; not the digit of a name, as in $.line1
 _VALUES = re.compile(rf"{_GUID}|{_NUMBER}|'[^']*'|\"[^\"]*\"")
@@ -54,16 +56,20 @@ def fingerprint(reason: str, detail: str, format_name: str) -> str:
 class QuarantineRows:
     """The broken records of one range, by the dataset they were meant for: a file each.
 
-    Their bytes go to the sink at once, so that they count within its budget.
+    Their bytes go to the open files at once, so that they count within their budget.
     """
 
     def __init__(
-        self, plan: ShredPlan, covered: OffsetRange, sink: Sink, declared: dict[str, DatasetSpec]
+        self,
+        plan: ShredPlan,
+        covered: OffsetRange,
+        files: OpenFiles,
+        declared: dict[str, DatasetSpec],
     ) -> None:
         self._order = plan.order
         self._format = plan.feed.decode.format
         self._covered = covered
-        self._sink = sink
+        self._files = files
         self._declared = declared
         self._has_rows = plan.feed.has_rows
         self._met: dict[str, list[tuple[Offsets, Offsets]]] = {}  # offsets, and numbers of rows
@@ -106,7 +112,7 @@ class QuarantineRows:
             rows = rows.append_column(ROW_COLUMN, row_column(numbers))
         place = self._covered
         seen = positions(place.topic, place.partition, offsets, numbers)
-        self._sink.add(self._output(dataset), rows, offsets, seen, int(rows.nbytes))
+        self._files.add(self._target(dataset), rows, offsets, seen, int(rows.nbytes))
 
     def evidence(self) -> Evidence:
         """The positions of all of them."""
@@ -126,14 +132,18 @@ class QuarantineRows:
             for row, offsets in sorted(by_number(parts).items())
         )
 
-    def _output(self, dataset: str) -> Output:
+    def _target(self, dataset: str) -> FileTarget:
         """The file of the records that were meant for a dataset."""
-        covered, order = self._covered, self._order
-        name = file_name(order, covered, "zstd.parquet")
-        team = self._team(dataset)
-        named = encode_component(team) if team else NOBODY
-        directory = f"_penstock/{order.feed}/quarantine/owner={named}/dataset={dataset or NOBODY}"
-        return self._sink.output(QUARANTINE, 0, directory, covered, name)
+        suffix = QUARANTINE_FORMAT.suffixes[COMPRESSION]
+        return FileTarget(
+            dataset=QUARANTINE,
+            schema_version=0,
+            directory=Layout(self._order.feed).quarantine_of(self._team(dataset), dataset),
+            name=file_name(self._order, self._covered, suffix),
+            covered=self._covered,
+            format=QUARANTINE_FORMAT,
+            compression=COMPRESSION,
+        )
 
     def _team(self, dataset: str) -> str:
         declared = self._declared.get(dataset)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.api.store import Store
-from penstock.datapath.formats.parquet.parquet_reader import open_in_pieces, pieces
+from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
 from penstock.datapath.shape.route.route import Router
-from penstock.datapath.stage.open_files import Sink
+from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.quarantine_writer import by_number
 from penstock.datapath.stage.record_rows import numbers_of, or_firsts, with_numbers
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
@@ -25,7 +25,6 @@ from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
 
-BATCH_ROWS = 65_536
 COLUMNS = [
     "_partition", "_offset", "_timestamp", "key", "value", "headers", "fingerprint", "dataset",
 ]  # fmt: skip
@@ -57,12 +56,12 @@ def shred_quarantined(
     looked: Met = {}
     if plan.feed.has_rows:
         before, looked, part = _without_broken(plan, store, f"{attempt}-0", part)
-    sink = Sink(store, plan, attempt)
+    files = OpenFiles(store, plan, attempt)
     try:
-        shredder, met = _shredded(plan, store, sink, part)
+        shredder, met = _shredded(plan, store, files, part)
         report = shredder.report()
     except BaseException:
-        sink.abandon()
+        files.abandon()
         raise
     delivered = tuple(_delivered(part, met, shredder.refused))
     tried = _count(met | looked)  # a look is at all of no dataset, also those that are held back
@@ -71,10 +70,10 @@ def shred_quarantined(
 
 
 def _shredded(
-    plan: ShredPlan, store: Store, sink: Sink, part: QuarantinePart
+    plan: ShredPlan, store: Store, files: OpenFiles, part: QuarantinePart
 ) -> tuple[RangeShredder, Met]:
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
-    shredder = shredder_kind(plan)(plan, part.covered, sink, router)
+    shredder = shredder_kind(plan)(plan, part.covered, files, router)
     met: Met = {}
     for dataset, batch in wanted_batches(store, part):
         offsets = batch["offset"].to_numpy()
@@ -96,11 +95,11 @@ def _without_broken(
     if not unknown:
         return Counter(), {}, part
     look = msgspec.structs.replace(part, wanted=unknown)
-    sink = Sink(store, plan, attempt)
+    files = OpenFiles(store, plan, attempt)
     try:
-        shredder, met = _shredded(plan, store, sink, look)
+        shredder, met = _shredded(plan, store, files, look)
     finally:
-        sink.abandon()
+        files.abandon()
     if shredder.is_learning:
         return Counter(), met, part
     live = {each.row: each.offsets for each in unknown}
@@ -140,9 +139,9 @@ def wanted_batches(store: Store, part: QuarantinePart) -> Iterator[tuple[str, An
         if source is None:
             raise StoreUnavailable("read", final, "this file of the quarantine is gone")
         with source:
-            file = open_in_pieces(source)
-            columns = [*COLUMNS, *({ROW_COLUMN} & set(file.schema_arrow.names))]
-            for batch in pieces(file, columns, BATCH_ROWS):
+            file = QUARANTINE_FORMAT.open(source)
+            columns = [*COLUMNS, *({ROW_COLUMN} & set(file.schema.names))]
+            for batch in file.pieces(columns):
                 yield from _wanted_rows(batch, wanted, part.fingerprint)
 
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from penstock.api.file_format import FileFormat
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
@@ -22,6 +23,7 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     """Everything a task needs to know. Small, because it travels in the closure.
 
     now_s            the time of the window and not of the task, so that a retry judges alike
+    format           that of data files; the driver finds it by its name, and executors import it
     max_new          how many unknown datasets each task may name; the records of all further ones
                      go to the quarantine
     record_schemas   the schemas that records name, by the key that records use; None where the
@@ -38,6 +40,7 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     feed: FeedSpec
     schemas: dict[str, DatasetSchema]
     now_s: float
+    format: FileFormat
     buffer_bytes: int = BUFFER_BYTES
     max_new: int = MAX_NEW
     record_schemas: dict[str, RegisteredSchema | None] = msgspec.field(default_factory=dict)
@@ -57,9 +60,9 @@ class ShredPlan(Value, frozen=True, kw_only=True):
         return self.buffer_bytes // 2
 
 
-def data_suffix(feed: FeedSpec) -> str:
+def data_suffix(plan: ShredPlan) -> str:
     """How the names of data files end: compression and format."""
-    return feed.format if feed.compression == "none" else f"{feed.compression}.{feed.format}"
+    return plan.format.suffixes[plan.feed.compression]
 
 
 def file_name(order: StageOrder, covered: OffsetRange, suffix: str) -> str:

@@ -19,12 +19,11 @@ from penstock.api.codec import JsonRecords
 from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.codec.json.decoder import DatasetRecords, json_decoder
 from penstock.datapath.codec.shared.shapes import arrow_schema
-from penstock.datapath.formats.orc.orc_times import not_for_orc
 from penstock.datapath.shape.event_time.event_time import Times, event_times
 from penstock.datapath.shape.route.route import Router, header_values, members_by_name
 from penstock.datapath.stage.convert_rows import Converters
 from penstock.datapath.stage.evidence_tally import Tally
-from penstock.datapath.stage.open_files import Sink
+from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import extra_columns
 from penstock.datapath.stage.quarantine_writer import QuarantineRows, StayingRows
 from penstock.datapath.stage.record_rows import (
@@ -54,22 +53,24 @@ _WITHOUT_VALUE = frozenset({"topic", "header"})  # routes that a record without 
 class RangeShredder:
     """One range of one Kafka partition, batch by batch. Used by one thread of one attempt."""
 
-    def __init__(self, plan: ShredPlan, covered: OffsetRange, sink: Sink, router: Router) -> None:
+    def __init__(
+        self, plan: ShredPlan, covered: OffsetRange, files: OpenFiles, router: Router
+    ) -> None:
         self._plan = plan
         self._feed = plan.feed
         self._covered = covered
-        self._sink = sink
+        self._files = files
         self._router = router
         self._codec = json_decoder(codec_of(plan.feed.decode).json or JsonRecords())
         self._paths = peek_paths(plan.feed)
         self._one_pass = self._codec.one_pass(*self._usual(), self._paths)
         self._declared = {encode_component(d.route): d for d in plan.feed.datasets}
-        name = file_name(plan.order, covered, data_suffix(plan.feed))
-        self._splitter = Splitter(plan, covered, sink, name, self._declared)
+        name = file_name(plan.order, covered, data_suffix(plan))
+        self._splitter = Splitter(plan, covered, files, name, self._declared)
         self._kept_paths = partition_paths(plan.feed)
         self._converters = Converters(plan, covered)
         kind = StayingRows if plan.is_replay else QuarantineRows
-        self._quarantine = kind(plan, covered, sink, self._declared)
+        self._quarantine = kind(plan, covered, files, self._declared)
         self._forks = plan.feed.forks
         self._only_to = ""
         self._extra = Tally(covered.topic, covered.partition)
@@ -135,7 +136,7 @@ class RangeShredder:
             rows=lowest_rows(self._numbers),
         )
         if self.is_learning:
-            self._sink.abandon()
+            self._files.abandon()
             return TaskReport(
                 evidence,
                 samples=self._samples.all(),
@@ -145,7 +146,7 @@ class RangeShredder:
         self._splitter.split_last()
         return TaskReport(
             evidence,
-            files=tuple(self._sink.finish_range(self._covered)),
+            files=tuple(self._files.finish_range(self._covered)),
             quarantined=self._quarantine.record_sets(),
             last_record=self._last,
             samples=self._samples.all(),
@@ -403,9 +404,9 @@ class RangeShredder:
         if self.is_learning:
             return self._splitter.forget()
         piece = piece.only(good)
-        if self._feed.format == "orc":
-            odd = not_for_orc(piece.columns, piece.kafka_ms)
-            piece = piece.only(self._refuse(batch, rows[good], odd, piece.schema.dataset))
+        unfit = list(self._plan.format.refused(piece.columns, piece.kafka_ms))
+        if unfit:
+            piece = piece.only(self._refuse(batch, rows[good], unfit, piece.schema.dataset))
         return self._splitter.add(piece)
 
 

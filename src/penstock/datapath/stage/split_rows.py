@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from penstock.datapath.shape.route.partition import partition_directories
 from penstock.datapath.shape.route.route import members_by_name
-from penstock.datapath.stage.open_files import SMALL_BYTES, Sink
+from penstock.datapath.stage.open_file import SMALL_BYTES, FileTarget
+from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import row_column, with_meta_columns
 from penstock.datapath.stage.record_rows import or_firsts
 from penstock.datapath.stage.shred_plan import ShredPlan
@@ -77,19 +78,19 @@ def _filtered(values: Any, good: Any) -> Any:
 
 
 class Splitter:
-    """Gathers the pieces of one range and hands them to a sink. Used by one thread."""
+    """Gathers the pieces of one range and hands them to their files. Used by one thread."""
 
     def __init__(
         self,
         plan: ShredPlan,
         covered: OffsetRange,
-        sink: Sink,
+        files: OpenFiles,
         name: str,
         declared: dict[str, DatasetSpec],
     ) -> None:
         self._plan = plan
         self._covered = covered
-        self._sink = sink
+        self._files = files
         self._name = name
         self._declared = declared
         self._waiting: dict[str, list[Piece]] = {}
@@ -143,7 +144,7 @@ class Splitter:
         rows = with_meta_columns(
             self._plan, self._covered, whole.columns, whole.offsets, whole.kafka_ms, extras
         )
-        self._sink.look_at(dataset, rows)
+        self._files.look_at(dataset, rows)
         place = self._covered
         hashes = position_hashes(place.topic, place.partition, whole.offsets, numbers)
         base = f"{self._plan.order.feed}/{dataset}"
@@ -152,11 +153,17 @@ class Splitter:
         cut = _slices if is_last else _copies
         cuts = cut(rows, [members for _, members in parts])
         for (path, members), (some, size) in zip(parts, cuts, strict=True):
-            directory = f"{base}/{path}" if path else base
-            version = whole.schema.version
-            output = self._sink.output(dataset, version, directory, self._covered, self._name)
+            target = FileTarget(
+                dataset=dataset,
+                schema_version=whole.schema.version,
+                directory=f"{base}/{path}" if path else base,
+                name=self._name,
+                covered=self._covered,
+                format=self._plan.format,
+                compression=self._plan.feed.compression,
+            )
             evidence = evidence_of(hashes[members])
-            self._sink.add(output, some, whole.offsets[members], evidence, size)
+            self._files.add(target, some, whole.offsets[members], evidence, size)
 
 
 def _joined(pieces: list[Piece], paths: list[str]) -> Piece:

@@ -14,7 +14,7 @@ from penstock.api.store import Store
 from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.shape.route.route import Router
 from penstock.datapath.stage.msgpack_shredder import PackedShredder
-from penstock.datapath.stage.open_files import Sink
+from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import constant
 from penstock.datapath.stage.schema_shredder import WrittenShredder
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
@@ -81,7 +81,7 @@ def shred_batches(
     plan: ShredPlan, store: Store, attempt: str, batches: Iterable[Any]
 ) -> Iterator[TaskReport]:
     """Shred what a task reads; a report per range it met."""
-    sink = Sink(store, plan, attempt)
+    files = OpenFiles(store, plan, attempt)
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
     ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
     any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
@@ -98,12 +98,12 @@ def shred_batches(
                     shredders[latest].settle()
                 latest = covered
                 if covered not in shredders:
-                    shredders[covered] = kind(plan, covered, sink, router)
+                    shredders[covered] = kind(plan, covered, files, router)
                 shredders[covered].take(piece)
         for shredder in shredders.values():
             yield shredder.report()
     except BaseException:
-        sink.abandon()
+        files.abandon()
         raise
 
 

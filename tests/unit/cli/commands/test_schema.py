@@ -9,6 +9,8 @@ import pytest
 
 from penstock.cli.commands.schema import changes
 from penstock.cli.main import main
+from penstock.datapath.formats.orc.orc import FORMAT as ORC
+from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.schemas.ddl import DIALECTS, Dialect, columns_of, ddl, own_columns, type_name
 from penstock.datapath.shape.route.partition import keys_as_read
@@ -146,7 +148,8 @@ def test_looking_at_a_schema_writes_nothing(
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_type_has_a_name_in_every_dialect(dialect: str) -> None:
     schema = DatasetSchema("click", 1, declared=True, fields=EVERY)
-    statement = ddl(schema, dialect, "/lake/events/click", ("day",))  # type: ignore[arg-type]
+    place = "/lake/events/click"
+    statement = ddl(schema, dialect, place, ("day",), form=PARQUET)  # type: ignore[arg-type]
     assert statement.count("\n") > len(EVERY)
     for name, kind in columns_of(schema, dialect):  # type: ignore[arg-type]
         assert name in statement
@@ -155,8 +158,8 @@ def test_every_type_has_a_name_in_every_dialect(dialect: str) -> None:
 
 def test_names_are_quoted_so_that_they_end_nothing() -> None:
     odd = DatasetSchema("a", 1, declared=True, fields=fields(**{'x`y"z': INT64}))
-    assert '`x``y"z` bigint' in ddl(odd, "spark", "/l", ())
-    assert '"x`y""z" bigint' in ddl(odd, "trino", "/l", ())
+    assert '`x``y"z` bigint' in ddl(odd, "spark", "/l", (), form=PARQUET)
+    assert '"x`y""z" bigint' in ddl(odd, "trino", "/l", (), form=PARQUET)
 
 
 @pytest.mark.parametrize("dialect", ["spark", "hive", "trino"])
@@ -190,17 +193,19 @@ def test_trino_has_one_precision_of_timestamps() -> None:
 )
 def test_a_table_has_a_name_that_catalogs_take(dataset: str, table: str) -> None:
     schema = DatasetSchema(dataset, 1, declared=True, fields=EVERY)
-    assert f"TABLE `{table}` (" in ddl(schema, "spark", "/l", ())
-    assert f'TABLE "{table}" (' in ddl(schema, "trino", "/l", ())
+    assert f"TABLE `{table}` (" in ddl(schema, "spark", "/l", (), form=PARQUET)
+    assert f'TABLE "{table}" (' in ddl(schema, "trino", "/l", (), form=PARQUET)
 
 
 def test_texts_are_quoted_so_that_they_end_nothing() -> None:
     schema = DatasetSchema("a", 1, declared=True, fields=EVERY)
     place, levels = "/o'brien\\x", ("by_it's",)
     for dialect in ("spark", "hive"):
-        assert "LOCATION '/o\\'brien\\\\x';" in ddl(schema, dialect, place, levels)
+        assert "LOCATION '/o\\'brien\\\\x';" in ddl(schema, dialect, place, levels, form=PARQUET)
     options = "external_location = '/o''brien\\x', format = 'PARQUET', "
-    assert f"{options}partitioned_by = ARRAY['by_it''s']" in ddl(schema, "trino", place, levels)
+    assert f"{options}partitioned_by = ARRAY['by_it''s']" in ddl(
+        schema, "trino", place, levels, form=PARQUET
+    )
 
 
 def test_partitions_are_named_as_readers_name_them() -> None:
@@ -212,7 +217,7 @@ def test_a_comment_says_what_makes_directories_known() -> None:
     schema = DatasetSchema("page-view", 1, declared=True, fields=EVERY)
 
     def last(dialect: Dialect, *levels: str) -> str:
-        return ddl(schema, dialect, "/l", levels).splitlines()[-1]
+        return ddl(schema, dialect, "/l", levels, form=PARQUET).splitlines()[-1]
 
     assert last("spark", "day") == last("hive", "day") == "-- MSCK REPAIR TABLE `page_view`;"
     call = "-- CALL system.sync_partition_metadata('<schema>', 'page_view', 'ADD'"
@@ -284,12 +289,12 @@ def test_what_is_shown_is_what_files_have_after_converting(
 def test_a_table_of_orc_files_says_so_and_has_their_types_of_time() -> None:
     times = fields(at=FieldType("timestamp_us"), wall=FieldType("local_us"))
     schema = DatasetSchema("click", 1, declared=True, fields=times)
-    spark = ddl(schema, "spark", "/l", (), form="orc")
+    spark = ddl(schema, "spark", "/l", (), form=ORC)
     assert "USING ORC\n" in spark
     assert "`at` timestamp,\n  `wall` timestamp,\n" in spark
-    hive = ddl(schema, "hive", "/l", (), form="orc")
+    hive = ddl(schema, "hive", "/l", (), form=ORC)
     assert "STORED AS ORC\n" in hive
     assert "`at` timestamp with local time zone,\n  `wall` timestamp,\n" in hive
-    trino = ddl(schema, "trino", "/l", (), form="orc")
+    trino = ddl(schema, "trino", "/l", (), form=ORC)
     assert "format = 'ORC'" in trino
     assert '"at" timestamp(6) with time zone,\n  "wall" timestamp(6),\n' in trino

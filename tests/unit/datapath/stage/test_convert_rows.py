@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pyspark import cloudpickle
 
 from penstock.api.errors import PluginUnknown
+from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.schemas.errors import ConvertRefused
 from penstock.datapath.schemas.learning import ROUNDS, Learning
 from penstock.datapath.stage.shred_plan import ShredPlan
@@ -520,7 +521,7 @@ def test_a_plugin_that_is_missing_stops_the_feed_before_anything_is_read() -> No
 
 def test_a_plan_travels_with_its_keys_and_never_prints_them() -> None:
     order = StageOrder("f", "1-1", "staging", ())
-    plan = ShredPlan(order=order, feed=BY_TYPE, schemas={}, now_s=0.0, keys=KEYS)
+    plan = ShredPlan(order=order, feed=BY_TYPE, schemas={}, now_s=0.0, format=PARQUET, keys=KEYS)
     assert "salt" not in repr(plan)
     assert "***" in repr(plan)
     travelled = cloudpickle.loads(cloudpickle.dumps(plan))  # type: ignore[no-untyped-call]

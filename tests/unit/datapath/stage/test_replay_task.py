@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.api.doors import FORMATS
+from penstock.api.find import find
 from penstock.datapath.stage.replay_task import QuarantinePart, shred_quarantined, wanted_batches
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.evidence.position_columns import records_evidence
@@ -45,7 +47,12 @@ def again(
     covered = before.report.evidence.range
     order = StageOrder(feed.name, "1-2", "_penstock/f/staging", (covered,))
     plan = ShredPlan(
-        order=order, feed=feed, schemas=dict(schemas), now_s=NOON_MS / 1000, is_replay=True
+        order=order,
+        feed=feed,
+        schemas=dict(schemas),
+        now_s=NOON_MS / 1000,
+        format=find(FORMATS, feed.format),
+        is_replay=True,
     )
     before.refused()  # makes its files visible
     files = tuple(f.handle.final for f in before.report.files if f.dataset == QUARANTINE)

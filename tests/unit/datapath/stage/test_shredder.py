@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.datapath.codec.json.decoder import JsonDecoder
-from penstock.datapath.formats.parquet.column_encodings import usual_ways, ways_of
+from penstock.datapath.formats.parquet.column_encodings import encodings_of, usual_encodings
 from penstock.datapath.stage.samples import SAMPLE_ROWS
 from penstock.model.schema import INT64, DatasetSchema, Field
 from penstock.model.spec import DecodeSpec, PartitionKey, RouteSpec
@@ -73,7 +73,7 @@ def test_files_are_the_same_in_memory_or_not_and_whether_they_share_it_or_not(
     values = [*days[:1_500], *odd, *days[1_500:]]
     usual = shred(BY_TYPE, values, learned(days[0]), batch_rows=1_000)
     monkeypatch.setattr("penstock.datapath.stage.split_rows.ENOUGH_ROWS", 1)
-    monkeypatch.setattr("penstock.datapath.stage.open_files.SMALL_BYTES", 0)
+    monkeypatch.setattr("penstock.datapath.stage.open_file.SMALL_BYTES", 0)
     other = shred(BY_TYPE, values, learned(days[0]), batch_rows=1_000)
     tables = [file.read() for file in usual.files("click")]
     assert [(table.num_columns, table.num_rows) for table in tables] == [(8, 1_143)] * 3
@@ -126,12 +126,12 @@ def test_rows_lie_in_the_order_of_their_offsets_and_the_footer_says_whose_they_a
 def test_what_was_seen_of_a_dataset_serves_for_its_next_file_with_the_same_columns() -> None:
     many = pa.RecordBatch.from_pylist([{"id": n, "kind": n % 3} for n in range(600)])
     few, other = many.slice(0, 5), many.slice(0, 5).drop_columns(["kind"])
-    assert usual_ways("remembering", "d", few, "zstd") is None
-    found = usual_ways("remembering", "d", many, "zstd")
-    assert found == ways_of(many, "zstd")
-    assert usual_ways("remembering", "d", few, "zstd") is found
-    assert usual_ways("remembering", "d", other, "zstd") is None
-    assert usual_ways("remembering", "other", few, "zstd") is None
+    assert usual_encodings("remembering", "d", few, "zstd") is None
+    found = usual_encodings("remembering", "d", many, "zstd")
+    assert found == encodings_of(many, "zstd")
+    assert usual_encodings("remembering", "d", few, "zstd") is found
+    assert usual_encodings("remembering", "d", other, "zstd") is None
+    assert usual_encodings("remembering", "other", few, "zstd") is None
 
 
 def test_columns_are_written_in_the_way_that_suits_their_values_also_inside_others() -> None:
@@ -140,8 +140,8 @@ def test_columns_are_written_in_the_way_that_suits_their_values_also_inside_othe
         for n in range(600)
     ]
     batch = pa.RecordBatch.from_pylist(rows)
-    assert ways_of(batch.slice(0, 100), "zstd") is None
-    ways = ways_of(batch, "zstd")
+    assert encodings_of(batch.slice(0, 100), "zstd") is None
+    ways = encodings_of(batch, "zstd")
     assert ways is not None
     leaves = ["id", "kind", "who.os", "who.ip", "tags.list.element", "at.list.element"]
     assert ways.use_dictionary == ["kind", "who.os", "tags.list.element", "at.list.element"]

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.stage import task
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.shredder import largest_of
@@ -74,7 +75,9 @@ def test_a_record_that_came_without_its_contents_makes_its_task_say_so_and_leave
     given = iter([marked.slice(start, 10) for start in range(0, 60, 10)])
     order = StageOrder("f", "1-1", "_penstock/f/staging", (OffsetRange(TOPIC, "id", 0, 0, 60),))
     store = MemoryStore()
-    plan = ShredPlan(order=order, feed=BY_TYPE, schemas=learned(events[0]), now_s=0.0)
+    plan = ShredPlan(
+        order=order, feed=BY_TYPE, schemas=learned(events[0]), now_s=0.0, format=PARQUET
+    )
     (answer,) = shredding(plan, store)(given)
     assert list(given) == []  # Spark would take a worker that leaves some for dead
     with pytest.raises(RecordTooLarge):

@@ -25,7 +25,7 @@ _HANDFUL = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class ColumnEncodings:
     """Arguments for a Parquet writer; columns by their paths, as Parquet spells them."""
 
     use_dictionary: list[str] | bool
@@ -36,15 +36,15 @@ class Ways:
 
 # A worker runs task after task with the same datasets. How a file is written changes nothing that
 # anybody compares, so what was seen once may serve again.
-_remembered: dict[tuple[str, ...], Ways] = {}
+_remembered: dict[tuple[str, ...], ColumnEncodings] = {}
 _MOST_REMEMBERED = 10_000
 
 
-def usual_ways(feed: str, dataset: str, rows: Any, compression: str) -> Ways | None:
-    """The best ways for the rows of a dataset, from the first ones that this process has seen."""
+def usual_encodings(feed: str, dataset: str, rows: Any, compression: str) -> ColumnEncodings | None:
+    """The best encodings for a dataset's rows, from the first ones that this process has seen."""
     key = (feed, dataset, compression, *_paths(rows.schema))
     if key not in _remembered:
-        found = ways_of(rows, compression)
+        found = encodings_of(rows, compression)
         if found is None:
             return None
         if len(_remembered) >= _MOST_REMEMBERED:
@@ -53,8 +53,8 @@ def usual_ways(feed: str, dataset: str, rows: Any, compression: str) -> Ways | N
     return _remembered[key]
 
 
-def ways_of(rows: Any, compression: str) -> Ways | None:
-    """The best ways for rows like these; None if they are too few to tell.
+def encodings_of(rows: Any, compression: str) -> ColumnEncodings | None:
+    """The best encodings for rows like these; None if they are too few to tell.
 
     There are none either where two columns have one path, such as the field `a.b` and `b` inside
     `a`: what is said of the one would be said of the other, which may be of another type.
@@ -78,7 +78,9 @@ def ways_of(rows: Any, compression: str) -> Ways | None:
             encodings[path] = "DELTA_LENGTH_BYTE_ARRAY"
             vague.add(path)
     chosen = {path: "none" if path in bare else compression for path in paths}
-    return Ways(repeating, chosen, [path for path in paths if path not in vague], encodings)
+    return ColumnEncodings(
+        repeating, chosen, [path for path in paths if path not in vague], encodings
+    )
 
 
 def _is_whole(kind: pa.DataType) -> bool:

@@ -10,9 +10,10 @@ that is too long is cut and ends in a mark and a hash of the whole.
 import hashlib
 import re
 
+from penstock.model.names import NULL_NAME
+
 MAX_COMPONENT_BYTES = 200
 MAX_KEY_BYTES = 80
-NULL_NAME = "__HIVE_DEFAULT_PARTITION__"
 
 _RESERVED = [*map(chr, range(0x20)), *"\"#%'*/:=?[\\]^{\x7f"]
 _ESCAPES = {ord(character): f"%{ord(character):02X}" for character in _RESERVED}

@@ -1,6 +1,5 @@
 """ORC files: the same rows as in Parquet, our words in the footer, and an audit that reads them."""
 
-import errno
 import io
 import json
 import weakref
@@ -14,16 +13,16 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.api.file_format import FileUnreadable, WriteOptions
 from penstock.audit.check_file import FileOrder, check_file
-from penstock.audit.positions import NotOurs, open_rows, rows_of
+from penstock.audit.positions import NotOurs, open_rows
 from penstock.datapath.codec.json.decoder import JsonDecoder
+from penstock.datapath.formats.orc import orc as orc_format
+from penstock.datapath.formats.orc.orc_footer import with_words
 from penstock.datapath.formats.orc.orc_times import TIME_NOT_ORC, not_for_orc
-from penstock.datapath.formats.orc.orc_writer import OrcFile, with_words
+from penstock.datapath.formats.orc.orc_writer import OrcWriter
 from penstock.datapath.schemas.schema_files import schema_from_file
-from penstock.datapath.stage import open_files as output
-from penstock.datapath.stage.own_columns import constant
 from penstock.datapath.stage.spool import Spool
-from penstock.errors import StoreUnavailable
 from penstock.model.entries import Bind
 from penstock.model.spec import TimeSpec
 from penstock.protocol.loop.errors import FormatChanged
@@ -64,20 +63,11 @@ TYPES = pa.schema(
 
 def written(table: pa.Table, compression: str = "zstd", words: dict[str, str] = WORDS) -> bytes:
     stream = io.BytesIO()
-    file = OrcFile(stream, compression)
-    file.write_table(table, row_group_size=1_000)
-    file.add_key_value_metadata(words)
-    file.close()
+    file = OrcWriter(stream, WriteOptions(compression, words))
+    for start in range(0, table.num_rows, 1_000):
+        file.write(table.slice(start, 1_000))
+    file.finish()
     return stream.getvalue()
-
-
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_rows_and_words_come_back(compression: str) -> None:
-    table = pa.table({"n": range(3_000), "t": [str(n % 7) for n in range(3_000)]})
-    read = orc.ORCFile(io.BytesIO(written(table, compression)))
-    assert read.read().replace_schema_metadata().equals(table)
-    said = {key.decode(): value.decode() for key, value in read.schema.metadata.items()}
-    assert said == WORDS
 
 
 def test_a_file_without_words_and_one_of_many_are_whole() -> None:
@@ -95,37 +85,6 @@ def test_what_does_not_end_as_orc_is_refused() -> None:
     whole = written(pa.table({"n": range(10)}), words={})
     with pytest.raises(ValueError, match="does not end as one"):
         with_words(whole[:-4] + b"XYZ" + whole[-1:], WORDS, chunked=True)
-
-
-class FullDisk(io.RawIOBase):
-    """Takes some bytes, and then no more."""
-
-    def __init__(self, room_bytes: int) -> None:
-        self._room_bytes = room_bytes
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._room_bytes -= len(data)
-        if self._room_bytes < 0:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return len(data)
-
-
-def write_all(file: OrcFile, tables: list[pa.Table]) -> None:
-    for table in tables:
-        file.write_table(table, row_group_size=30_000)
-    file.close()
-
-
-@pytest.mark.parametrize("room_bytes", [0, 3, 50_000, 400_000])
-def test_a_full_disk_is_an_error_and_not_the_end_of_the_process(room_bytes: int) -> None:
-    """Goal: nothing is raised inside Arrow's writer, which would abort. Method: fail anywhere."""
-    table = pa.table({"n": np.random.default_rng(0).integers(0, 2**62, 60_000)})
-    for stream in (FullDisk(room_bytes), pa.output_stream(FullDisk(room_bytes), buffer_size=4096)):
-        with pytest.raises(OSError, match="No space left"):
-            write_all(OrcFile(stream, "none"), [table] * 3)
 
 
 def finals(found: Shredded) -> list[str]:
@@ -178,17 +137,17 @@ def test_a_task_has_one_orc_file_open_whatever_the_number_of_its_files(
 ) -> None:
     """Goal: memory is bounded by bytes. Method: many datasets in a small buffer, so that each is
     flushed often; a writer of ORC holds megabytes for as long as it lives."""
-    alive: weakref.WeakSet[OrcFile] = weakref.WeakSet()
+    alive: weakref.WeakSet[OrcWriter] = weakref.WeakSet()
     most = 0
 
-    class Watched(OrcFile):
-        def __init__(self, stream: Any, compression: str) -> None:
+    class Watched(OrcWriter):
+        def __init__(self, stream: Any, options: WriteOptions) -> None:
             nonlocal most
-            super().__init__(stream, compression)
+            super().__init__(stream, options)
             alive.add(self)
             most = max(most, len(alive))
 
-    monkeypatch.setattr(output, "OrcFile", Watched)
+    monkeypatch.setattr(orc_format, "OrcWriter", Watched)
     kinds = [f"kind{n}" for n in range(20)]
     values = [
         an_event(kinds[n % 20], n=n, t=str(n), deep=[{"x": n}, None], **{f"f{n % 3}": n})
@@ -237,8 +196,9 @@ def test_the_audit_reads_every_position_and_the_footer() -> None:
     (file,) = found.report.files
     handle = file.handle
     order = FileOrder(
-        final=handle.final, dataset="click", feed="f", window="1-1", size_bytes=handle.size_bytes,
-        checksum=handle.checksum, evidence=file.evidence, ranges=file.ranges,
+        final=handle.final, format=orc_format.FORMAT, dataset="click", feed="f", window="1-1",
+        size_bytes=handle.size_bytes, checksum=handle.checksum, evidence=file.evidence,
+        ranges=file.ranges,
     )  # fmt: skip
     assert check_file(found.store, order).is_as(order)
     elsewhere = msgspec.structs.replace(order, window="2-2")
@@ -268,50 +228,11 @@ def test_a_damaged_file_is_no_file_of_ours(cut: int) -> None:
 
 
 def rows_in(raw: bytes) -> list[Any]:
-    opened = open_rows(io.BytesIO(raw), "x.zstd.orc")
+    opened = open_rows(io.BytesIO(raw), orc_format.FORMAT)
     try:
-        return list(opened.batches(["_topic"]))
-    except (pa.ArrowException, OSError) as error:
+        return list(opened.pieces(["_topic"]))
+    except FileUnreadable as error:
         raise NotOurs(str(error)) from error
-
-
-def test_the_audit_reads_a_large_stripe_in_small_pieces() -> None:
-    """Rows of a few bits: a stripe of them has millions, which need not be in memory together."""
-    count = 2_000_000
-    columns = {"_topic": constant("a-topic", count), "_partition": np.zeros(count, np.int32),
-               "_offset": np.arange(count)}  # fmt: skip
-    raw = written(pa.table(columns))
-    assert orc.ORCFile(io.BytesIO(raw)).nstripes == 1
-    del columns
-    before, most, rows = pa.total_allocated_bytes(), 0, 0
-    for some in rows_of(open_rows(io.BytesIO(raw), "x.orc")):
-        assert some.offsets.tolist() == list(range(rows, rows + len(some.offsets)))
-        rows += len(some.offsets)
-        most = max(most, pa.total_allocated_bytes() - before)
-    assert rows == count
-    assert most < 24 * 2**20, "all of them take thrice as much"
-
-
-class Unanswering(io.BytesIO):
-    """A file of a store that answers some reads, and then none."""
-
-    def __init__(self, raw: bytes, answers: int) -> None:
-        super().__init__(raw)
-        self._answers = answers
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        self._answers -= 1
-        if self._answers < 0:
-            raise StoreUnavailable("read", "x.orc", "a timeout")
-        return super().read(size)
-
-
-@pytest.mark.parametrize("answers", range(6))
-def test_a_store_that_does_not_answer_is_not_told_as_a_damaged_file(answers: int) -> None:
-    columns = {"_topic": ["t"] * 9_000, "_partition": [0] * 9_000, "_offset": range(9_000)}
-    file = Unanswering(written(pa.table(columns)), answers)
-    with pytest.raises(StoreUnavailable, match="a timeout"):
-        list(rows_of(open_rows(file, "x.orc")))
 
 
 MOMENT = pa.timestamp("us", tz="UTC")

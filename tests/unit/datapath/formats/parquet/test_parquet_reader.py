@@ -10,14 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.api.file_format import PIECE_BYTES
 from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import records
-from penstock.datapath.formats.parquet.parquet_reader import (
-    PIECE_BYTES,
-    open_in_pieces,
-    pieces,
-    rows_within,
-)
+from penstock.datapath.formats.parquet.parquet import FORMAT
+from penstock.datapath.formats.parquet.parquet_reader import rows_within
 from penstock.datapath.stage.replay_task import QuarantinePart, wanted_batches
 from penstock.errors import StoreUnavailable
 from penstock.model.manifest import QUARANTINE
@@ -47,7 +44,7 @@ def a_file(groups: Sequence[Sequence[bytes | None]]) -> io.BytesIO:
 
 
 def in_pieces(file: io.BytesIO, most_rows: int, most_bytes: int) -> list[Any]:
-    return list(pieces(open_in_pieces(file), ["n", "value"], most_rows, most_bytes))
+    return list(FORMAT.open(file).pieces(["n", "value"], most_rows, most_bytes))
 
 
 def values_of(batches: list[Any]) -> list[bytes | None]:
@@ -84,7 +81,7 @@ def test_pages_are_read_when_their_rows_are_asked_for() -> None:
     rows = pa.table({"value": pa.array(LARGE[:32], pa.binary())})
     pq.write_table(rows, file, write_batch_size=1)
     read = CountedBytes(file.getvalue())
-    first = next(pieces(open_in_pieces(read), ["value"], 1_000, 2 * MIB))
+    first = next(FORMAT.open(read).pieces(["value"], 1_000, 2 * MIB))
     assert first.num_rows in (3, 4)
     assert read.read_bytes < 5 * MIB
 

@@ -1,0 +1,43 @@
+"""The format of data files and its compression. What is installed decides which there are."""
+
+from penstock.api.doors import FORMATS
+from penstock.api.find import find, offers
+from penstock.config.mistakes import Refused, closest, shown
+from penstock.config.section_grammar import LATER, Reading, text
+from penstock.config.tree import Node, Table
+from penstock.model.spec import FeedSpec
+
+_FORMATS_TO_COME = ("avro", "jsonl", "text", "sequencefile")
+_TABLES_TO_COME = ("iceberg", "delta")
+
+
+def file_format(node: Node, _: Reading) -> str:
+    """Read the name of an installed file format."""
+    word = text(node)
+    names = list(dict.fromkeys(each.name for each in offers(FORMATS)))
+    if word in names:
+        return word
+    allowed = " | ".join(names)
+    if word in _TABLES_TO_COME:
+        found = f"a table is not a file format, and {word!r} is one; tables over files are {LATER}"
+        raise Refused(found, allowed)
+    if word in _FORMATS_TO_COME:
+        raise Refused(f"{word!r} is {LATER}", allowed)
+    raise Refused(f"found {shown(word)}", allowed, closest(word, names))
+
+
+def fits_its_files(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    """A format has compressions of its own; without either key the defaults fit each other."""
+    given = table.entries
+    chosen = [given[key] for key in ("compression", "format") if key in given]
+    if not chosen:
+        return
+    form = find(FORMATS, spec.format)
+    if not form.traits.has_positions:
+        found = f"{spec.format}, whose files have no columns for positions: {LATER}"
+        reading.mistakes.add(chosen[-1].place, found, "a format with position columns")
+    if spec.compression not in form.suffixes:
+        allowed = " | ".join(form.suffixes)
+        found = f"found {shown(spec.compression)} for {spec.format} files"
+        meant = "" if reading.mistakes.full else closest(spec.compression, form.suffixes)
+        reading.mistakes.add(chosen[0].place, found, allowed, meant)

@@ -1,0 +1,45 @@
+"""The contract of file formats, on those that are built in."""
+
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from penstock.api.doors import FORMATS
+from penstock.api.file_format import FileFormat
+from penstock.api.find import find, offers
+from penstock.testing.contracts.file_format import FileFormatContract
+
+
+class TestParquet(FileFormatContract):
+    @pytest.fixture
+    def form(self) -> FileFormat:
+        return find(FORMATS, "parquet")
+
+
+class TestOrc(FileFormatContract):
+    @pytest.fixture
+    def form(self) -> FileFormat:
+        return find(FORMATS, "orc")
+
+    @pytest.fixture
+    def unfit_rows(self) -> tuple[pa.RecordBatch, list[int], list[int]]:
+        """Times before 1970 with a fraction of a second, as a field, inside one, and of Kafka."""
+        moment = pa.timestamp("us", tz="UTC")
+        batch = pa.RecordBatch.from_pydict(
+            {
+                "at": pa.array([0, -1, None, -1_000_000, 5, 7], moment),
+                "list": pa.array([[1], [], [0, -5], None, [], [2]], pa.list_(moment)),
+            }
+        )
+        return batch, [0, 0, 0, -1_000, -1, 9], [1, 2, 4]
+
+
+def test_every_built_in_format_is_tried_here() -> None:
+    assert [each.name for each in offers(FORMATS)] == ["orc", "parquet"]
+
+
+@pytest.mark.parametrize("name", ["orc", "parquet"])
+def test_a_format_is_the_same_value_after_a_journey(name: str) -> None:
+    form = find(FORMATS, name)
+    assert pickle.loads(pickle.dumps(form)) is form
