@@ -276,7 +276,7 @@ def test_a_feed_keeps_the_format_of_its_first_start(tmp_path: Path) -> None:
     assert owner.run_window()
     assert owner.fold.state.files == "orc"
     before = lake.store.list_after("")
-    with pytest.raises(FormatChanged, match="writes orc files since its first start"):
+    with pytest.raises(FormatChanged, match="has written orc files since its first start"):
         an_owner(lake.room(["a"]))
     assert lake.store.list_after("") == before, "it claims nothing"
     an_owner(lake.room(["a"]), files="orc")
