@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from penstock.api.find import _entries
+
 Entries = Mapping[str, Mapping[str, str]]  # group -> name -> target
 
 
@@ -21,3 +23,9 @@ def install_package(
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
     for module, source in modules.items():
         (directory / f"{module}.py").write_text(source)
+    look_for_packages_again()
+
+
+def look_for_packages_again() -> None:
+    """A process reads the metadata of packages once; this one has just changed them."""
+    _entries.cache_clear()

@@ -16,10 +16,11 @@ there, and `load` imports its target.
 """
 
 import importlib
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Generic, TypeVar, cast
 
 from penstock.api.errors import ExtraMissing, PluginAmbiguous, PluginBroken, PluginUnknown
@@ -50,8 +51,14 @@ class Door(Generic[T_co]):
 
 def offers(door: Door[T]) -> tuple[PluginRef, ...]:
     """Everything that installed packages offer behind a door, in the order of names."""
-    found = {_ref(door, entry) for entry in entry_points(group=door.group)}
+    found = {_ref(door, entry) for entry in _entries(door.group, tuple(sys.path))}
     return tuple(sorted(found, key=lambda each: (each.name, each.package, each.target)))
+
+
+@lru_cache(maxsize=64)
+def _entries(group: str, _path: tuple[str, ...]) -> EntryPoints:
+    """The entry points of a group. Read once: each time would read a file of every package."""
+    return entry_points(group=group)
 
 
 def offer(door: Door[T], name: str) -> PluginRef:

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import cache
 
 from penstock import __version__
 from penstock.cli.commands import (
@@ -55,8 +56,9 @@ def _outcome(arguments: Sequence[str] | None) -> int:
     return code
 
 
+@cache
 def parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+    """The parser of all commands. Made once, since it takes longer than many a command."""
     top = argparse.ArgumentParser(
         prog="penstock",
         description="Deliver Kafka topics into a lake, exactly once, and prove it.",

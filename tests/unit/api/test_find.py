@@ -12,7 +12,7 @@ from penstock.api.doors import EVERY_DOOR
 from penstock.api.errors import ExtraMissing, PluginAmbiguous, PluginBroken, PluginUnknown
 from penstock.api.find import Door, find, load, make, offer, offers
 from penstock.errors import StoreUnavailable
-from tests.helpers.installed_packages import install_package
+from tests.helpers.installed_packages import install_package, look_for_packages_again
 
 
 class Greeter(Protocol):
@@ -198,6 +198,7 @@ def test_a_reference_travels_and_is_loaded_where_there_is_no_metadata(packages: 
     ref = pickle.loads(pickle.dumps(offer(MAKERS, "polite")))
     for info in packages.glob("*.dist-info/*"):
         info.unlink()
+    look_for_packages_again()
     with pytest.raises(PluginUnknown):
         offer(MAKERS, "polite")
     assert make(MAKERS, ref, word="far").greet() == "far"
