@@ -4,12 +4,15 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo lock format lint test unit property simulate simulate-all mutations bench \
-	bench-formats bench-growth bench-window bench-journal bench-memory bench-audit fuzz certify clean
+.PHONY: help setup demo lock format lint test unit property durations simulate simulate-all \
+	mutations bench bench-formats bench-growth bench-window bench-journal bench-memory \
+	bench-audit fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
+# Two workers take files in the order of tests/durations.json, the longest first.
+PYTEST := $(PY) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 READY := $(VENV)/.ready
 HAS_JARS := $(VENV)/.has-jars
 HAS_UV := $(VENV)/.has-uv
@@ -134,13 +137,16 @@ lint: setup ## Check rules, format and types
 
 test: lint ## Lint, explore the quick small worlds, then run every test
 	$(PY) -m tests.simulator exhaustive --quick
-	$(PY) -m pytest -n 2 --dist loadgroup --durations=10
+	$(PYTEST) --durations=10
 
 unit: setup ## Run the unit tests: no JVM, no search, under 45 seconds
-	$(PY) -m pytest -n 2 tests/unit
+	$(PYTEST) tests/unit
 
 property: setup ## Let Hypothesis search for counterexamples (HYPOTHESIS_PROFILE=thorough: 20 times)
-	$(PY) -m pytest -n 2 tests/property
+	$(PYTEST) tests/property
+
+durations: setup ## Measure every test file on an idle machine; orders later runs, longest first
+	$(PYTEST) --store-durations
 
 simulate: setup ## Run N random schedules of the protocol (N=2000, SEED= to repeat one)
 	$(PY) -m tests.simulator random --schedules $(N) $(if $(SEED),--seed $(SEED))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.datapath.codec.protobuf.schema_compiler import compiler
+from tests.helpers.lane_plugin import LanePlugin
 from tests.helpers.warm_python import WarmPython
 
 LONGEST_NAME = 60
@@ -29,3 +30,15 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     if isinstance(val, str | bytes) and len(val) > LONGEST_NAME:
         return f"{val[:LONGEST_NAME]!a}... of {len(val)}"
     return None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`make durations` uses it."""
+    parser.addoption(
+        "--store-durations", action="store_true", help="keep the seconds per file for later runs"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Order the files and sum up lanes, in every process."""
+    config.pluginmanager.register(LanePlugin(config), "lanes")
