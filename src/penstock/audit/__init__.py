@@ -1,4 +1,4 @@
-"""Audit: what the journal says was delivered, compared with what lies in the lake.
+"""Compares what the journal recorded with what is in the lake and in Kafka.
 
-It reads only, and it must not repair anything.
+It only reads, and must not repair anything.
 """

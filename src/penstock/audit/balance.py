@@ -1,8 +1,8 @@
-"""Whether a window's own sums add up: read = written + quarantined + filtered, by evidence. Pure.
+"""Checks that a window's sums add up: read = written + quarantined + filtered. Pure.
 
-Where a record becomes several rows, each of them counts.
+If a record becomes several rows, each row counts.
 
-The owner proved this before it decided. An audit does it again, from the entry alone.
+The owner proved this before it decided. An audit checks it again, from the entry alone.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from penstock.model.ranges import TopicPartition
 
 
 def window_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:
-    """What does not add up in one window's entry."""
+    """The differences in one window's entry."""
     evidence = {seen.range: seen for seen in content.evidence}
     if len(evidence) != len(content.evidence) or set(evidence) != set(window.ranges):
-        words = f"window {window.window} has no evidence for its ranges, or for others"
+        words = f"window {window.window} has evidence for other ranges than its own"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
     by_place = _by_place(content.files)
     for seen in content.evidence:
@@ -28,7 +28,7 @@ def window_differences(number: int, window: Window, content: Content) -> Iterato
 
 
 def _by_place(files: tuple[ManifestFile, ...]) -> dict[TopicPartition, list[ManifestFile]]:
-    """The files of each partition; a window's file is of one range."""
+    """The files of each partition; a window's file belongs to one range."""
     found: dict[TopicPartition, list[ManifestFile]] = {}
     for file in files:
         for place in {part.place for part in file.ranges}:
@@ -46,18 +46,18 @@ def _range_differences(
         words = f"{seen.range} gave {seen.read.count} records at the offsets {seen.offsets}"
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
     elif set_evidence(seen.range.topic, seen.range.partition, seen.offsets) != seen.read:
-        words = f"{seen.range}: the offsets that were read are not those of the evidence"
+        words = f"{seen.range}: the evidence is not that of the offsets that were read"
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
     if refused != seen.quarantined or written + refused + seen.filtered != seen.all_rows:
         words = (
             f"{seen.range}: read {seen.all_rows.count}, written {written.count}, quarantined "
-            f"{refused.count}, filtered {seen.filtered.count}, or not the same ones"
+            f"{refused.count}, filtered {seen.filtered.count}, or other rows"
         )
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
 
 
 def _sum_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:
-    """The window's totals, its files, and the records it names for the quarantine."""
+    """The differences in the window's totals, its files, and its quarantined records."""
     read = sum(seen.read.count for seen in content.evidence)
     quarantined = sum(seen.quarantined.count for seen in content.evidence)
     filtered = sum(seen.filtered.count for seen in content.evidence)
@@ -66,7 +66,7 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
     counted = (read, all_rows - quarantined - filtered, quarantined, filtered, extra)
     if counted != fates_of(window.counts):
         said = f"window {window.window} says (read, written, quarantined, filtered, extra)"
-        words = f"{said} are {fates_of(window.counts)}, and its evidence says {counted}"
+        words = f"{said} are {fates_of(window.counts)}, but its evidence says {counted}"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
     rows = sum(file.evidence.count for file in content.files)
     if rows != all_rows - filtered:
@@ -79,10 +79,10 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
         return
     refused = Evidence.total(seen.quarantined for seen in content.evidence)
     if records_evidence(content.quarantined) != refused:
-        words = f"window {window.window} names other records than those that were quarantined"
+        words = f"window {window.window} names other records than its evidence for the quarantine"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
 
 
 def fates_of(counts: Counts) -> tuple[int, int, int, int, int]:
-    """The counts that evidence can prove; how many bytes were read is not among them."""
+    """The counts that evidence can prove. The number of bytes is not one of them."""
     return counts.read, counts.written, counts.quarantined, counts.filtered, counts.extra

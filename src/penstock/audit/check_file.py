@@ -1,4 +1,4 @@
-"""One file held against what the journal recorded of it. Pure work that travels to executors."""
+"""Compares one file with what the journal recorded about it. Runs on executors."""
 
 import hashlib
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ FOOTER = "penstock."
 class FileOrder(Value, frozen=True, kw_only=True):
     """What the journal says about a live file.
 
-    `window` is empty where the footer is not compared: a file that was compacted, or replayed.
-    `instead` is what lies there in its place, such as a link, which is not opened. `format` is what
-    its name tells; the driver finds it, and executors import it.
+    `window` is empty if the footer is not compared: for compacted and replayed files.
+    `instead` is what is in its place, such as a link, which is not opened. `format` is that of its
+    name; the driver finds it, and executors import it.
     """
 
     final: str
@@ -43,7 +43,7 @@ class FileOrder(Value, frozen=True, kw_only=True):
 
 
 class PlaceRows(Value, frozen=True):
-    """Which rows of a partition a file holds."""
+    """The rows of one partition in a file."""
 
     topic: str
     partition: int
@@ -51,10 +51,10 @@ class PlaceRows(Value, frozen=True):
 
 
 class FileFinding(Value, frozen=True, kw_only=True):
-    """What one look at a whole file showed. `size_bytes` is -1 when it is gone.
+    """The result of reading a whole file. `size_bytes` is -1 when it is gone.
 
-    `datasets` are those that a quarantine file's records were meant for. `unreadable` says why
-    its rows could not be read, `unanswered` that the store did not let us.
+    `datasets` are those of the records in a quarantine file. `unreadable` says why
+    its rows could not be read, `unanswered` why the store did not answer.
     """
 
     final: str
@@ -69,7 +69,7 @@ class FileFinding(Value, frozen=True, kw_only=True):
 
     @property
     def is_gone(self) -> bool:
-        """True when nothing has that name."""
+        """True when no file has that name."""
         return self.size_bytes < 0
 
     @property
@@ -92,7 +92,7 @@ class FileFinding(Value, frozen=True, kw_only=True):
 
 
 def check_file(store: Store, order: FileOrder) -> FileFinding:
-    """Read a file from end to end: checksum, footer, positions. Runs on executors; repeatable."""
+    """Read a whole file: checksum, footer, positions. Runs on executors; may be repeated."""
     if order.instead:
         return FileFinding(final=order.final, unreadable=order.instead)
     try:
@@ -125,10 +125,9 @@ def _look_through(file: BinaryIO, order: FileOrder) -> FileFinding:
 
 
 def open_recorded(file: BinaryIO, order: FileOrder, checksum: str = "") -> FileReader:
-    """A live file to read positions from; `checksum` is that of its bytes, if it is known.
+    """Open a live file to read positions; `checksum` is that of its bytes, if it is known.
 
-    Raises `NotOurs` also for a file that is not as it was written, if its format does not survive
-    damage: some such bytes would end the whole process.
+    Also raises `NotOurs` for a changed file, if the reader of its format can crash on damage.
     """
     form = order.format
     is_fragile = form is not None and not form.traits.survives_damage
@@ -139,7 +138,7 @@ def open_recorded(file: BinaryIO, order: FileOrder, checksum: str = "") -> FileR
 
 
 def checksum_of(file: BinaryIO) -> tuple[int, str]:
-    """Size and checksum as they stand in handles, read piece by piece."""
+    """Size and checksum in the form of handles, read piece by piece."""
     digest = hashlib.sha256()
     size_bytes = 0
     while piece := file.read(CHUNK_BYTES):
@@ -159,7 +158,7 @@ class _Counted:
         self.outside = 0
 
     def add(self, found: PlacedRows) -> None:
-        """Take in some rows."""
+        """Add some rows."""
         place = (found.topic, found.partition)
         seen = positions(*place, found.offsets, found.rows)
         self._rows[place] = self._rows.get(place, Evidence()) + seen
@@ -171,14 +170,14 @@ class _Counted:
             self.outside += len(inside) - int(inside.sum())
 
     def places(self) -> tuple[PlaceRows, ...]:
-        """What was counted."""
+        """The counts by partition."""
         return tuple(PlaceRows(*place, rows) for place, rows in sorted(self._rows.items()))
 
 
 def bounds_by_place(
     ranges: tuple[OffsetRange, ...],
 ) -> dict[tuple[str, int], list[tuple[int, int]]]:
-    """The ranges by what rows say of themselves: a topic's name, and a partition."""
+    """The ranges by topic name and partition, as rows have them."""
     found: dict[tuple[str, int], list[tuple[int, int]]] = {}
     for part in ranges:
         found.setdefault((part.topic, part.partition), []).append((part.start, part.end))
@@ -186,7 +185,7 @@ def bounds_by_place(
 
 
 def footer_words(order: FileOrder, words: Mapping[str, str]) -> str:
-    """What a file says about itself that the journal does not; empty when they agree."""
+    """How the footer differs from the journal; empty when they agree."""
     if not order.window or order.format is None or not order.format.traits.keeps_words:
         return ""
     said = {

@@ -1,4 +1,4 @@
-"""The fates of one partition's offsets, entry by entry: nothing skipped, nothing twice."""
+"""Accounts for one partition's offsets, entry by entry: none skipped, none twice."""
 
 from dataclasses import dataclass, field
 
@@ -12,10 +12,10 @@ from penstock.model.ranges import OffsetRange
 
 @dataclass(slots=True)
 class Coverage:
-    """What the entries so far say about one partition of one life of a topic.
+    """What the entries so far say about one partition of one topic id.
 
     `skipped` are the offsets that a gap or a seek passed over; `floor` is where the last window
-    ended. The journal's rules watch over all of this as well; an audit does not take their word.
+    ended. The journal's rules check all of this as well; an audit checks it independently.
     """
 
     topic: str
@@ -30,23 +30,23 @@ class Coverage:
     filtered: int = 0
     empty: int = 0
     dropped: int = 0
-    extra: int = 0  # rows beyond one per record
+    extra: int = 0  # additional rows of records that become several rows
     skipped: list[GivenUp] = field(default_factory=list)
     datasets: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def begin(cls, start: PartitionStart) -> "Coverage":
-        """A partition at its first offset."""
+        """Start a partition at its first offset."""
         return cls(start.topic, start.topic_id, start.partition, start.offset, start.offset)
 
     def cover(self, number: int, covered: OffsetRange) -> list[Difference]:
-        """A window has read this range."""
+        """Add a range that a window has read."""
         found = self._joint(number, covered)
         self.end = self.floor = covered.end
         return found
 
     def count(self, seen: RangeEvidence) -> None:
-        """What a window found in its range."""
+        """Add the counts of a window in its range."""
         self.read += seen.read.count
         self.written += seen.written
         self.quarantined += seen.quarantined.count
@@ -55,11 +55,11 @@ class Coverage:
         self.extra += seen.extra.count
 
     def deliver(self, dataset: str, rows: int) -> None:
-        """Rows of this partition were written to a dataset."""
+        """Add rows of this partition that were written to a dataset."""
         self.datasets[dataset] = self.datasets.get(dataset, 0) + rows
 
     def give_up(self, number: int, gap: Gap) -> list[Difference]:
-        """Kafka no longer held this range, and a person accepted it."""
+        """Add a range that Kafka no longer had and that an operator accepted."""
         found = self._joint(number, gap.range)
         lost = gap.range
         self.skipped.append(GivenUp("gap", number, lost, len(lost), gap.author, gap.reason))
@@ -67,7 +67,7 @@ class Coverage:
         return found
 
     def seek(self, number: int, seek: Seek) -> list[Difference]:
-        """A person moved the next offset: forward it skips, back it takes skips away again."""
+        """Move the next offset: forward skips offsets, back undoes skips."""
         found = self._joint(number, self._range(seek.from_offset, seek.from_offset))
         if seek.to_offset > self.end:
             skipped = self._range(self.end, seek.to_offset)
@@ -79,7 +79,7 @@ class Coverage:
         return found
 
     def receipt(self) -> PartitionReceipt:
-        """The fates of all offsets up to the watermark."""
+        """The receipt for all offsets up to the watermark."""
         return PartitionReceipt(
             topic=self.topic,
             topic_id=self.topic_id,
@@ -97,7 +97,7 @@ class Coverage:
         )
 
     def imbalance(self) -> list[Difference]:
-        """Every row of every offset has exactly one fate, so the fates add up to them."""
+        """How the counts differ from the number of offsets and rows; empty when they add up."""
         sums = self.receipt()
         fates = sums.written + sums.quarantined + sums.filtered + sums.empty + sums.given_up
         whole = self.end - self.start + self.extra
@@ -108,7 +108,7 @@ class Coverage:
         return [Difference("counts", found, ranges=(self.whole(),))]
 
     def whole(self) -> OffsetRange:
-        """All offsets that have a fate."""
+        """All offsets that are accounted for."""
         return self._range(self.start, self.end)
 
     def _joint(self, number: int, covered: OffsetRange) -> list[Difference]:
@@ -127,7 +127,7 @@ class Coverage:
         if self.floor is None or to_offset >= self.floor:
             return []
         again = self._range(to_offset, self.floor)
-        words = f"{again} was delivered, and a seek goes back over it"
+        words = f"{again} was delivered, but a seek goes back over it"
         return [Difference("offsets", words, ranges=(again,), entry=number)]
 
     def _range(self, start: int, end: int) -> OffsetRange:

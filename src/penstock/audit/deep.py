@@ -1,8 +1,8 @@
-"""The deep audit of one feed: every byte and row of the lake, and Kafka as far as it reaches back.
+"""The deep audit of one feed: every byte and row of the lake, and what Kafka still has.
 
-The work on files is spread by whoever runs it, over Spark tasks or over nothing at all. Reads
-only, also beside a live owner: files are listed before the journal is read, and whatever looks
-wrong must still be live in a newer fold.
+The caller decides how the work on files is distributed: over Spark tasks, or in this process. It
+only reads, also while an owner runs: files are listed before the journal is read, and a file that
+looks wrong is reported only if it is still live in a newer fold.
 """
 
 from collections.abc import Callable, Iterator
@@ -47,18 +47,18 @@ from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.state import JournalState
 from penstock.runtime.parallel import ParallelMap
 
-MOST_FOREIGN = 100  # how many foreign files are looked into; all of them are named
+MOST_FOREIGN = 100  # how many foreign files are read; all of them are named
 
 
 class DeepSpec(Value, frozen=True):
-    """What to look at: files and ranges decided since a time, or the files of one dataset."""
+    """The limits of an audit: files and ranges decided since a time, or one dataset."""
 
     since_s: float | None = None
     dataset: str = ""
 
     @property
     def since(self) -> str:
-        """The time for people; empty for always."""
+        """The time as text; empty without a limit."""
         if self.since_s is None:
             return ""
         return datetime.fromtimestamp(self.since_s, UTC).isoformat(timespec="seconds")
@@ -66,7 +66,7 @@ class DeepSpec(Value, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class DeepTools:
-    """What a deep audit is given. Without `kafka` nothing is compared with it."""
+    """The tools of a deep audit. Without `kafka` nothing is compared with Kafka."""
 
     spread: ParallelMap
     kafka: KafkaSide | None
@@ -75,7 +75,7 @@ class DeepTools:
 
 
 def deep_audit(journal: Journal, spec: DeepSpec, tools: DeepTools) -> Receipt:
-    """Hold a feed's journal against itself, every file's rows, and Kafka."""
+    """Compare a feed's journal with itself, with the rows of every file, and with Kafka."""
     began = tools.tick()
     sight = look(journal, tools.progress, keeps_reading=True)
     opened = sight.opened
@@ -109,7 +109,7 @@ def deep_audit(journal: Journal, spec: DeepSpec, tools: DeepTools) -> Receipt:
 
 
 def check_dataset(feed: str, ledger: Ledger, dataset: str) -> None:
-    """Only what was delivered to can be looked at."""
+    """Raise if the feed never delivered to the dataset."""
     known = {live.dataset for live in ledger.files.values()}
     known |= {name for coverage in ledger.coverage.values() for name in coverage.datasets}
     if dataset and dataset not in known:
@@ -117,19 +117,19 @@ def check_dataset(feed: str, ledger: Ledger, dataset: str) -> None:
 
 
 def is_since(ledger: Ledger, number: int, spec: DeepSpec) -> bool:
-    """True for entries that were decided at or after the time asked for."""
+    """True for entries that were decided at or after the given time."""
     if spec.since_s is None:
         return True
     try:
         return datetime.fromisoformat(ledger.decided[number]).timestamp() >= spec.since_s
     except ValueError:
-        return True  # a time that nobody can read leaves nothing out
+        return True  # an entry with an unreadable time is not left out
 
 
 def chosen_files(journal: Journal, sight: Sight, spec: DeepSpec) -> list[FileOrder]:
-    """The live files that are to be read; those of pending groups too, as far as they are there.
+    """The live files to read, including visible files of pending groups.
 
-    A done marker that is lost or forged must not keep anybody from looking.
+    A lost or forged done marker must not prevent a check.
     """
     ledger = sight.opened.ledger
     return [
@@ -140,7 +140,7 @@ def chosen_files(journal: Journal, sight: Sight, spec: DeepSpec) -> list[FileOrd
 
 
 def orders_of(feed: str, ledger: Ledger, odd: Odd) -> Iterator[FileOrder]:
-    """Every live file as the journal describes it."""
+    """The work orders for live files, from the journal."""
     for final, live in sorted(ledger.files.items()):
         recorded = ledger.recorded[final]
         yield FileOrder(
@@ -165,7 +165,7 @@ def rows_differences(
     findings: list[FileFinding],
     tools: DeepTools,
 ) -> Iterator[Difference]:
-    """Files that are not what was written, with the offsets that are missing or too many."""
+    """Differences for changed files, with the offsets that are missing or additional."""
     by_name = {finding.final: finding for finding in findings}
     for finding in findings:
         if finding.unanswered:
@@ -185,7 +185,7 @@ def rows_differences(
         told = explained(journal, list(orders_of(feed, ledger, sight.odd)), ledger, wrong, tools)
         owners = by_checksum(ledger)
         for offsets in told.together:
-            yield Difference("offsets", "missing from the files below together", offsets=offsets)
+            yield Difference("offsets", "missing from the files below, as a group", offsets=offsets)
         for order in suspects:
             seen, twin = by_name[order.final], owners.get(by_name[order.final].checksum, "")
             why_not = told.left_out.get(order.final, "")
@@ -194,15 +194,15 @@ def rows_differences(
 
 
 def is_awaited(state: JournalState, order: FileOrder, seen: FileFinding) -> bool:
-    """True for a file that is not visible and need not be yet; `lost_files` looks for it."""
+    """True for a file that need not be visible yet; `lost_files` checks it."""
     return seen.is_gone and not order.instead and is_pending(state, order.number, order.dataset)
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The offsets of files whose rows are wrong; `together`, those of several files.
+    """The offsets of files with wrong rows; `together`, those of several files as a group.
 
-    `left_out` says of which files they were not worked out, and why.
+    `left_out` has the files whose offsets were not worked out, and why.
     """
 
     offsets: dict[str, tuple[Offsets, ...]]
@@ -227,16 +227,16 @@ def explained(
 
 
 def by_checksum(ledger: Ledger) -> dict[str, str]:
-    """The live files by the contents they were written with."""
+    """The live files by their recorded checksum."""
     return {known.checksum: final for final, known in ledger.recorded.items()}
 
 
 def refused_differences(
     ledger: Ledger, orders: list[FileOrder], findings: dict[str, FileFinding]
 ) -> Iterator[Difference]:
-    """The quarantine holds the records that each window names, by the dataset they were for.
+    """Differences between the quarantine's records and those that each window names, by dataset.
 
-    Files that are not as recorded were told already; their windows are passed over here.
+    Changed files are reported elsewhere; their windows are skipped here.
     """
     files: dict[int, list[FileOrder]] = {}
     for order in orders:
@@ -265,7 +265,7 @@ def refused_differences(
 def other_files(
     journal: Journal, sight: Sight, orders: list[FileOrder], progress: Progress
 ) -> Iterator[Difference]:
-    """Files that were not to be read must at least be there, with their size."""
+    """Differences for files outside the limits: they must be there, with their size."""
     read = {order.final for order in orders}
     opened = sight.opened
     if len(read) == len(opened.ledger.files):
@@ -280,7 +280,7 @@ def other_files(
 
 
 def strangers(journal: Journal, sight: Sight) -> Iterator[Difference]:
-    """Foreign files; and of the first ones, whether they are copies of what was written."""
+    """Differences for foreign files; the first ones are compared with what was written."""
     opened = sight.opened
     owners = by_checksum(opened.ledger)
     found = foreign_files(journal, opened.state, opened.ledger, sight.listed)
@@ -297,11 +297,11 @@ def strangers(journal: Journal, sight: Sight) -> Iterator[Difference]:
 
 
 def compare_kafka(sight: Sight, spec: DeepSpec, tools: DeepTools) -> Comparison:
-    """Kafka, for the windows that are looked at."""
+    """Compare the audited windows with Kafka."""
     ledger = sight.opened.ledger
     if spec.dataset:
-        return Comparison(skipped="only one dataset was asked for")
+        return Comparison(skipped="the audit was limited to one dataset")
     if tools.kafka is None:
-        return Comparison(skipped="it was not asked")
+        return Comparison(skipped="Kafka was not available to this audit")
     reads = [(number, seen) for number, seen in ledger.reads if is_since(ledger, number, spec)]
     return compare(tools.kafka, sight.opened.state.cluster_id, reads)

@@ -1,9 +1,9 @@
-"""Which offsets are missing, doubled or foreign, and in which file. Pure work for executors.
+"""Works out which offsets are missing, doubled or foreign, and in which file. For executors.
 
-The journal knows every offset that was read, as runs; but of a file it knows only how many rows
-it has and the sum of their hashes. So what is wrong with a file is the difference between the
-recorded sum and the sum of what is found in it. A difference of one or two rows has one solution
-among the offsets of its range, and that solution is searched for by its hash.
+The journal has every offset that was read, as runs; but for a file it has only the number of rows
+and the sum of their hashes. The error of a file is the difference between the recorded sum and the
+sum of its rows. A difference of one or two rows has one solution among the offsets of its range,
+and that solution is searched by its hash.
 """
 
 from collections.abc import Iterator
@@ -23,18 +23,18 @@ from penstock.model.value import Value
 
 _ALL = 1 << 64
 ROUNDS = 2
-MOST_CASES = 50  # files of one area that are worked out one by one; each costs a search
-# Positions of one area; beyond, its files are named and their offsets are not worked out. So many
-# in 40 files, 3 of them wrong with 3 rows each, took 100 s of processor time and 380 MiB.
+MOST_CASES = 50  # files of one area that are worked out separately; each needs a search
+# Positions of one area; beyond this its files are named and their offsets are not worked out.
+# With 40 files, 3 of them wrong with 3 rows each, it took 100 s of processor time and 380 MiB.
 MOST_POSITIONS = 2_000_000
 
 
 class RecordedRange(Value, frozen=True):
     """The offsets that were read from one range, and the numbers of further rows of its records.
 
-    Which records have such rows is not recorded, only their sum: any of them may. The records that
-    a replay took are told by a range of their own, which overlaps that of their window: more rows
-    may have come of them, and each lies in the quarantine as well as in a dataset.
+    Only the sum of such rows is recorded, so any record may have them. The records of a replay have
+    a range of their own, which overlaps that of their window: they may have more rows, and each is
+    in the quarantine as well as in a dataset.
     """
 
     range: OffsetRange
@@ -48,14 +48,14 @@ class RecordedRange(Value, frozen=True):
         return len(self.rows) >= MOST_ROW_NUMBERS
 
     def positions(self, rows: int) -> int:
-        """How many positions there may be, with so many row numbers besides the first."""
+        """How many positions are possible, with `rows` row numbers besides the first."""
         return len(self.offsets) * (1 + rows)
 
 
 class AreaOrder(Value, frozen=True):
-    """Ranges that something is wrong with: all that was read, and all files that share it.
+    """Ranges with a difference: all offsets that were read, and all files that share them.
 
-    `suspects` are the final names of the files that are not as recorded.
+    `suspects` are the final names of the changed files.
     """
 
     recorded: tuple[RecordedRange, ...]
@@ -69,40 +69,40 @@ class AreaOrder(Value, frozen=True):
 
 
 class FileOffsets(Value, frozen=True):
-    """What is wrong with one file, offset by offset. No file: missing from several together."""
+    """The offsets of one file that are wrong. No file: missing from several files as a group."""
 
     final: str
     offsets: tuple[Offsets, ...]
 
 
 def explain_area(store: Store, order: AreaOrder) -> tuple[FileOffsets, ...]:
-    """Read the files of an area again and work out what happened. Runs on executors."""
+    """Read the files of an area again and work out the offsets. Runs on executors."""
     return tuple(_Area(store, order).explain())
 
 
 @dataclass(slots=True)
 class _Case:
-    """One suspect file: what is left to explain once the obvious is taken away."""
+    """One changed file, and the difference that is not explained yet."""
 
     order: FileOrder
     kept: Positions  # positions that were read in this area, each once
     doubled: Positions
-    foreign: Positions  # positions that nobody read in this area
+    foreign: Positions  # positions that were not read in this area
     missing: Positions = field(default_factory=Positions.none)
     is_solved: bool = False
 
     @property
     def count(self) -> int:
-        """How many rows too few; negative when there are too many."""
+        """How many rows are missing; negative when there are too many."""
         return self.order.evidence.count - len(self.kept)
 
     @property
     def hash_sum(self) -> int:
-        """The sum of the hashes that are too few."""
+        """The sum of the hashes of the missing rows."""
         return (self.order.evidence.hash_sum - self.kept.evidence().hash_sum) % _ALL
 
     def solve(self, missing: Positions, extra: Positions) -> None:
-        """Take a solution."""
+        """Record a solution."""
         self.missing = missing
         self.foreign = Positions.joined([self.foreign, extra])
         self.is_solved = True
@@ -111,7 +111,7 @@ class _Case:
 class _Area:
     def __init__(self, store: Store, order: AreaOrder) -> None:
         self._places: dict[PlaceName, int] = {}
-        self._met: dict[PlaceName, set[int]] = {}  # row numbers that are found in files
+        self._met: dict[PlaceName, set[int]] = {}  # row numbers found in the files
         self._recorded = order.recorded
         found = {file.final: self._found(store, file) for file in order.files}
         self._read = self._all_read(Positions.joined(found.values()))
@@ -123,7 +123,7 @@ class _Area:
         )
         self._refused = {file.final for file in order.files if file.dataset == QUARANTINE}
         self._kept: dict[str, Positions] = {}
-        self._own: dict[str, Positions] = {}  # what belongs to a file, where that is known
+        self._own: dict[str, Positions] = {}  # the positions of each file, if they are known
         self._cases: list[_Case] = []
         for file in order.files:
             each, doubled = found.pop(file.final).once()
@@ -135,7 +135,7 @@ class _Area:
         self._nowhere = self._read.without(Positions.joined(self._kept.values()))
 
     def explain(self) -> Iterator[FileOffsets]:
-        """Work out each file on its own; what one has explained helps with the others."""
+        """Work out each file; the result for one file helps with the others."""
         for _ in range(ROUNDS):
             for case in self._cases[:MOST_CASES]:
                 if not case.is_solved:
@@ -155,7 +155,7 @@ class _Area:
             yield FileOffsets("", tuple(self._told("missing", together)))
 
     def _solve(self, case: _Case) -> None:
-        """Try what explains most first; the last try looks at every offset that is left."""
+        """Try the likely positions first; the last try covers every remaining offset."""
         final = case.order.final
         others = [kept for name, kept in self._kept.items() if name != final]
         same = next((kept for kept in others if kept.evidence() == case.order.evidence), None)
@@ -172,9 +172,9 @@ class _Area:
             self._own[final] = Positions.joined([case.kept.without(case.foreign), case.missing])
 
     def _of_others(self, final: str) -> Positions:
-        """What is known to belong to other files, and so not to this one.
+        """The positions that are known to belong to other files.
 
-        A record that was replayed belongs to a file of the quarantine and to others.
+        A replayed record belongs to a quarantine file and to data files.
         """
         return Positions.joined(
             own.without(self._replayed) if self._is_both(final, name) else own
@@ -183,15 +183,15 @@ class _Area:
         )
 
     def _is_both(self, final: str, other: str) -> bool:
-        """True when one is of the quarantine and the other is not, and something was replayed."""
+        """True for a quarantine file and a data file, if anything was replayed."""
         return len(self._replayed) > 0 and (final in self._refused) != (other in self._refused)
 
     def _lost_by(self, case: _Case) -> Positions:
-        """All that a file may have lost: what is not in it, and is not known to be another's."""
+        """The positions a file may have lost: not in it, and not known to be in another."""
         return self._read.without(case.kept).without(self._of_others(case.order.final))
 
     def _search(self, case: _Case, lost: Positions, extra: Positions) -> None:
-        """Find rows that are lost, or too many, whose hashes add up to what is wrong."""
+        """Find lost or additional rows whose hashes add up to the difference."""
         if case.is_solved:
             return
         none = Positions.none()
@@ -205,7 +205,7 @@ class _Area:
             case.solve(*few)
 
     def _solve_together(self, cases: list[_Case]) -> Positions:
-        """What several files have lost together, when it cannot be told which lost what."""
+        """The positions that several files have lost as a group, if they cannot be separated."""
         if len(cases) < 2:
             return Positions.none()
         count = sum(case.count for case in cases)
@@ -214,7 +214,7 @@ class _Area:
         return self._nowhere if solved else Positions.none()
 
     def _candidates(self, case: _Case) -> Iterator[Offsets]:
-        """What is missing, or too many, lies among these; which of them cannot be told."""
+        """The positions that contain the missing or additional rows."""
         if case.count >= 0:
             is_cut = any(each.is_cut for each in self._recorded)
             lost = self._first_rows() if is_cut else self._lost_by(case)
@@ -223,18 +223,18 @@ class _Area:
             yield from self._told("foreign", case.kept, among=max(-case.count, 1))
 
     def _told(self, fate: Fate, found: Positions, among: int = 0) -> Iterator[Offsets]:
-        """The offsets of each partition as runs, the first of them."""
+        """The first offsets of each partition, as runs."""
         for (topic, partition), number in self._places.items():
             here = np.unique(found.offsets[found.places == number])
             if len(here):
                 yield Offsets.of(fate, topic, partition, runs_of(here), among=among)
 
     def _all_read(self, found: Positions) -> Positions:
-        """Every position that a row of these ranges may have, each once.
+        """Every position that a row of these ranges can have, each once.
 
-        Of a range with more row numbers than are recorded, those that its files have are tried as
-        well. If they are too many, whatever lies at an offset that was read counts as read: a row
-        that is there is then never called foreign.
+        For a range with more row numbers than are recorded, the row numbers of its files are tried
+        as well. If they are too many, every row at an offset that was read counts as read: such a
+        row is then never reported as foreign.
         """
         parts = []
         for each in self._recorded:
@@ -248,11 +248,11 @@ class _Area:
         return everything.once()[0] if may_repeat else everything
 
     def _first_rows(self) -> Positions:
-        """The first row of every record: each offset that there is."""
+        """The first row of every record: one position for each offset."""
         return Positions.joined(self._at(each, 0) for each in self._recorded)
 
     def _rows_of(self, each: RecordedRange) -> tuple[int, ...]:
-        """The row numbers to try; only those that are recorded if there are too many."""
+        """The row numbers to try; only the recorded ones if there are too many."""
         if not each.is_cut:
             return each.rows
         met = self._met.get((each.range.topic, each.range.partition), set())
@@ -265,7 +265,7 @@ class _Area:
         return self._positions(place.topic, place.partition, offsets, np.full(len(offsets), row))
 
     def _found(self, store: Store, order: FileOrder) -> Positions:
-        """The positions in a file; none where it cannot be read."""
+        """The positions in a file; empty if it cannot be read."""
         file = None if order.instead else store.open_read(order.final)
         if file is None:
             return Positions.none()
@@ -298,7 +298,7 @@ def _sum(found: Positions) -> int:
 def _few(
     count: int, hash_sum: int, lost: Positions, extra: Positions
 ) -> tuple[Positions, Positions] | None:
-    """One or two rows lost or too many, or one of each; None when that explains nothing."""
+    """One or two lost or additional rows, or one of each; None if no such solution exists."""
     none = Positions.none()
     if count in (1, 2):
         found = _adding_up(lost, count, hash_sum)
@@ -317,7 +317,7 @@ def _few(
 
 
 def _adding_up(found: Positions, count: int, hash_sum: int) -> Positions | None:
-    """The one position with this hash, or the two whose hashes add up to it."""
+    """The one position with this hash, or two positions whose hashes add up to it."""
     if count == 1:
         one = found.only(found.hashes == np.uint64(hash_sum))
         return one if len(one) == 1 else None

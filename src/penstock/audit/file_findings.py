@@ -1,4 +1,4 @@
-"""What is wrong with one file, in words. Pure."""
+"""The message for a file that differs from the journal. Pure."""
 
 from penstock.audit.check_file import FileFinding, FileOrder
 from penstock.audit.lake_files import not_a_file
@@ -8,9 +8,9 @@ from penstock.audit.receipt import Difference, DifferenceKind, Offsets
 def file_difference(
     order: FileOrder, seen: FileFinding, offsets: tuple[Offsets, ...], twin: str, why_not: str
 ) -> Difference:
-    """A file that is not as recorded; `twin` is the file whose contents it has, if any.
+    """The difference for a changed file; `twin` is the file whose contents it has, if any.
 
-    `why_not` says why its offsets were not worked out; it is empty if they were.
+    `why_not` says why its offsets were not worked out; empty if they were.
     """
     kind, words = _kind(order, seen)
     if twin and twin != order.final:
@@ -37,11 +37,11 @@ def _kind(order: FileOrder, seen: FileFinding) -> tuple[DifferenceKind, str]:
         return kind, f"{said}; it cannot be read: {seen.unreadable}"
     if not seen.has_rows_of(order):
         same = seen.rows.count == order.evidence.count
-        outside = f"; {seen.outside} rows lie outside its ranges" if seen.outside else ""
+        outside = f"; {seen.outside} rows are outside its ranges" if seen.outside else ""
         return "file_rows", f"{rows}{', but not these' if same else ''}{outside}"
     if seen.checksum != order.checksum:
         return "file_contents", (
-            f"contents altered: all {seen.rows.count} rows are at their positions, "
+            f"contents changed: all {seen.rows.count} rows are at their positions, "
             "and the checksum is wrong"
         )
     if seen.size_bytes != order.size_bytes:

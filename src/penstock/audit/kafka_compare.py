@@ -1,8 +1,9 @@
-"""What was read, held against what Kafka still has. Reads through whatever it is given.
+"""Compares what was read with what Kafka still has.
 
-Evidence was recorded when a range was read. Where Kafka still holds the range, reading it again
-must give the same positions and the same contents. What Kafka has lost since by retention or
-compaction proves nothing, and is listed. What it has and we never read is a difference.
+Evidence was recorded when a range was read. If Kafka still has the range, reading it again must
+give the same positions and the same contents. Records that Kafka has lost by retention or
+compaction are listed, and are not a difference. Records that Kafka has and that were never read are
+a difference.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,22 +20,22 @@ from penstock.ports.source.found import RangeFound
 
 
 class KafkaSide(Protocol):
-    """Kafka, to be read once more. Driver only; may be asked several times."""
+    """Reads Kafka again. Driver only; may be called several times."""
 
     def look(self, topics: Iterable[str]) -> Available:
-        """What there is of these topics; raises `KafkaUnavailable`."""
+        """The offsets that these topics have; raises `KafkaUnavailable`."""
         ...
 
     def read(
         self, ranges: tuple[OffsetRange, ...], *, with_offsets: bool
     ) -> dict[OffsetRange, RangeFound]:
-        """What is in these ranges, read-committed; raises `KafkaUnavailable`."""
+        """The contents of these ranges, read-committed; raises `KafkaUnavailable`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A range that was read, and the part of it that Kafka still holds."""
+    """A range that was read, and the part of it that Kafka still has."""
 
     number: int
     seen: RangeEvidence
@@ -46,7 +47,7 @@ class _Held:
 
     @property
     def offsets(self) -> OffsetSet:
-        """Those that were read in that part."""
+        """The offsets that were read in that part."""
         return self.seen.offsets & OffsetSet(((self.part.start, self.part.end),))
 
     def agrees(self, found: RangeFound) -> bool:
@@ -58,7 +59,7 @@ class _Held:
 
 @dataclass(slots=True)
 class Comparison:
-    """The outcome, as it grows."""
+    """The result of the comparison so far."""
 
     differences: list[Difference] = field(default_factory=list)
     unchecked: list[Unchecked] = field(default_factory=list)
@@ -67,14 +68,14 @@ class Comparison:
     skipped: str = ""
 
     def leave_out(self, covered: OffsetRange, reason: str) -> None:
-        """These offsets could not be compared."""
+        """Record offsets that could not be compared."""
         if not covered.is_empty:
             self.unchecked.append(
                 Unchecked(covered.topic, covered.partition, covered.start, covered.end, reason)
             )
 
     def receipt(self) -> KafkaReceipt:
-        """What goes into the receipt."""
+        """The result for the receipt."""
         return KafkaReceipt(
             agreed=self.agreed,
             records=self.records,
@@ -86,7 +87,7 @@ class Comparison:
 def compare(
     kafka: KafkaSide, cluster_id: str, reads: list[tuple[int, RangeEvidence]]
 ) -> Comparison:
-    """Read again what Kafka still holds of these ranges, and compare."""
+    """Read what Kafka still has of these ranges, and compare."""
     outcome = Comparison()
     topics = sorted({seen.range.topic for _, seen in reads})
     try:
@@ -110,16 +111,16 @@ def compare(
 def _held(
     reads: list[tuple[int, RangeEvidence]], available: Available, outcome: Comparison
 ) -> Iterator[_Held]:
-    """The ranges that Kafka still holds something of; the rest is listed with its reason."""
+    """The ranges of which Kafka still has a part; the others are listed with the reason."""
     topics = {topic.topic: topic for topic in available.topics}
     for number, seen in reads:
         covered = seen.range
         topic = topics.get(covered.topic)
         if topic is None:
-            outcome.leave_out(covered, "the topic does not exist any more")
+            outcome.leave_out(covered, "the topic no longer exists")
             continue
         if topic.topic_id != covered.topic_id:
-            outcome.leave_out(covered, "the topic was deleted and made again")
+            outcome.leave_out(covered, "the topic was deleted and created again")
             continue
         offsets = topic.partitions.get(covered.partition)
         if offsets is None:
@@ -163,7 +164,7 @@ def _compare(kafka: KafkaSide, topics: list[str], held: list[_Held], outcome: Co
 
 
 def _earliest(available: Available) -> dict[tuple[str, int], int]:
-    """Where the logs start now: they may have moved on while we read."""
+    """Where the logs start now: this may have changed during the read."""
     return {
         (topic.topic, partition): offsets.earliest
         for topic in available.topics
@@ -172,7 +173,7 @@ def _earliest(available: Available) -> dict[tuple[str, int], int]:
 
 
 def _explain(each: _Held, found: RangeFound, log_start: int, outcome: Comparison) -> None:
-    """What differs, offset by offset."""
+    """Add the differences of one range, with offsets."""
     part, wanted = each.part, each.offsets
     unseen, gone = found.offsets - wanted, wanted - found.offsets
     if unseen.runs:
@@ -182,9 +183,9 @@ def _explain(each: _Held, found: RangeFound, log_start: int, outcome: Comparison
     if gone.runs:
         outcome.leave_out(part, _gone_words(gone, wanted, log_start))
     elif not unseen.runs and each.agrees(found):
-        outcome.agreed += len(part)  # a leader may have changed while it was read first
+        outcome.agreed += len(part)  # the leader may have changed during the first read
     elif not unseen.runs:
-        words = f"the records of {part} have other contents in Kafka than when they were read"
+        words = f"the records of {part} have other contents in Kafka now than when they were read"
         _differ(each, words, outcome)
 
 
@@ -195,16 +196,16 @@ def _differ(each: _Held, words: str, outcome: Comparison, *offsets: Offsets) -> 
 
 
 def _gone_words(gone: OffsetSet, wanted: OffsetSet, log_start: int) -> str:
-    """Why records that were read are not in Kafka any more."""
+    """Why records that were read are no longer in Kafka."""
     expired = len(gone & OffsetSet.from_runs([(0, log_start)]))
-    parts = [f"{expired} records have expired while we read"] if expired else []
+    parts = [f"{expired} records expired during the audit"] if expired else []
     if len(gone) > expired:
-        parts.append(f"compaction took {len(gone) - expired} of {len(wanted)} records")
-    return f"{', '.join(parts)}; the others are there, contents not comparable"
+        parts.append(f"compaction removed {len(gone) - expired} of {len(wanted)} records")
+    return f"{', '.join(parts)}; the others agree by offset, contents not comparable"
 
 
 def joined(found: list[Unchecked]) -> Iterator[Unchecked]:
-    """Neighbours with the same reason as one."""
+    """Adjacent ranges with the same reason joined into one."""
     last: Unchecked | None = None
     for each in sorted(found, key=lambda u: (u.topic, u.partition, u.start)):
         if last is not None and _follows(each, last):

@@ -1,4 +1,4 @@
-"""The files of a feed: those that lie there against those that the journal names."""
+"""Compares the files of a feed in the lake with those that the journal names."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,11 @@ from penstock.ports.store.keys import UNTEXT
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.state import JournalState
 
-HIDDEN = ("_", ".")  # what readers of a lake pass over, mostly
+HIDDEN = ("_", ".")  # most readers ignore such names
 
 
 def visible_files(store: Store, layout: Layout) -> list[str]:
-    """Every file that a reader of the datasets or of the quarantine would take for data."""
+    """Every file that a reader of the datasets or of the quarantine would read as data."""
     return [
         key
         for directory in directories_of(layout)
@@ -25,7 +25,7 @@ def visible_files(store: Store, layout: Layout) -> list[str]:
 
 
 def visible_odd_names(store: Store, layout: Layout) -> list[OddName]:
-    """What readers may follow or open, and no listing shows: links, and names that are no text."""
+    """Links, and names that are not UTF-8: readers may open them, but listings leave them out."""
     if not isinstance(store, ShowsOddNames):
         return []
     return [
@@ -37,41 +37,41 @@ def visible_odd_names(store: Store, layout: Layout) -> list[OddName]:
 
 
 def directories_of(layout: Layout) -> tuple[str, str]:
-    """Where the files of a feed lie."""
+    """The directories with files of a feed."""
     return layout.data, layout.quarantine
 
 
 def is_visible(directory: str, key: str) -> bool:
-    """True unless readers pass over a name on the way down."""
+    """True unless readers ignore a component of the name."""
     return not any(map(is_hidden, key.removeprefix(f"{directory}/").split("/")))
 
 
 def is_hidden(component: str) -> bool:
-    """True for names that every reader takes for no data.
+    """True for names that every reader ignores.
 
-    Spark reads what has `=` in its name, whatever it starts with; a pattern such as `**/*.parquet`
-    finds every name with that end.
+    Spark reads names with `=` in them, whatever they start with; a pattern such as `**/*.parquet`
+    finds every name with that ending.
     """
     is_marked = component.startswith(HIDDEN) and "=" not in component
     return is_marked and not component.endswith(known_endings())
 
 
 class Odd:
-    """The odd names of a lake, and which live files they stand in place of."""
+    """Links and names that are not UTF-8, and which live files they replace."""
 
     def __init__(self, names: list[OddName]) -> None:
         self.names = names
         self._by_key = {odd.key: odd.what for odd in names if odd.what != UNTEXT}
 
     def at(self, final: str) -> str:
-        """What lies in place of a file, or of a directory on the way to it; empty if nothing."""
+        """What is in place of a file or of one of its directories; empty if nothing."""
         parts = final.split("/") if self._by_key else []
         ways = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
         return next((self._by_key[way] for way in ways if way in self._by_key), "")
 
 
 def is_pending(state: JournalState, number: int, dataset: str) -> bool:
-    """True while no marker proves that this group of an entry is visible."""
+    """True while no marker proves that this group of an entry is done."""
     undone = state.undone.get(number)
     return undone is not None and dataset in undone.groups
 
@@ -103,7 +103,7 @@ def file_differences(
 ) -> Iterator[Difference]:
     """Files that should be visible and are not, or have another size.
 
-    Those of pending groups may be absent, but what lies there must be theirs.
+    Files of pending groups may be absent, but a file that is there must be theirs.
     """
     for done, (final, live) in enumerate(sorted(ledger.files.items()), start=1):
         progress("files", done, len(ledger.files))
@@ -124,25 +124,25 @@ def file_differences(
 
 
 def not_a_file(what: str, rows: int) -> str:
-    """That something else has a live file's name, or that of a directory on the way to it."""
-    return f"{what}, not a file, lies there; {rows} rows were written"
+    """The message for something else in place of a live file or of one of its directories."""
+    return f"{what} is there instead of the file; {rows} rows were written"
 
 
 def odd_differences(ledger: Ledger, odd: Odd) -> Iterator[Difference]:
-    """Odd names that are nobody's; those in place of live files are told with the files."""
+    """Differences for odd names; those in place of live files are reported with the files."""
     for each in odd.names:
         if each.key not in ledger.files or each.what == UNTEXT:
-            words = f"{each.what}, and no live entry names it"
+            words = f"{each.what}, which no live entry names"
             yield Difference("file_foreign", words, each.key)
 
 
 def foreign_files(
     journal: Journal, state: JournalState, ledger: Ledger, listed: list[str]
 ) -> Iterator[Difference]:
-    """Files that readers take for data, and that no live entry names.
+    """Differences for files that readers read as data and that no live entry names.
 
-    What a compaction took is gone before it counts as done, so a file that was listed before the
-    journal was read, and is still there, is nobody's.
+    A compaction removes its inputs before it counts as done. So a file that was listed before the
+    journal was read, and is still there, belongs to no entry.
     """
     leaving = inputs_of_undone(journal, state)
     for key in listed:
@@ -153,7 +153,7 @@ def foreign_files(
 
 
 def inputs_of_undone(journal: Journal, state: JournalState) -> set[str]:
-    """Files that a decided entry takes out of the lake, and that may still be there."""
+    """Files that a decided entry removes, and that may still be there."""
     return {
         taken.final
         for number in state.undone

@@ -1,4 +1,4 @@
-"""The journal as an auditor reads it: the inventory, and with it the fate of every offset."""
+"""The journal for an audit: the inventory, and what became of every offset."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -39,7 +39,9 @@ from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.journal.markers import Marker, still_undone
 from penstock.protocol.journal.state import JournalState
 
-Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
+Progress = Callable[
+    [str, int, int], None
+]  # what is being done, how much is done, how much there is
 
 
 class Recorded(Value, frozen=True):
@@ -48,17 +50,17 @@ class Recorded(Value, frozen=True):
     size_bytes: int
     ranges: tuple[OffsetRange, ...]
     checksum: str = ""
-    window: str = ""  # empty where the footer names none: compacted or replayed files
+    window: str = ""  # empty if the footer names none: compacted or replayed files
 
 
 class Ledger(Inventory):
-    """An inventory that also keeps account of each partition, while entries are folded into it."""
+    """An inventory that also accounts for the offsets of each partition while it is folded."""
 
     def __init__(
         self, on_entry: Callable[[int], None] = lambda _number: None, *, keeps_reading: bool = False
     ) -> None:
         super().__init__()
-        self.decided: dict[int, str] = {}  # when each entry was decided, by its author's clock
+        self.decided: dict[int, str] = {}  # when each entry was decided, by the clock of its writer
         self.reads: list[tuple[int, RangeEvidence]] = []  # of windows, if they are to be kept
         self.replayed: list[RangeEvidence] = []  # likewise: the records of replays
         self.refused: dict[int, tuple[RecordSet, ...]] = {}  # likewise: the records named
@@ -66,21 +68,21 @@ class Ledger(Inventory):
         self.coverage: dict[TopicPartition, Coverage] = {}
         self.recorded: dict[str, Recorded] = {}
         self.drops: list[GivenUp] = []
-        self.parked: set[str] = set()  # datasets that ever were
+        self.parked: set[str] = set()  # all datasets that ever existed
         self.differences: list[Difference] = []
-        self.written = Evidence()  # rows that were ever written to datasets
-        self.removed = Evidence()  # rows of them that retention or a new generation took away
+        self.written = Evidence()  # all rows that were ever written to datasets
+        self.removed = Evidence()  # rows of them that retention or a new generation removed
         self._on_entry = on_entry
 
     def apply(self, entry: Entry, content: Content) -> None:
-        """Take an entry into the account, then into the inventory."""
+        """Apply an entry to the account, then to the inventory."""
         self._account(entry, content)
         for taken in content.inputs:
             self.recorded.pop(taken.final, None)
         super().apply(entry, content)
         self.decided[entry.number] = entry.at
         window = entry.body.window if isinstance(entry.body, Window | Replace) else ""
-        for file in content.files:  # those of a `replace` too: they take the place of lost ones
+        for file in content.files:  # including those of a `replace`, which replace lost files
             handle = file.handle
             self.recorded[handle.final] = Recorded(
                 handle.size_bytes, file.ranges, handle.checksum, window
@@ -117,7 +119,7 @@ class Ledger(Inventory):
                 self._remove(content)
                 self._write(content)
             case Bind() | Claim() | Unpark() | Replace() | Compact():
-                pass  # they do not change what became of any offset
+                pass  # they do not change the account of any offset
             case _ as never:
                 assert_never(never)
 
@@ -130,7 +132,7 @@ class Ledger(Inventory):
         for covered in window.ranges:
             self.differences += self._at(covered.place).cover(number, covered)
         for seen in content.evidence:
-            if seen.range.place in self.coverage:  # else the sums were told to be wrong already
+            if seen.range.place in self.coverage:  # otherwise wrong sums were reported already
                 self._at(seen.range.place).count(seen)
         if self._keeps_reading:
             self.reads += [(number, seen) for seen in content.evidence]
@@ -139,7 +141,7 @@ class Ledger(Inventory):
 
     def _write(self, content: Content) -> None:
         for file in content.files:
-            # What is written anew is of one partition; a forged one belongs to none.
+            # A rewritten file belongs to one partition; a forged one to none.
             place = file.ranges[0].place if file.ranges else None
             if file.dataset != QUARANTINE and place in self.coverage:
                 self.coverage[place].deliver(file.dataset, file.evidence.count)
@@ -155,12 +157,12 @@ class Ledger(Inventory):
         )
 
     def _leave_quarantine(self, number: int, content: Content) -> None:
-        """Records that were delivered after all; only now it shows which become several rows."""
+        """Account for replayed records; only now it is known which become several rows."""
         for part, coverage in self._taken(number, content):
             coverage.quarantined -= len(part.offsets)
             coverage.written += len(part.offsets)
         for seen in content.evidence:
-            if seen.range.place in self.coverage:  # else the rows will not add up
+            if seen.range.place in self.coverage:  # otherwise the rows would not add up
                 coverage = self._at(seen.range.place)
                 coverage.extra += seen.extra.count
                 coverage.written += seen.extra.count
@@ -176,24 +178,24 @@ class Ledger(Inventory):
             self.drops.append(GivenUp("drop", number, span, count, drop.author, drop.reason))
 
     def _taken(self, number: int, content: Content) -> Iterator[tuple[RecordSet, Coverage]]:
-        """The records that an entry takes out of the quarantine, with their partitions.
+        """The records that an entry removes from the quarantine, with their partitions.
 
         A forged window may have named records of a partition that never started.
         """
         for part in content.records:
             coverage = self.coverage.get(TopicPartition(part.topic_id, part.partition))
             if coverage is None:
-                words = f"it takes records of {part.topic}/{part.partition}, which has no start"
+                words = f"it consumes records of {part.topic}/{part.partition}, which has no start"
                 self.differences.append(Difference("offsets", words, entry=number))
             else:
                 yield part, coverage
 
     def _at(self, place: TopicPartition) -> Coverage:
-        return self.coverage[place]  # the rules refuse whatever is of a partition without a start
+        return self.coverage[place]  # the rules refuse entries about a partition without a start
 
 
 def _replayed(content: Content) -> Iterator[RangeEvidence]:
-    """The records that a replay took, by partition, with the numbers that rows of them may have."""
+    """The records of a replay by partition, with the row numbers that they may have."""
     offsets: dict[tuple[str, str, int], OffsetSet] = {}
     rows: dict[TopicPartition, set[int]] = {}
     for part in content.records:
@@ -210,7 +212,7 @@ def _replayed(content: Content) -> Iterator[RangeEvidence]:
 
 
 def _span(records: RecordSet) -> OffsetRange:
-    """From the first of these records to the last."""
+    """The range from the first of these records to the last."""
     runs = records.offsets.runs or ((0, 0),)
     return OffsetRange(records.topic, records.topic_id, records.partition, runs[0][0], runs[-1][1])
 
@@ -223,7 +225,7 @@ def open_ledger(
 ) -> tuple[JournalState, Ledger]:
     """Fold the journal from entry 0 into a ledger: every hash, every rule, every manifest.
 
-    A journal that cannot be trusted raises its own error.
+    Raises the error of a damaged journal.
     """
     opened = read_ledger(journal, progress, keeps_reading=keeps_reading)
     if opened.damage:
@@ -235,9 +237,8 @@ def open_ledger(
 class Opened:
     """The journal as far as it could be read, and what is wrong with it.
 
-    `marks` are the most that the markers of each entry that publishes something may say. `unmarked`
-    tells of markers that are gone. `is_whole` is false when the fold had to stop before the end of
-    the journal.
+    `marks` are the groups that the markers of each entry may name. `unmarked` has the differences
+    for missing markers. `is_whole` is false when the journal could not be read to its end.
     """
 
     state: JournalState
@@ -254,14 +255,14 @@ def read_ledger(
     *,
     keeps_reading: bool = False,
 ) -> Opened:
-    """As `open_ledger`, but damage is handed over with what could be read in spite of it.
+    """Like `open_ledger`, but returns damage together with what could be read.
 
-    The plain opening comes first, because it looks at whatever could prove that the journal was
-    longer; and it tells how long it is. A newer format is no damage, and raises.
+    The plain opening comes first, because it checks all witnesses that could prove that the journal
+    was longer, and finds its length. A newer format is not damage, and raises.
     """
     damage: list[JournalError] = []
     total = 0
-    checkpoint = find_checkpoint(journal)  # before any marker is looked at
+    checkpoint = find_checkpoint(journal)  # before any marker is read
     try:
         total = journal.open().state.number + 1
     except EntryNewer:
@@ -290,19 +291,19 @@ def read_ledger(
     before = DoneBefore(checkpoint, marks, ledger.parked)
     is_marked = not any(isinstance(error, MarkerWrong) for error in damage)
     unmarked = list(gone_markers(journal, fold.state, before, with_later=is_marked))
-    # Without witnesses, a journal that was cut looks like one that is whole.
+    # Without witnesses, a truncated journal looks complete.
     is_cut = any(isinstance(error, JournalCut | JournalMissing) for error in damage)
     return Opened(fold.state, ledger, damage, marks, unmarked, is_whole=not is_cut)
 
 
 def marker_damage(journal: Journal, state: JournalState, known: set[str]) -> list[JournalError]:
-    """See what is done, as `Journal.see_done`; markers that fit no entry are handed over."""
+    """Find out what is done, as `Journal.see_done`; markers that fit no entry are returned."""
     damage: list[JournalError] = []
     for undone in list(state.undone.values()):
         try:
             undone.groups = still_undone(journal.store, journal.layout, undone)
         except MarkerWrong as error:
-            undone.groups = []  # whoever left it meant that all was visible; so it is looked at
+            undone.groups = []  # it says that everything is visible, so the files are checked
             if str(error) not in known:
                 damage.append(error)
         if not undone.groups:

@@ -1,4 +1,4 @@
-"""The positions of rows: read from a file in pieces, and as sets to reckon with."""
+"""The positions of rows: read from a file in pieces, and as sets."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ from penstock.model.evidence import Evidence
 from penstock.model.fork import ROW_COLUMN
 
 POSITION = ("_topic", "_partition", "_offset")
-DATASET = "dataset"  # in quarantine files: the dataset that a record was meant for
-TEXTS = ("_topic", DATASET)  # all other columns that are read here are whole numbers
+DATASET = "dataset"  # in quarantine files: the dataset of a record
+TEXTS = ("_topic", DATASET)  # all other columns that are read here are integers
 
 PlaceName = tuple[str, int]
 Mask = npt.NDArray[np.bool_]
 
 
 class NotOurs(Exception):
-    """A file without positions as we write them, or of another format than its name tells."""
+    """A file without Penstock's positions, or of another format than its name says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,17 @@ class PlacedRows:
     datasets: tuple[str, ...] = ()
 
     def hashes(self) -> Hashes:
-        """The hashes of their positions."""
+        """The hashes of the rows' positions."""
         return position_hashes(self.topic, self.partition, self.offsets, self.rows)
 
 
 def open_rows(file: BinaryIO, form: FileFormat | None) -> FileReader:
-    """A file to read positions from; `form` is the format that its name tells.
+    """Open a file to read positions; `form` is the format of its name.
 
-    Where the format does not survive damage, it must be one of ours, byte by byte.
+    If the reader of the format can crash on damage, the file must be unchanged.
     """
     if form is None:
-        raise NotOurs("its name ends as those of no installed file format do")
+        raise NotOurs("its name does not have the ending of an installed file format")
     try:
         return form.open(file, as_dictionaries=("_topic",))
     except FileUnreadable as error:
@@ -73,7 +73,7 @@ def rows_of(opened: FileReader, *, with_dataset: bool = False) -> Iterator[Place
 
 
 def _columns(schema: Any, *, with_dataset: bool) -> list[str]:
-    """The columns to read: there once, and of the types that the writer gives them."""
+    """The columns to read. Each must exist once, with the type that Penstock writes."""
     absent = [name for name in POSITION if name not in schema.names]
     if absent:
         raise NotOurs(f"it has no column {', '.join(absent)}")
@@ -119,7 +119,7 @@ def _datasets(batch: Any, chosen: Any) -> tuple[str, ...]:
 class Positions:
     """Positions as columns. Two are the same when their hashes are.
 
-    `places` are numbers of partitions; who makes several of these keeps one list for all.
+    `places` are numbers of partitions; sets that are combined must share one list of them.
     """
 
     hashes: Hashes
@@ -128,12 +128,12 @@ class Positions:
 
     @classmethod
     def none(cls) -> "Positions":
-        """No position at all."""
+        """An empty set."""
         return cls(np.empty(0, np.uint64), np.empty(0, np.int32), np.empty(0, np.int64))
 
     @classmethod
     def joined(cls, parts: Iterable["Positions"]) -> "Positions":
-        """All of them, one behind the other."""
+        """All of them, concatenated."""
         found = [cls.none(), *parts]
         return cls(
             np.concatenate([part.hashes for part in found]),
@@ -145,26 +145,26 @@ class Positions:
         return len(self.hashes)
 
     def only(self, chosen: Any) -> "Positions":
-        """Those that a mask, or a list of numbers, chooses."""
+        """Those that a mask or a list of indices selects."""
         return Positions(self.hashes[chosen], self.places[chosen], self.offsets[chosen])
 
     def once(self) -> tuple["Positions", "Positions"]:
-        """Each of them once; and each of those that are there more than once."""
+        """Each position once, and those that occur more than once."""
         _, first, counts = np.unique(self.hashes, return_index=True, return_counts=True)
         return self.only(first), self.only(first[counts > 1])
 
     def among(self, others: "Positions") -> Mask:
-        """A mask of those that are also among the others."""
+        """A mask of those that are also in the others."""
         return np.isin(self.hashes, others.hashes)
 
     def without(self, others: "Positions") -> "Positions":
-        """Those that are not among the others."""
+        """Those that are not in the others."""
         return self.only(~self.among(others))
 
     def both(self, others: "Positions") -> "Positions":
-        """Those that are among the others too."""
+        """Those that are also in the others."""
         return self.only(self.among(others))
 
     def evidence(self) -> Evidence:
-        """The evidence of a row at each."""
+        """The evidence of one row at each position."""
         return evidence_of(self.hashes)

@@ -1,4 +1,4 @@
-"""The quarantine as it stands: live records with their raw bytes, one by one and in groups."""
+"""The live records of the quarantine with their raw bytes, one by one and in groups."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -23,10 +23,10 @@ from penstock.protocol.journal.inventory import Inventory, LiveFile
 from penstock.protocol.journal.state import JournalState
 
 Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the row in its record
-Lives = dict[Place, dict[str, OffsetSet]]  # what is live there, by the id of the topic
+Lives = dict[Place, dict[str, OffsetSet]]  # the live offsets, by topic id
 
 BATCH_ROWS = 10_000
-MOST_DIGITS = 19  # of an offset; Python refuses to read numbers of very many
+MOST_DIGITS = 19  # digits of an offset; Python refuses to parse very long numbers
 MOST_GROUPS = 5_000
 SAMPLE_BYTES = 400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,7 +37,7 @@ COLUMNS = {
 
 
 class Position(Value, frozen=True, order=True):
-    """Where a record lies in Kafka; written `topic/partition/offset`."""
+    """The position of a record in Kafka; written `topic/partition/offset`."""
 
     topic: str
     partition: int
@@ -48,7 +48,7 @@ class Position(Value, frozen=True, order=True):
 
     @classmethod
     def parse(cls, word: str) -> "Position | None":
-        """Read what `str` gives; None for anything else."""
+        """Parse `topic/partition/offset`; None for anything else."""
         topic, *numbers = word.rsplit("/", 2)
         if not topic or len(numbers) != 2:
             return None
@@ -60,10 +60,11 @@ class Position(Value, frozen=True, order=True):
 
 
 class QuarantinedRecord(Value, frozen=True, kw_only=True):
-    """One broken record, whole. `time` is Kafka's; `dataset` is empty when none was found.
+    """One complete broken record. `time` is Kafka's; `dataset` is empty when none was found.
 
-    `row` is above 0 for a further row of a record that became several. `topic_id` tells the lives
-    of a topic apart that was deleted and made again; it is empty where a file holds both of them.
+    `row` is above 0 for a further row of a record that became several rows. `topic_id`
+    distinguishes a topic that was deleted and created again; it is empty if a file has records of
+    both.
     """
 
     position: Position
@@ -81,7 +82,7 @@ class QuarantinedRecord(Value, frozen=True, kw_only=True):
 
 
 class QuarantineGroup(Value, frozen=True):
-    """Records that are broken in the same way, with the beginning of one of them as a sample."""
+    """Records that are broken in the same way, with the start of one of them as a sample."""
 
     fingerprint: str
     count: int
@@ -93,12 +94,12 @@ class QuarantineGroup(Value, frozen=True):
 
     @classmethod
     def of(cls, record: QuarantinedRecord) -> "QuarantineGroup":
-        """A group of one."""
+        """A group with one record."""
         at, datasets = record.position, (record.dataset,)
         return cls(record.fingerprint, 1, record.reason, datasets, at, at, _sample(record))
 
     def with_record(self, record: QuarantinedRecord) -> "QuarantineGroup":
-        """The group with one more record in it; the first one stays the sample."""
+        """The group with one more record; the first record stays the sample."""
         at = record.position
         return QuarantineGroup(
             self.fingerprint,
@@ -122,8 +123,8 @@ class Groups(Value, frozen=True):
 def groups(store: Store, state: JournalState, ledger: Ledger, most: int = MOST_GROUPS) -> Groups:
     """The live records by fingerprint.
 
-    Of all fingerprints only the counts are kept, because whoever writes to a topic may bring about
-    any number of them. Where there are too many, a second look is for the largest ones alone.
+    Only the counts of all fingerprints are kept in memory, because a producer can cause any number
+    of them. If there are too many, a second pass reads only the largest ones.
     """
     counts: Counter[str] = Counter()
     found: dict[str, QuarantineGroup] = {}
@@ -175,7 +176,7 @@ def waiting_records(state: JournalState, ledger: Inventory) -> int:
 
 
 def _live_offsets(ledger: Ledger) -> Lives:
-    """What is live, by what rows say of themselves; they do not know the id of their topic."""
+    """The live offsets by what rows contain; rows do not contain their topic id."""
     live: Lives = {}
     for (topic, topic_id, partition, dataset, row), offsets in ledger.records.items():
         if offsets.runs:
@@ -184,10 +185,10 @@ def _live_offsets(ledger: Ledger) -> Lives:
 
 
 def _lives_of(live: Lives, row: dict[str, Any], covered: set[str]) -> list[str]:
-    """The ids that a row's topic may have; none when the row is not live any more.
+    """The possible topic ids of a row; none when the row is not live.
 
-    What its file covers tells the id, so that a record of a topic's earlier life is not taken for
-    one of the present life. A window's file covers one; a rewritten file may cover more, or none.
+    The ranges of its file give the id, so that a record of an earlier topic id is not mistaken for
+    one of the present id. A window's file has one id; a rewritten file may have several, or none.
     """
     place = (row["_topic"], row["_partition"], row["dataset"] or "", row.get(ROW_COLUMN, 0))
     return [
@@ -220,14 +221,14 @@ def _rows(store: Store, final: str, file: LiveFile) -> Iterator[dict[str, Any]]:
 
 
 def _with_numbers_for_times(batch: Any) -> Any:
-    """Milliseconds for Kafka's times, which a producer chooses: Python's end with year 9999."""
+    """Kafka's times as milliseconds: a producer may choose any time, and Python's end in 9999."""
     column = batch.schema.get_field_index("_timestamp")
     times = batch.column(column).cast(pa.timestamp("ms")).cast(pa.int64())
     return batch.set_column(column, "_timestamp", times)
 
 
 def _time(kafka_ms: int | None) -> str:
-    """A time as people write it, or in milliseconds where no calendar has it."""
+    """A time in ISO form, or in milliseconds outside the years 1 to 9999."""
     if kafka_ms is None:
         return ""
     try:

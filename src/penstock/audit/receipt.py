@@ -1,4 +1,4 @@
-"""The receipt: what an audit found, as plain values for people and programs."""
+"""The receipt: the result of an audit as plain values."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ import msgspec
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
 
-MOST_RUNS = 20  # of each fate; more would hide the verdict
+MOST_RUNS = 20  # runs of each kind; more would hide the verdict
 
 DifferenceKind = Literal[
     "journal",
@@ -25,10 +25,10 @@ Fate = Literal["missing", "doubled", "foreign", "never_read"]
 
 
 class Offsets(Value, frozen=True, kw_only=True):
-    """Offsets of one partition with one fate: the first runs [start, end), and how many more.
+    """Wrong offsets of one partition: the first runs [start, end), and how many more.
 
-    `count` is how many offsets have that fate: exactly those of the runs. If `among` is true, it
-    could not be told which of those of the runs they are, and there are at least so many.
+    `count` is the number of such offsets: exactly those of the runs. If `among` is true, at least
+    `count` of the offsets in the runs are meant, and it is not known which.
     """
 
     fate: Fate
@@ -43,7 +43,7 @@ class Offsets(Value, frozen=True, kw_only=True):
     def of(
         cls, fate: Fate, topic: str, partition: int, found: OffsetSet, among: int = 0
     ) -> "Offsets":
-        """These offsets; with `among`, so many of them."""
+        """These offsets; with `among`, that many of them."""
         return cls(
             fate=fate,
             topic=topic,
@@ -56,7 +56,7 @@ class Offsets(Value, frozen=True, kw_only=True):
 
 
 class Difference(Value, frozen=True):
-    """One thing that is not as the journal says. `file` is empty when it is about offsets only."""
+    """One difference from the journal. `file` is empty when it concerns offsets only."""
 
     kind: DifferenceKind
     found: str
@@ -67,7 +67,7 @@ class Difference(Value, frozen=True):
 
 
 class GivenUp(Value, frozen=True):
-    """Offsets that a person gave up by name: never read, or dropped from the quarantine."""
+    """Offsets that an operator gave up: never read, or dropped from the quarantine."""
 
     kind: GivenUpKind
     entry: int
@@ -78,12 +78,12 @@ class GivenUp(Value, frozen=True):
 
 
 class PartitionReceipt(Value, frozen=True):
-    """What became of the offsets [start, watermark) of one partition of one life of a topic.
+    """What became of the offsets [start, watermark) of one partition of one topic id.
 
     `read` is what Kafka gave; `written`, `quarantined` and `filtered` are where those records are
-    now. `empty` offsets held no record; `given_up` were skipped, lost or dropped by a person.
-    `datasets` are the rows that were delivered to each. `extra` rows are those of records that
-    became several, beyond one each: the fates add up to the offsets and these.
+    now. `empty` offsets had no record; `given_up` were skipped, lost or dropped by an operator.
+    `datasets` are the rows that were delivered to each. `extra` are the additional rows of records
+    that became several rows: all counts but `read` add up to the offsets plus these.
     """
 
     topic: str
@@ -102,7 +102,7 @@ class PartitionReceipt(Value, frozen=True):
 
 
 class Pending(Value, frozen=True):
-    """A group that is decided and not proven visible yet; `parked` is the reason, if it waits."""
+    """A group that is decided and not proven visible yet; `parked` is the reason, if parked."""
 
     entry: int
     dataset: str
@@ -112,7 +112,7 @@ class Pending(Value, frozen=True):
 
 
 class Unchecked(Value, frozen=True):
-    """Offsets that could not be compared with Kafka any more, and why."""
+    """Offsets that could not be compared with Kafka, and why."""
 
     topic: str
     partition: int
@@ -168,5 +168,5 @@ class Receipt(Value, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Literal["ok", "different"]:
-        """`ok` when every offset has its fate and every file is in its place."""
+        """`ok` when every offset is accounted for and every file is in its place."""
         return "different" if self.differences else "ok"

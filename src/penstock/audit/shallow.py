@@ -1,4 +1,4 @@
-"""The shallow audit of one feed: journal, sums and files. Reads only, also beside a live owner."""
+"""The shallow audit of one feed: journal, sums and files. Only reads, also while an owner runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -23,10 +23,10 @@ from penstock.protocol.journal.state import JournalState
 
 
 def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None) -> Receipt:
-    """Hold a feed's journal against itself and against the lake.
+    """Compare a feed's journal with itself and with the lake.
 
     Damage of the journal is a difference. The files are listed before the journal is read, so
-    that whatever was visible then was decided by then.
+    that the journal has an entry for every file that was listed.
     """
     sight = look(journal, progress)
     if not sight.opened.is_whole:
@@ -45,7 +45,7 @@ def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None)
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """The lake's files and markers as they were listed, and then the journal."""
+    """The listed files and markers of the lake, and the journal that was read after them."""
 
     listed: list[str]
     odd: Odd
@@ -54,7 +54,7 @@ class Sight:
 
 
 def look(journal: Journal, progress: Progress, *, keeps_reading: bool = False) -> Sight:
-    """List first, then fold: what is listed and not in the fold is nobody's."""
+    """List first, then fold: a listed file that is not in the fold belongs to no entry."""
     listed = visible_files(journal.store, journal.layout)
     odd = Odd(visible_odd_names(journal.store, journal.layout))
     markers = list_markers(journal)
@@ -63,12 +63,12 @@ def look(journal: Journal, progress: Progress, *, keeps_reading: bool = False) -
 
 
 def damage_of(sight: Sight) -> list[Difference]:
-    """What is wrong with the journal's own objects."""
+    """The differences in the journal's own objects."""
     return [damage_difference(error) for error in sight.opened.damage]
 
 
 def journal_differences(journal: Journal, sight: Sight) -> list[Difference]:
-    """All that the journal, read whole, says against itself."""
+    """All contradictions inside the journal."""
     opened = sight.opened
     damage = damage_of(sight)
     strays = stray_markers(journal, sight.markers, opened.marks)
@@ -83,23 +83,23 @@ def journal_differences(journal: Journal, sight: Sight) -> list[Difference]:
 
 
 def coverage_differences(state: JournalState, ledger: Ledger) -> Iterator[Difference]:
-    """Per partition: the ranges end at the watermark, and the fates add up."""
+    """Differences per partition: ranges must end at the watermark, and counts must add up."""
     for place, coverage in sorted(ledger.coverage.items()):
         known = state.partition(place)
         if known is None or known.watermark != coverage.end:
             seen = coverage.receipt()
             words = f"the entries of {seen.topic}/{seen.partition} end at {coverage.end}"
             wanted = "nowhere" if known is None else str(known.watermark)
-            yield Difference("offsets", f"{words}, and the watermark is {wanted}")
+            yield Difference("offsets", f"{words}, but the watermark is {wanted}")
         yield from coverage.imbalance()
         live = live_records(ledger, place)
         if live != coverage.quarantined:
-            words = f"{coverage.quarantined} records are quarantined, and {live} are named"
+            words = f"{coverage.quarantined} records are quarantined, but {live} are named"
             yield Difference("counts", words, ranges=(coverage.whole(),))
 
 
 def live_records(ledger: Ledger, place: TopicPartition) -> int:
-    """How many quarantined records of a partition nothing has consumed."""
+    """How many quarantined records of a partition are live."""
     return sum(
         len(offsets)
         for (_topic, topic_id, partition, *_), offsets in ledger.records.items()
@@ -108,7 +108,7 @@ def live_records(ledger: Ledger, place: TopicPartition) -> int:
 
 
 def row_differences(ledger: Ledger) -> Iterator[Difference]:
-    """The live files hold what was written and not removed, row by row, by their evidence."""
+    """Differences between the evidence of live files and what was written and not removed."""
     live = ledger.rows()
     if live + ledger.removed != ledger.written:
         yield Difference(
@@ -121,7 +121,7 @@ def row_differences(ledger: Ledger) -> Iterator[Difference]:
 def still_live(
     journal: Journal, ledger: Ledger, suspects: list[Difference]
 ) -> Iterator[Difference]:
-    """Those that are the same even now: others may have been compacted, or derived again."""
+    """The files that are still the same: others may have been compacted or derived again."""
     now = read_ledger(journal)
     for each in suspects:
         if not now.is_whole or is_same(ledger, now.ledger, each.file):
@@ -129,12 +129,12 @@ def still_live(
 
 
 def is_same(before: Ledger, now: Ledger, final: str) -> bool:
-    """True for a file that is still live and is still to have the same contents."""
+    """True for a file that is still live with the same recorded contents."""
     return final in now.files and now.recorded[final] == before.recorded[final]
 
 
 def receipt_of(journal: Journal, opened: Opened, found: list[Difference]) -> Receipt:
-    """Everything an audit has seen, in one value."""
+    """The receipt of an audit."""
     state, ledger = opened.state, opened.ledger
     pending = pending_groups(state, ledger)
     waiting = {(group.entry, group.dataset) for group in pending}
@@ -162,7 +162,7 @@ def receipt_of(journal: Journal, opened: Opened, found: list[Difference]) -> Rec
 
 
 def _sums(parts: Iterable[dict[str, int]]) -> dict[str, int]:
-    """The rows of each dataset in all partitions together."""
+    """The rows of each dataset in all partitions."""
     found: Counter[str] = Counter()
     for part in parts:
         found.update(part)
@@ -170,6 +170,6 @@ def _sums(parts: Iterable[dict[str, int]]) -> dict[str, int]:
 
 
 def given_up(ledger: Ledger) -> tuple[GivenUp, ...]:
-    """Whatever people gave up, in journal order."""
+    """What operators gave up, in journal order."""
     skipped = [each for coverage in ledger.coverage.values() for each in coverage.skipped]
     return tuple(sorted([*skipped, *ledger.drops], key=lambda each: each.entry))

@@ -1,7 +1,7 @@
-"""Which files and ranges must be looked at together to tell what is wrong with some of them. Pure.
+"""Which files and ranges must be examined together to explain wrong files. Pure.
 
 Several datasets share the offsets of one range, and compacted files may share several ranges. An
-area is closed: every file that holds an offset of it is part of it.
+area is closed: every file with an offset of the area belongs to it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,14 +12,13 @@ from penstock.audit.explain import MOST_POSITIONS, AreaOrder, RecordedRange
 from penstock.model.evidence import RangeEvidence
 from penstock.model.ranges import OffsetRange, TopicPartition
 
-# Beyond this many the files are named, and their offsets are not worked out: the patience of
-# whoever reads the receipt has an end.
+# Beyond this many areas the files are only named, because working out offsets takes time.
 MOST_AREAS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Areas:
-    """What is to be worked out; and for the files that are left out, by name, the reason."""
+    """The areas to work out, and the files that are left out, with the reason."""
 
     orders: list[AreaOrder]
     left_out: dict[str, str]
@@ -31,7 +30,7 @@ def areas_of(
     replayed: Iterable[RangeEvidence],
     wrong: set[str],
 ) -> Areas:
-    """The areas of the files that are wrong, each file in one of them."""
+    """The areas of the wrong files; each file is in one area."""
     by_place = _by_place(files)
     recorded: dict[TopicPartition, list[RecordedRange]] = {}
     for is_of_replay, evidence in ((False, reads), (True, replayed)):
@@ -54,7 +53,7 @@ def areas_of(
                 dict.fromkeys(suspects, f"those of {MOST_AREAS} other areas were")
             )
         elif positions > MOST_POSITIONS:
-            words = f"its ranges have {positions:,} positions, and {MOST_POSITIONS:,} is the most"
+            words = f"its ranges have {positions:,} positions; the limit is {MOST_POSITIONS:,}"
             found.left_out.update(dict.fromkeys(suspects, words))
         else:
             found.orders.append(AreaOrder(read, tuple(members.values()), suspects))
@@ -72,7 +71,7 @@ def _by_place(files: list[FileOrder]) -> dict[TopicPartition, list[FileOrder]]:
 def _closed(
     first: FileOrder, by_place: dict[TopicPartition, list[FileOrder]]
 ) -> dict[str, FileOrder]:
-    """A file, and all that share an offset with it, or with one that does."""
+    """A file with all files that share an offset with it, directly or through others."""
     members = {first.final: first}
     fresh = [first]
     while fresh:
@@ -89,7 +88,7 @@ def _closed(
 def _recorded(
     ranges: set[OffsetRange], recorded: dict[TopicPartition, list[RecordedRange]]
 ) -> Iterator[RecordedRange]:
-    """What was read from the ranges of an area."""
+    """The recorded offsets of an area."""
     for place in sorted({part.place for part in ranges}):
         for each in recorded.get(place, ()):
             if any(each.range.overlaps(part) for part in ranges):

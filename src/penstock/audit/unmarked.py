@@ -1,7 +1,6 @@
-"""Entries that were done, as something later proves, and whose done markers are gone.
+"""Finds entries whose done markers are gone, although something later proves that they were done.
 
-Without its marker an entry looks like one that is decided and not visible yet, and nobody would
-expect its files.
+Without its marker an entry looks decided but not visible yet, and its files would not be checked.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -17,19 +16,19 @@ from penstock.protocol.journal.state import JournalState, Undone
 
 @dataclass(frozen=True, slots=True)
 class DoneBefore:
-    """What can prove that a group was done although no marker says so.
+    """What can prove that a group was done although it has no marker.
 
-    `checkpoint` was read before the markers were, so all that it calls done had been marked.
-    Whoever publishes finishes all older entries first, but for datasets that were ever `parked`;
-    so of an entry before one that has its marker every group has been marked, too.
+    `checkpoint` was read before the markers were, so all groups that it calls done had a marker.
+    An owner finishes all older entries first, except those of datasets that were ever `parked`. So
+    every group of an entry before one with a marker had a marker too.
     """
 
     checkpoint: FoundCheckpoint | None
-    marks: Mapping[int, Marker]  # the most that the markers of each entry may say
+    marks: Mapping[int, Marker]  # the groups that the markers of each entry may name
     parked: Set[str]
 
     def newest_marked(self, state: JournalState) -> int:
-        """The last entry of which a marker names a group; -1 when there is none."""
+        """The last entry with a marker for a group; -1 when there is none."""
         return max(
             (
                 number
@@ -51,7 +50,7 @@ class DoneBefore:
 
 
 def find_checkpoint(journal: Journal) -> FoundCheckpoint | None:
-    """The newest checkpoint as it lies there; what is wrong with one is told by the opening."""
+    """The newest checkpoint. Opening the journal reports a damaged one."""
     try:
         return newest_checkpoint(journal, journal.store.list_after(journal.layout.checkpoints))
     except EntryNewer:
@@ -63,16 +62,16 @@ def find_checkpoint(journal: Journal) -> FoundCheckpoint | None:
 def gone_markers(
     journal: Journal, state: JournalState, before: DoneBefore, *, with_later: bool
 ) -> Iterator[Difference]:
-    """Tell which done markers are gone, and take their groups for done: their files must be there.
+    """The differences for missing done markers; their groups count as done, so files must exist.
 
-    Without `with_later` markers are no witnesses, because some of them are forged.
+    Without `with_later`, markers are not used as witnesses, because some of them are forged.
     """
     newest = before.newest_marked(state) if with_later else -1
     for undone in list(state.undone.values()):
         by_checkpoint, by_later = before.by_checkpoint(undone), before.by_later(undone, newest)
         if not by_checkpoint and not by_later:
             continue
-        # It may have been marked between our look at it and our look at the later one.
+        # It may have been marked between the two listings.
         undone.groups = still_undone(journal.store, journal.layout, undone)
         gone = [name for name in undone.groups if name in by_checkpoint | by_later]
         if gone:

@@ -1,4 +1,4 @@
-"""Files of groups that no marker proves visible yet: staged, visible already, or lost."""
+"""Files of groups without a done marker: staged, visible already, or lost."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from penstock.protocol.journal.state import JournalState, Undone
 
 
 class WaitingFile(Value, frozen=True):
-    """A file of a decided group that is not proven visible; only those of windows are derivable."""
+    """A file of a group without a done marker. Only a window's file can be derived again."""
 
     number: int
     file: ManifestFile
@@ -21,15 +21,15 @@ class WaitingFile(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """That it is lost, and what comes of it."""
+        """The message that it is lost, and what the next run does."""
         what = f"decided and lost: neither staged nor visible, with {self.file.evidence.count} rows"
         if self.is_of_window:
-            return f"{what}; the next run derives it again, if Kafka still holds its ranges"
+            return f"{what}; the next run derives it again, if Kafka still has its ranges"
         return f"{what}; it cannot be derived again, and the next run stops there"
 
 
 def waiting_files(journal: Journal, state: JournalState) -> Iterator[WaitingFile]:
-    """Every file of the undone groups, as it was staged last."""
+    """Every file of the undone groups, with its last staged name."""
     for number, undone in sorted(state.undone.items()):
         sealed = journal.require(number)
         is_of_window = isinstance(sealed.body, Window)
@@ -49,12 +49,12 @@ def _files(journal: Journal, sealed: SealedEntry, undone: Undone) -> Iterator[Ma
 
 
 def lost_files(journal: Journal, state: JournalState, odd: Odd) -> Iterator[Difference]:
-    """Files of which nothing is left, although they were decided.
+    """Differences for decided files that are neither staged nor visible.
 
-    Beside a live owner both places may look empty: a file was published, and compacted away, since
-    the journal was read; or it was derived again and staged anew. Either stands in the journal
-    before it happens. So the journal is read again, and only what waits there in the same place,
-    and is not found a second time, is lost.
+    While an owner runs, both places may look empty: a file was published and compacted since the
+    journal was read, or it was derived and staged again. Both are in the journal before they
+    happen. So the journal is read again, and a file is lost only if it still waits in the same
+    place there and is not found a second time.
     """
     suspects = {each.file.handle.final: each for each in _lost(journal, state, odd)}
     if not suspects:
@@ -67,7 +67,7 @@ def lost_files(journal: Journal, state: JournalState, odd: Odd) -> Iterator[Diff
 
 
 def _lost(journal: Journal, state: JournalState, odd: Odd) -> Iterator[WaitingFile]:
-    """Whatever lies at a final name is looked at elsewhere; that saves reading it here."""
+    """The files that are not found. A file at a final name is checked elsewhere."""
     for each in waiting_files(journal, state):
         handle = each.file.handle
         if odd.at(handle.final) or journal.store.head(handle.final) is not None:

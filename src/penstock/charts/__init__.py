@@ -1,4 +1,4 @@
 """Charts as SVG and for terminals.
 
-It must not read a lake; it draws the numbers it is given.
+It draws the numbers it is given, and must not read a lake.
 """

@@ -1,10 +1,10 @@
-"""Charts as text of an SVG picture: bars, lines, a heat table, a timeline.
+"""SVG charts: bars, lines, a heat table, a timeline.
 
-    Path("speed.svg").write_text(bar_chart("Records a second", [Bar("Penstock", 210_000)]))
+    Path("speed.svg").write_text(bar_chart("Records per second", [Bar("Penstock", 210_000)]))
 
-Pure functions without dependencies. A picture carries its style, follows the reader's light or dark
-scheme, and needs no script: a `<title>` gives the exact numbers. `terminal_charts` draws the same
-things in a terminal.
+Pure functions without dependencies. A picture includes its style, follows the reader's light or
+dark scheme, and needs no script: a `<title>` has the exact numbers. `terminal_charts` draws the
+same charts in a terminal.
 """
 
 import math
@@ -32,14 +32,14 @@ _ROW = 26.0
 _TOP = 46.0
 _PLOT_HEIGHT = 260.0
 _FAINTEST = 0.10
-_DARK_ENOUGH = 0.65  # from here on the number on a cell needs the other ink
+_DARK_ENOUGH = 0.65  # above this share the number on a cell has the other colour
 _LABEL_PX = (70.0, 250.0)
-_HUGE, _TINY = 1e100, 1e-100  # beyond them arithmetic would fail before a reader learned anything
+_HUGE, _TINY = 1e100, 1e-100  # larger numbers would overflow
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar; `group` picks its colour (see `groups`), `note` stands behind its number."""
+    """One bar; `group` selects its colour (see `groups`), `note` follows its number."""
 
     label: str
     value: float
@@ -49,8 +49,8 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of a chart. Points that are not numbers, or not positive on a log axis, are left
-    out and the line has a gap there."""
+    """One line of a chart. Points that are not numbers, or not positive on a log axis, become gaps
+    in the line."""
 
     label: str
     points: Sequence[tuple[float, float]]
@@ -58,7 +58,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """What a line chart's axes mean. Without `log_y` the vertical axis begins at zero."""
+    """The axes of a line chart. Without `log_y` the vertical axis starts at zero."""
 
     x: str = ""
     y: str = ""
@@ -68,7 +68,7 @@ class Axes:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Something that lasted, on a row of a timeline; `group` picks its colour."""
+    """A period on a row of a timeline; `group` selects its colour."""
 
     row: str
     start: float
@@ -88,7 +88,7 @@ class Mark:
 def bar_chart(
     title: str, bars: Sequence[Bar], unit: str = "", groups: Sequence[str] = (), log: bool = False
 ) -> str:
-    """Horizontal bars with their numbers. On a log scale the shortest bar is still a bar."""
+    """Horizontal bars with their numbers. On a log scale the shortest bar is still visible."""
     left = _label_width([bar.label for bar in bars])
     top = _TOP + (24 if groups else 0)
     behind = [f"{full(bar.value)}{f' {unit}' if unit else ''}{_spaced(bar.note)}" for bar in bars]
@@ -106,7 +106,7 @@ def bar_chart(
 
 
 def line_chart(title: str, series: Sequence[Series], axes: Axes | None = None) -> str:
-    """Lines over a common plane, with a legend where there are several."""
+    """Lines in one coordinate system, with a legend if there are several."""
     axes = axes or Axes()
     top = _TOP + (24 if len(series) > 1 else 0) + (14 if axes.y else 0)
     kept = [[point for point in each.points if _shows(point, axes)] for each in series]
@@ -133,7 +133,7 @@ def heat_table(
     columns: Sequence[str],
     values: Mapping[tuple[str, str], float],
 ) -> str:
-    """A table whose cells are the darker the more they hold; what has no value stays empty."""
+    """A table whose cells are darker for larger values; cells without a value stay empty."""
     left = _label_width(rows)
     cell = min(92.0, (WIDTH - left - 20) / max(len(columns), 1))
     most = max((value for value in values.values() if math.isfinite(value)), default=0.0)
@@ -157,7 +157,7 @@ def heat_table(
 def timeline(
     title: str, spans: Sequence[Span], marks: Sequence[Mark] = (), groups: Sequence[str] = ()
 ) -> str:
-    """What lasted from when to when, in seconds, a row each; instants go through all rows."""
+    """Periods in seconds, one row each; instants are drawn through all rows."""
     rows = list(dict.fromkeys(span.row for span in spans))
     left = _label_width(rows)
     top = _TOP + (24 if groups else 0) + (18 if marks else 0)
@@ -181,7 +181,7 @@ def timeline(
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Numbers to places, between the first and the last tick."""
+    """Maps numbers to coordinates, between the first and the last tick."""
 
     ticks: Sequence[float]
     place: Callable[[float], float]
@@ -200,7 +200,7 @@ class _Scale:
 
 
 def _frame(xs: _Scale, ys: _Scale, axes: Axes) -> list[str]:
-    """The plane of a line chart: grid, ticks, what the axes mean."""
+    """The frame of a line chart: grid, ticks, labels of the axes."""
     left, right = xs.place(xs.ticks[0]), xs.place(xs.ticks[-1])
     bottom, top = ys.place(ys.ticks[0]), ys.place(ys.ticks[-1])
     pieces = []
@@ -218,7 +218,7 @@ def _frame(xs: _Scale, ys: _Scale, axes: Axes) -> list[str]:
 
 
 def _marked(marks: Sequence[Mark], xs: _Scale, rows: tuple[float, float]) -> list[str]:
-    """Dashed lines with their labels, each on the side where it meets no other."""
+    """Dashed lines with their labels, placed so that labels do not overlap."""
     top, bottom = rows
     pieces = []
     ordered = sorted(marks, key=lambda mark: mark.at)
@@ -235,13 +235,13 @@ def _marked(marks: Sequence[Mark], xs: _Scale, rows: tuple[float, float]) -> lis
 
 def _shows(point: tuple[float, float], axes: Axes) -> bool:
     x, y = point
-    if not (abs(x) < _HUGE and abs(y) < _HUGE):  # false for what is not a number, too
+    if not (abs(x) < _HUGE and abs(y) < _HUGE):  # also false for NaN
         return False
     return not ((axes.log_x and x <= _TINY) or (axes.log_y and y <= _TINY))
 
 
 def _runs(points: Sequence[tuple[float, float]], axes: Axes) -> list[list[tuple[float, float]]]:
-    """The points of a line, cut where one cannot be shown."""
+    """The points of a line, split where one cannot be shown."""
     runs: list[list[tuple[float, float]]] = [[]]
     for point in points:
         if _shows(point, axes):
@@ -271,7 +271,7 @@ def _cell(
 
 
 def _shares(values: Sequence[float], log: bool) -> list[float]:
-    """How long each bar is, from 0 to 1. What is not a positive number has no length."""
+    """The length of each bar, from 0 to 1. It is 0 for what is not a positive number."""
     real = [value for value in values if math.isfinite(value) and value > 0]
     if not real:
         return [0.0] * len(values)

@@ -1,7 +1,7 @@
-"""Pieces of a picture: safe text, numbers for people, axes, and one style for light and dark.
+"""Parts of a picture: safe text, formatted numbers, axes, and one style for light and dark.
 
-Everything here is pure. Text may come from whoever can write to a topic, so `text` is the only way
-into a picture: it escapes markup, and makes control characters visible instead of active.
+Everything here is pure. Text may come from any producer of a topic, so all text goes through
+`text`: it escapes markup, and makes control characters visible.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 WIDTH = 760
-CHAR_PX = 6.7  # a character of 12 px type, on the wide side: better a gap than an overlap
+CHAR_PX = 6.7  # the width of a character of 12 px, rounded up to avoid overlaps
 _LONGEST = 34
 _THINNEST = 1e-200
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -41,7 +41,7 @@ STYLE = (
 
 
 def clean(words: str) -> str:
-    """The words with everything escaped that is not to be seen: control marks, bidi, halves."""
+    """The text with control characters, bidi marks and half surrogates escaped."""
     if words.isprintable():
         return words
     return "".join(
@@ -51,24 +51,24 @@ def clean(words: str) -> str:
 
 
 def safe(words: str) -> str:
-    """Words as they may stand in XML, inside an element or a quoted attribute."""
+    """Text escaped for XML, inside an element or a quoted attribute."""
     return escape(clean(words), {'"': "&quot;", "'": "&#39;"})
 
 
 def shortened(words: str, most: int = _LONGEST) -> str:
-    """At most so many characters; what was cut shows."""
+    """At most `most` characters; a cut is marked."""
     seen = clean(words)
     return seen if len(seen) <= most else seen[: max(most - 1, 0)] + "…"
 
 
 def text(x: float, y: float, words: str, look: str = "", anchor: str = "start") -> str:
-    """A line of text at a place."""
+    """A line of text at a position."""
     style = f' class="{look}"' if look else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{safe(words)}</text>'
 
 
 def rect(x: float, y: float, size: tuple[float, float], look: str, tip: str = "") -> str:
-    """A box; the tip shows where a pointer rests on it."""
+    """A box; the tip is shown when a pointer is over it."""
     width, height = size
     shape = f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="2"'
     return f"{shape} {look}>{_tip(tip)}</rect>" if tip else f"{shape} {look}/>"
@@ -87,7 +87,7 @@ def dot(x: float, y: float, look: str, tip: str) -> str:
 
 
 def picture(title: str, pieces: Sequence[str], height: float, width: float = WIDTH) -> str:
-    """One whole picture that carries its own style, also when it is opened alone."""
+    """A complete picture that includes its own style."""
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     frame = f'x="0.5" y="0.5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="8"'
     return "\n".join(
@@ -104,7 +104,7 @@ def picture(title: str, pieces: Sequence[str], height: float, width: float = WID
 
 
 def legend(labels: Sequence[str], y: float) -> list[str]:
-    """A coloured box and a name per series, in one line; an empty name is a colour not used."""
+    """A coloured box and a name per series, in one line; an empty name is left out."""
     pieces, x = [], 20.0
     for number, label in enumerate(labels):
         if not label:
@@ -136,7 +136,7 @@ def full(value: float) -> str:
 def ticks(least: float, most: float, about: int = 5) -> list[float]:
     """Round numbers from at or below `least` to at or above `most`."""
     span = most - least
-    if span <= abs(most) * 1e-12 or span < _THINNEST:  # one number, as far as a picture can tell
+    if span <= abs(most) * 1e-12 or span < _THINNEST:  # practically one number
         span = max(abs(most), 1.0)
     raw = span / about
     power = 10.0 ** math.floor(math.log10(raw))

@@ -1,7 +1,7 @@
 """Charts for a terminal: bars and a shaded grid, in block characters or in plain ASCII.
 
-Every function returns lines that fit the given width. Text from elsewhere is made harmless first:
-a name in an event must not be able to move the reader's cursor.
+Every function returns lines that fit the given width. Control characters are removed first: a name
+in an event must not be able to move the reader's cursor.
 """
 
 import math
@@ -30,7 +30,7 @@ ASCII = Marks(parts="#", shades=".:+#", cut="~", is_ascii=True)
 
 
 def marks_for(encoding: str | None) -> Marks:
-    """Blocks where the output can carry them, ASCII elsewhere."""
+    """Block characters if the output's encoding has them, otherwise ASCII."""
     try:
         (BLOCKS.parts + BLOCKS.shades + BLOCKS.cut).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -49,7 +49,7 @@ def text_bars(bars: Sequence[Bar], width: int = 80, marks: Marks = BLOCKS) -> li
     number_width = max(map(len, numbers))
     note_width = max(map(_columns, notes))
     room = width - label_width - number_width - note_width - (3 if note_width else 2) * _GAP
-    if room < 4:  # no place for a note
+    if room < 4:  # no room for a note
         notes, note_width = [""] * len(bars), 0
         room = max(width - label_width - number_width - 2 * _GAP, 1)
     lines = []
@@ -74,7 +74,7 @@ def text_grid(
 ) -> list[str]:
     """A head line, then a line per row: a shade per cell, and its number where there is room.
 
-    Columns for which there is no place are left out, and the head line says how many.
+    Columns that do not fit are left out, and the head line says how many.
     """
     if not rows or not columns:
         return []
@@ -116,7 +116,7 @@ def _shaded(value: float | None, most: float, marks: Marks, has_number: bool) ->
 
 
 def _drawn(length: float, marks: Marks) -> str:
-    """A bar of so many columns. What is more than nothing shows, however little it is."""
+    """A bar of a given width. Every positive value is visible."""
     whole, part = divmod(max(length, 0.0), 1.0)
     steps = len(marks.parts)
     piece = int(part * steps)
@@ -127,7 +127,7 @@ def _drawn(length: float, marks: Marks) -> str:
 
 
 def _seen(words: str, marks: Marks) -> str:
-    """Words as they may be printed."""
+    """The text made safe to print."""
     harmless = clean(words)
     return (
         harmless.encode("ascii", "backslashreplace").decode("ascii") if marks.is_ascii else harmless
@@ -135,7 +135,7 @@ def _seen(words: str, marks: Marks) -> str:
 
 
 def _columns(words: str) -> int:
-    """How many columns of a terminal the words take."""
+    """The width of the text in terminal columns."""
     return sum(_column(mark) for mark in words)
 
 
@@ -154,7 +154,7 @@ def _right(words: str, width: int) -> str:
 
 
 def _fitted(words: str, width: int, marks: Marks) -> str:
-    """Exactly so many columns: cut, and the cut shows, or filled up."""
+    """The text at exactly this width: cut with a mark, or padded."""
     if _columns(words) <= width:
         return _padded(words, width)
     kept, used = "", 0

@@ -1,4 +1,4 @@
-"""Work on many items: who spreads it over processes is handed in."""
+"""Parallel work on many items; the caller passes in how it is distributed."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
@@ -8,18 +8,18 @@ R = TypeVar("R")
 
 
 class ParallelMap(Protocol):
-    """Does picklable work for each of many items, in any order, and returns all answers.
+    """Applies a picklable function to many items, in any order, and returns all results.
 
-    Called on the driver. The work runs on executors, for each item once or more: what a lost task
-    did is done again, and only one answer per item is returned. Raises when some work failed.
+    Called on the driver. The function runs on executors, at least once per item: the items of a
+    lost task run again, and only one result per item is returned. Raises when an item failed.
     """
 
     def __call__(
         self, what: str, work: Callable[[T], R], items: Sequence[T], weight: Callable[[T], int], /
     ) -> list[R]:
-        """The answers, in no order.
+        """The results, in no order.
 
-        `weight` is what an item costs, in bytes; `what` names the work while it goes on.
+        `weight` is the cost of an item, in bytes; `what` names the work in progress messages.
         """
         ...
 
@@ -27,5 +27,5 @@ class ParallelMap(Protocol):
 def in_this_process(
     _what: str, work: Callable[[T], R], items: Sequence[T], _weight: Callable[[T], int], /
 ) -> list[R]:
-    """A `ParallelMap` of one process: item after item, on this thread."""
+    """A `ParallelMap` in one process: item after item, on this thread."""
     return [work(item) for item in items]

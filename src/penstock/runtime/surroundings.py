@@ -1,4 +1,4 @@
-"""What the protocol takes from the world around it; never reached for, always handed in."""
+"""Clock, sleep, randomness and threads for the protocol, always passed in as arguments."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -8,21 +8,21 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Self
 
-AT_ONCE = 16  # acts of a store mostly wait: for a disk to sync, for an answer from afar
+AT_ONCE = 16  # calls of a store mostly wait: for a disk to sync, or for the network
 
 Acts = Sequence[Callable[[], None]]
 
 
 def one_by_one(acts: Acts) -> None:
-    """Do them in their order, on this thread."""
+    """Call them in order, on this thread."""
     for act in acts:
         act()
 
 
 def side_by_side(acts: Acts) -> None:
-    """Do them on several threads. All are tried; then the first error, in their order, is raised.
+    """Call them on several threads. All are tried; then the first error, in order, is raised.
 
-    For acts that do not depend on each other and may be repeated.
+    For calls that do not depend on each other and may be repeated.
     """
     if len(acts) < 2:
         one_by_one(acts)
@@ -34,9 +34,9 @@ def side_by_side(acts: Acts) -> None:
 
 
 class Beside:
-    """Does acts side by side while its user goes on; the next ones wait for those before them.
+    """Runs calls in the background while the caller goes on; each batch waits for the one before.
 
-    Leaving it waits for all. What an act raises comes out of the next `do`, or then.
+    Leaving it waits for all. An error is raised by the next `do`, or when leaving.
     """
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class Beside:
         self._begun: list[Future[None]] = []
 
     def do(self, acts: Acts) -> None:
-        """Begin with these as soon as the last ones are done."""
+        """Start these calls when the previous ones are done."""
         self._wait()
         self._begun = [self._threads.submit(act) for act in acts]
 
     def _wait(self) -> None:
-        """Wait for all of them, then raise the first error in their order."""
+        """Wait for all calls, then raise the first error, in order."""
         begun, self._begun = self._begun, []
         wait(begun)
         for each in begun:
@@ -71,7 +71,7 @@ class Surroundings:
     """Clock, sleep and randomness. No decision depends on the clock; it only dates entries.
 
     `tick` never goes back and means nothing between processes; it is for pacing and waiting.
-    `do_all` does independent acts, one by one or side by side.
+    `do_all` runs independent calls, one by one or in parallel.
     """
 
     now: Callable[[], float]
@@ -81,9 +81,9 @@ class Surroundings:
     do_all: Callable[[Acts], None] = one_by_one
 
     def timestamp(self) -> str:
-        """The time as it stands in entries, in UTC."""
+        """The time in the form of entries, in UTC."""
         return datetime.fromtimestamp(self.now(), UTC).isoformat(timespec="milliseconds")
 
     def nonce(self) -> str:
-        """A word that nobody else will ever use."""
+        """A random word that is unique."""
         return f"{self.random.getrandbits(128):032x}"

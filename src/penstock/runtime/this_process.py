@@ -1,4 +1,4 @@
-"""Which process this is, in a way that another process on the same host can check."""
+"""Identifies a process so that another process on the same host can check whether it runs."""
 
 import os
 import socket
@@ -11,12 +11,12 @@ _PIDS = Path("/proc/self/ns/pid")
 
 
 def this_process() -> Process:
-    """The process that asks."""
+    """The identity of this process."""
     return Process(_host(), os.getpid(), _started(os.getpid()) or "")
 
 
 def is_dead(process: Process) -> bool:
-    """True when it ran on this very host and is certainly gone; False when in doubt."""
+    """True when it ran on this host and has certainly ended; False when in doubt."""
     if process.host != _host():
         return False
     if process.started:
@@ -26,12 +26,12 @@ def is_dead(process: Process) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        return False  # somebody else's, so it is there
+        return False  # it belongs to another user, so it exists
     return False
 
 
 def _host() -> str:
-    """The host as far as process numbers mean the same: one boot, one set of numbers."""
+    """The host, its boot and its namespace of process ids."""
     try:
         return f"{socket.gethostname()}/{_BOOT.read_text().strip()}/{_PIDS.stat().st_ino}"
     except OSError:
@@ -39,13 +39,13 @@ def _host() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """When a process was started, in ticks since boot; None when there is none, or no such list.
+    """When a process started, in ticks since boot; None if there is no such process or no /proc.
 
-    A process that has ended and was not waited for yet (a zombie) counts as gone.
+    A process that has ended and was not waited for yet (a zombie) counts as ended.
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    fields = text.rpartition(")")[2].split()  # the name before it may hold anything
+    fields = text.rpartition(")")[2].split()  # the name before it may contain any character
     return None if fields[0] in "ZX" else fields[19]

@@ -1,19 +1,18 @@
-"""Manners of the Python processes that Spark forks for its tasks."""
+"""Setup of the Python processes that Spark forks for its tasks."""
 
 import signal
 import sys
 import zipimport
 
-DAEMON = "penstock.spark.daemon"  # where our own module is, for local masters
+DAEMON = "penstock.spark.daemon"  # the module on local masters
 
 
 def settle_in() -> None:
-    """What every task does first in its worker. Executor; elsewhere it does nothing.
+    """Called first by every task in its worker. Executor; elsewhere it does nothing.
 
-    A worker ends without a word when Spark has closed its socket. Spark does so with workers that
-    had nothing to do for a minute, and with all of them when it stops. Each would try to write once
-    more and print the trace of a broken pipe on the user's terminal. What it might still have said
-    nobody would read.
+    It makes a worker end silently when Spark has closed its socket. Spark closes workers that were
+    idle for a minute, and all of them when it stops. Otherwise each worker would try to write once
+    more and print the trace of a broken pipe on the user's terminal.
     """
     if is_worker():
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -21,11 +20,11 @@ def settle_in() -> None:
 
 
 def forget_archives() -> None:
-    """Spare the next task the reading of every archive on the search path. Executor.
+    """Save the next task from reading every archive on the search path again. Executor.
 
-    Spark tells Python before each task that modules may have changed. Python then reads the tables
-    of contents of all archives that it has looked into, once per package inside: a tenth of a
-    second for Spark's own. Those it has forgotten it opens again only when something is imported.
+    Before each task Spark invalidates Python's import caches. Python then reads the directories of
+    all known archives again, once per package inside: a tenth of a second for Spark's own. Archives
+    that were removed from the cache are only opened again when something is imported.
     """
     for path, importer in list(sys.path_importer_cache.items()):
         if isinstance(importer, zipimport.zipimporter):
@@ -33,6 +32,6 @@ def forget_archives() -> None:
 
 
 def is_worker() -> bool:
-    """True in a process that Spark's daemon has forked."""
+    """True in a process that Spark's daemon forked."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     return getattr(spec, "name", "") in {"pyspark.daemon", DAEMON}

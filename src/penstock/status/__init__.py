@@ -1,4 +1,4 @@
-"""How far a lake is: snapshots for people and machines.
+"""Snapshots of how far each feed is.
 
-It reads only, and it must not need a JVM.
+It only reads, and must not need a JVM.
 """

@@ -1,4 +1,4 @@
-"""How far one feed is, from its journal and the last sign of life of its owner."""
+"""How far one feed is, from its journal and the last beat of its owner."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -10,14 +10,14 @@ from penstock.protocol.journal.state import JournalState
 
 
 class Ends(Value, frozen=True):
-    """Where Kafka's logs ended when somebody looked, by topic and partition."""
+    """Where Kafka's logs ended at a given time, by topic and partition."""
 
     latest: dict[str, dict[int, int]]
     as_of: str
 
 
 class PartitionSnapshot(Value, frozen=True):
-    """One partition: the next offset to read, where the log ended, and what lies between."""
+    """One partition: the next offset to read, where the log ended, and the lag."""
 
     topic: str
     partition: int
@@ -28,7 +28,7 @@ class PartitionSnapshot(Value, frozen=True):
 
 
 class FeedSnapshot(Value, frozen=True, kw_only=True):
-    """One feed as a whole. What is not known is None, never a guess."""
+    """One feed. Unknown values are None, never a guess."""
 
     feed: str
     watermark: dict[str, dict[int, int]]
@@ -55,7 +55,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
 def snapshot(
     feed: str, state: JournalState, beat: Beat | None, ends: Ends | None, now_s: float
 ) -> FeedSnapshot:
-    """Put it together. `ends` come from the owner's last look, or from Kafka itself."""
+    """Build the snapshot. `ends` come from the owner's last beat, or from Kafka itself."""
     partitions = tuple(_partitions(state, ends, now_s))
     lags = [each.lag_records for each in partitions if each.lag_records is not None]
     ages = [each.lag_seconds for each in partitions if each.lag_seconds is not None]
@@ -85,7 +85,7 @@ def snapshot(
 
 
 def ends_of(beat: Beat | None) -> Ends | None:
-    """What the owner saw of Kafka when it last looked."""
+    """What the owner saw in Kafka when it last asked."""
     if beat is None or not beat.note.latest:
         return None
     return Ends(beat.note.latest, beat.note.looked_at)
@@ -104,7 +104,7 @@ def _partitions(
     for topic, partition, known in state.known_partitions():
         latest = ends.latest.get(topic, {}).get(partition) if ends is not None else None
         lag = None if latest is None else max(latest - known.watermark, 0)
-        # What waits is younger than the last record delivered: this is the most it can be.
+        # Waiting records are younger than the last delivered record, so this is an upper bound.
         age = None if lag is None else (_age_s(known.last_timestamp_ms, now_s) if lag else 0.0)
         yield PartitionSnapshot(topic, partition, known.watermark, latest, lag, age)
 
@@ -114,7 +114,7 @@ def _age_s(timestamp_ms: int, now_s: float) -> float | None:
 
 
 def _owner_state(beat: Beat | None, now_s: float) -> str:
-    """In one word; by the wall clock, which is good enough to look at and decides nothing."""
+    """The owner's state as one word. Uses the wall clock, which is only for display."""
     if beat is None:
         return "never ran"
     if beat.released:

@@ -178,7 +178,7 @@ def test_a_value_that_was_changed_is_told_by_the_files_name(
     [difference] = receipt(lake, capsys, code=4)["differences"]
     assert (difference["kind"], difference["file"]) == ("file_contents", lake.key(victim))
     assert difference["found"] == (
-        f"contents altered: all {len(offsets_in(victim))} rows are at their positions, "
+        f"contents changed: all {len(offsets_in(victim))} rows are at their positions, "
         "and the checksum is wrong"
     )
     assert difference["offsets"] == []
@@ -287,7 +287,7 @@ def test_only_one_dataset_is_read_when_it_is_asked_for(
     assert [each["kind"] for each in found["differences"]] == ["file_size"]
     deep = found["deep"]
     assert (deep["files"], deep["dataset"]) == (2, "click")
-    assert deep["kafka"]["skipped"] == "only one dataset was asked for"
+    assert deep["kafka"]["skipped"] == "the audit was limited to one dataset"
 
 
 def test_a_dataset_that_is_not_there_is_a_mistake_that_names_the_others(

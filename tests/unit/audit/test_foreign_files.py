@@ -78,10 +78,10 @@ PLANTED: dict[str, tuple[str, str]] = {
     "a copy with a dot": (".copy.parquet", "no live entry names it"),
     "a copy that Spark reads": ("_copy=1.parquet", "no live entry names it"),
     "a directory that Spark reads": ("_x=1/copy", "no live entry names it"),
-    "a link to a file": ("link.parquet", "a link, and no live entry names it"),
-    "a link to a directory": ("link", "a link, and no live entry names it"),
-    "a pipe": ("pipe.parquet", "neither a file nor a directory, and no live entry names it"),
-    "no text": ("\udcff.parquet", "a name that is not UTF-8, and no live entry names it"),
+    "a link to a file": ("link.parquet", "a link, which no live entry names"),
+    "a link to a directory": ("link", "a link, which no live entry names"),
+    "a pipe": ("pipe.parquet", "neither a file nor a directory, which no live entry names"),
+    "no text": ("\udcff.parquet", "a name that is not UTF-8, which no live entry names"),
 }
 
 
@@ -142,7 +142,7 @@ def test_a_link_in_place_of_a_live_file_is_a_difference(
     found = {each["file"]: each for each in json.loads(capsys.readouterr().out)["differences"]}
     difference = found.pop(f"{FEED}/click/{victim.name}")
     assert difference["kind"] == "file_missing"
-    assert difference["found"] == f"a link, not a file, lies there; {rows} rows were written"
+    assert difference["found"] == f"a link is there instead of the file; {rows} rows were written"
     assert bool(difference["offsets"]) == bool(words)
     assert list(found) == ([f"{FEED}/click"] if is_directory else [])
 

@@ -73,7 +73,7 @@ def test_a_record_that_is_missing_from_the_rest_of_an_expired_window_is_no_diffe
     lake.kafka.without(40)
     assert unchecked(audited(lake, capsys))[1] == (
         30, 50,
-        "compaction took 1 of 20 records; the others are there, contents not comparable",
+        "compaction removed 1 of 20 records; the others agree by offset, contents not comparable",
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_records_that_compaction_took_are_no_difference(
     lake.kafka.without(3, 4, 60)
     found = audited(lake, capsys)
     assert [(start, end) for start, end, _ in unchecked(found)] == [(0, 25), (50, 75)]
-    assert unchecked(found)[0][2].startswith("compaction took 2 of 25 records")
+    assert unchecked(found)[0][2].startswith("compaction removed 2 of 25 records")
     assert found["deep"]["kafka"]["agreed"] == 50
 
 
@@ -114,7 +114,7 @@ def test_records_that_expire_while_they_are_read_are_no_difference(
     monkeypatch.setattr(lake.kafka, "look", lambda _topics: answers.pop(0))
     [(start, end, why)] = unchecked(audited(lake, capsys))
     assert (start, end) == (0, 25)
-    assert why.startswith("10 records have expired while we read")
+    assert why.startswith("10 records expired during the audit")
 
 
 def test_other_contents_under_the_same_offsets_are_a_difference_that_names_the_range(
@@ -132,7 +132,7 @@ def test_other_contents_under_the_same_offsets_are_a_difference_that_names_the_r
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"topics": ()}, "the topic does not exist any more"),
+        ({"topics": ()}, "the topic no longer exists"),
         ({"cluster_id": "cluster-2"}, "another cluster answers: cluster-2 instead of cluster-1"),
     ],
 )
@@ -146,7 +146,7 @@ def test_a_topic_or_a_cluster_that_is_gone_is_listed(
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"topic_id": "topic-id-2"}, "the topic was deleted and made again"),
+        ({"topic_id": "topic-id-2"}, "the topic was deleted and created again"),
         ({"partitions": {}}, "the partition has no leader, or is gone"),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_gap_that_leaves_a_hole_is_named() -> None:
 def test_a_seek_over_delivered_offsets_is_named() -> None:
     back = Seek(TOPIC, TOPIC_ID, 0, 3, 1, "ann", "again")
     found = objections(proven(covered(0, 3)), back)
-    assert found[0].found == f"{TOPIC}/0 [1, 3) was delivered, and a seek goes back over it"
+    assert found[0].found == f"{TOPIC}/0 [1, 3) was delivered, but a seek goes back over it"
 
 
 def test_a_seek_from_elsewhere_than_the_end_is_named() -> None:
@@ -102,11 +102,11 @@ STRAY = (*content_of(WHOLE).files, a_file("a", covered(7, 8), [7]))
     [
         (changed(WHOLE, files=MISLAID), "written 3, quarantined 0"),
         (changed(WHOLE, files=STRAY), "has 4 rows for 3 records"),
-        (changed(WHOLE, evidence=()), "has no evidence for its ranges"),
+        (changed(WHOLE, evidence=()), "has evidence for other ranges"),
         (changed(WHOLE, files=()), "read 3, written 0, quarantined 0"),
-        (changed(WHOLE, files=OTHERS), "or not the same ones"),
+        (changed(WHOLE, files=OTHERS), "or other rows"),
         (changed(WHOLE, quarantined=()), "names 0 of 1 quarantined records"),
-        (msgspec.structs.replace(WHOLE, counts=Counts(3, 3)), "and its evidence"),
+        (msgspec.structs.replace(WHOLE, counts=Counts(3, 3)), "but its evidence"),
         (changed(WHOLE, evidence=(OUTSIDE,)), "gave 3 records at the offsets"),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_watermark_elsewhere_than_the_entries_end_is_named() -> None:
     state = told()
     ledger.apply(next_entry(state, Start((begins(0, 4),))), Content())
     [difference] = coverage_differences(state, ledger)
-    assert difference.found == f"the entries of {TOPIC}/0 end at 4, and the watermark is nowhere"
+    assert difference.found == f"the entries of {TOPIC}/0 end at 4, but the watermark is nowhere"
 
 
 def test_a_file_that_was_derived_again_counts_with_its_new_size() -> None:

@@ -198,7 +198,7 @@ def test_rows_of_long_arrays_are_never_called_foreign_where_they_belong(
 @pytest.mark.parametrize(
     ("limit", "most", "words"),
     [
-        ("MOST_POSITIONS", 30, "its ranges have 50 positions, and 30 is the most"),
+        ("MOST_POSITIONS", 30, "its ranges have 50 positions; the limit is 30"),
         ("MOST_AREAS", 0, "those of 0 other areas were"),
     ],
 )

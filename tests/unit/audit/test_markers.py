@@ -138,7 +138,7 @@ def test_a_marker_of_a_group_that_names_another_is_a_difference(
     [difference] = receipt(lake, capsys, code=4)["differences"]
     assert (difference["file"], difference["found"]) == (
         key,
-        "it marks order, and is named after click",
+        "it marks order, but its name is that of click",
     )
 
 
@@ -155,7 +155,7 @@ def test_staged_files_that_are_lost_are_a_difference_until_they_are_derived_agai
     assert (difference["kind"], difference["entry"]) == ("file_missing", number)
     assert difference["found"] == (
         "decided and lost: neither staged nor visible, with 20 rows; the next run derives it "
-        "again, if Kafka still holds its ranges"
+        "again, if Kafka still has its ranges"
     )
     assert lake.audit() == 4
     an_owner(lake.room([]), lake.source, max_records=50).recover()
