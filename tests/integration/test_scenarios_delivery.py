@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.care.clean import clean
-from penstock.care.seek import seek
+from penstock.care.seek import Approval, seek_all
 from penstock.feeds.running_feed import RunningFeed
 from penstock.model.entries import Seek, Window
 from penstock.model.ranges import TopicPartition
@@ -18,7 +18,6 @@ from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.flaky import FOR_GOOD, FlakyStore
 from tests.integration.lakes import (
-    AROUND,
     HASTY,
     bodies,
     data_files,
@@ -102,7 +101,9 @@ def test_s5_a_seek_while_records_are_staged_neither_doubles_nor_loses(
         staged = found.owner.stage(order)
         content = found.owner.prove(order, staged)
         assert list(tmp_path.rglob("*.staged"))
-        seek(journal_of(tmp_path), AROUND, TopicPartition(topic_id, 0), target, "me", "a test")
+        seek_all(
+            journal_of(tmp_path), {TopicPartition(topic_id, 0): target}, Approval("me", "a test")
+        )
         assert found.owner.decide(order, staged, content) is None
         assert list(tmp_path.rglob("*.staged")) == []
     while found.run_window():

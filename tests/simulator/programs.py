@@ -9,7 +9,7 @@ from penstock.api.store import Store
 from penstock.care.clean import clean
 from penstock.care.compact import RewriteOrder, compact, retire
 from penstock.care.replay import DecodedAgain, DecodeOrder, replay
-from penstock.care.seek import seek
+from penstock.care.seek import Approval, seek_all
 from penstock.errors import EntryRefused
 from penstock.model.evidence import Evidence
 from penstock.model.layout import Layout
@@ -114,7 +114,7 @@ def seeker(partition: int, to_offset: int) -> Program:
         place = TopicPartition(TOPIC_ID, partition)
         target = min(to_offset, room.kafka.latest[partition])  # Kafka's own tool clamps as well
         return _refusable(
-            lambda: seek(room.journal(), room.around, place, target, "me", "simulated")
+            lambda: seek_all(room.journal(), {place: target}, Approval("me", "simulated"))
         )
 
     return run

@@ -26,7 +26,7 @@ from penstock import __version__
 from penstock.api.store import Store
 from penstock.care.compact import RewriteOrder, compact, done_files, retire
 from penstock.care.replay import DecodedAgain, DecodeOrder, drop, replay
-from penstock.care.seek import seek
+from penstock.care.seek import Approval, seek_all
 from penstock.errors import StoreUnavailable
 from penstock.model import manifest
 from penstock.model.evidence import Evidence
@@ -125,7 +125,8 @@ class Maker:
         oldest = done_files(room.journal().open(deep=True), RETIRED)[:1]
         retire(room.journal(), room.around, RETIRED, oldest, AUTHOR, REASON)
         room = self.room("seek")
-        seek(room.journal(), room.around, TopicPartition(TOPIC_ID, 0), 22, AUTHOR, REASON)
+        place = TopicPartition(TOPIC_ID, 0)
+        seek_all(room.journal(), {place: 22}, Approval(AUTHOR, REASON))
 
     def lose_staged(self) -> None:
         """A decided window loses its staged files, and they are derived again."""

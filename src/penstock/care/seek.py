@@ -31,42 +31,19 @@ class Approval(Value, frozen=True):
     reason: str
 
 
-def seek(
-    journal: Journal,
-    around: Surroundings,
-    place: TopicPartition,
-    to_offset: int,
-    author: str,
-    reason: str,
-) -> SealedEntry:
-    """Decide that the next offset to read of a partition is `to_offset`.
-
-    Whoever asks keeps it within what Kafka holds: a watermark beyond the log's end looks like a
-    truncated log to the owner, and stops it.
-    """
-
-    def build(fold: Fold, _window: str) -> AnyBody:
-        return _seek_body(fold.state, place, to_offset, Approval(author, reason))
-
-    return decide_beside(journal, around, build)
-
-
 def seek_all(
     journal: Journal, targets: Mapping[TopicPartition, int], approval: Approval
 ) -> list[SealedEntry]:
-    """Move many watermarks with one fold, an entry each. What landed before an error stays."""
+    """Decide the next offsets to read, by partition: one fold, an entry each.
+
+    Whoever asks keeps them within what Kafka holds: a watermark beyond the log's end looks like a
+    truncated log to the owner, and stops it. What landed before an error stays.
+    """
 
     def build(state: JournalState, target: tuple[TopicPartition, int]) -> AnyBody:
         return _seek_body(state, *target, approval)
 
     return _decide_each(journal, targets.items(), build)
-
-
-def accept_gap(
-    journal: Journal, around: Surroundings, lost: OffsetRange, author: str, reason: str
-) -> SealedEntry:
-    """Decide that a range which Kafka no longer holds is given up."""
-    return decide_beside(journal, around, lambda _fold, _window: Gap(lost, author, reason))
 
 
 def accept_gaps(

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.care.seek import accept_gap
+from penstock.care.seek import Approval, accept_gaps
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.window import Available, PartitionOffsets
 from penstock.ports.source.errors import KafkaUnavailable
@@ -178,7 +178,7 @@ def test_what_was_given_up_is_not_asked_for(
     """Offsets between windows that Kafka has, and that a person gave up, are no difference."""
     lake = DoctoredLake(tmp_path, events(40), max_records=20)
     room = lake.run(20)
-    accept_gap(room.journal(), room.around, covered(40, 60), "ann", "not wanted")
+    accept_gaps(room.journal(), [covered(40, 60)], Approval("ann", "not wanted"))
     lake.source.payloads += events(60)
     lake.run(20)
     lake.kafka = type(lake.kafka)(lake.source)

@@ -13,7 +13,7 @@ import pytest
 from penstock.audit import suspect_areas as areas
 from penstock.care.replay import drop, live_records, replay
 from penstock.care.replay_stager import ReplayStager
-from penstock.care.seek import Approval, accept_gap, rebind
+from penstock.care.seek import Approval, accept_gaps, rebind
 from penstock.datapath.schemas.learning import Learning
 from penstock.model.convert_spec import Condition
 from penstock.model.entries import Drop
@@ -71,7 +71,7 @@ def replayed(lake: DoctoredLake, feed: FeedSpec = SPREAD) -> None:
 def with_gap(lake: DoctoredLake) -> None:
     """Ten records are given up, and ten more delivered."""
     room = lake.room([])
-    accept_gap(room.journal(), room.around, covered(50, 60), "ann", "expired")
+    accept_gaps(room.journal(), [covered(50, 60)], Approval("ann", "expired"))
     lake.source.payloads += events(20)
     lake.run(60)
     lake.kafka = type(lake.kafka)(lake.source)

@@ -9,7 +9,7 @@ from penstock.audit.ledger import open_ledger
 from penstock.audit.receipt import Receipt
 from penstock.audit.shallow import audit
 from penstock.care.replay import drop, live_records
-from penstock.care.seek import accept_gap, seek, unpark
+from penstock.care.seek import Approval, accept_gaps, seek_all, unpark
 from penstock.errors import EntryDamaged, EntryNewer
 from penstock.model.entries import FORMAT, AnyBody, Rebind, SealedEntry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
@@ -284,8 +284,8 @@ def test_the_quarantine_is_left_by_replay_and_by_drop_with_the_author_named() ->
 def test_gaps_and_seeks_are_given_up_by_name() -> None:
     room, _ = a_lake(["a"] * 2)
     more(room, *["a"] * 8)
-    accept_gap(room.journal(), room.around, covered(2, 4), "ann", "expired")
-    seek(room.journal(), room.around, PLACE, 8, "bob", "broken producer")
+    accept_gaps(room.journal(), [covered(2, 4)], Approval("ann", "expired"))
+    seek_all(room.journal(), {PLACE: 8}, Approval("bob", "broken producer"))
     delivered(room)
     receipt = audit(room.journal())
     assert receipt.verdict == "ok"
@@ -299,9 +299,9 @@ def test_gaps_and_seeks_are_given_up_by_name() -> None:
 def test_a_seek_back_takes_what_was_given_up_back() -> None:
     room, _ = a_lake(["a"] * 2)
     more(room, *["a"] * 8)
-    seek(room.journal(), room.around, PLACE, 6, "bob", "skip")
-    seek(room.journal(), room.around, PLACE, 9, "bob", "skip more")
-    seek(room.journal(), room.around, PLACE, 4, "bob", "after all")
+    seek_all(room.journal(), {PLACE: 6}, Approval("bob", "skip"))
+    seek_all(room.journal(), {PLACE: 9}, Approval("bob", "skip more"))
+    seek_all(room.journal(), {PLACE: 4}, Approval("bob", "after all"))
     delivered(room)
     receipt = audit(room.journal())
     assert receipt.verdict == "ok"
@@ -313,7 +313,7 @@ def test_a_seek_below_the_first_offset_before_anything_was_read_moves_the_start(
     room = a_room(SimKafka({0: ["a"] * 4}))
     owner = an_owner(room, rules=GivenRules(begin=lambda _t, _p, _o: 3))
     assert owner.plan() is not None
-    seek(room.journal(), room.around, PLACE, 1, "bob", "earlier")
+    seek_all(room.journal(), {PLACE: 1}, Approval("bob", "earlier"))
     delivered(room)
     receipt = audit(room.journal())
     assert receipt.verdict == "ok"

@@ -7,7 +7,7 @@ import pytest
 from penstock.care.clean import clean
 from penstock.care.compact import RewriteOrder, compact, done_files, retire
 from penstock.care.replay import DecodedAgain, DecodeOrder, drop, live_records, replay
-from penstock.care.seek import accept_gap, seek, unpark
+from penstock.care.seek import Approval, accept_gaps, seek_all, unpark
 from penstock.errors import EntryRefused
 from penstock.model.entries import Compact, Drop, Gap, Replay, Retire, Seek, Unpark
 from penstock.model.manifest import ManifestFile, RecordSet
@@ -58,7 +58,7 @@ def test_a_seek_forward_skips_what_was_not_read_yet() -> None:
     room, store = a_lake(["a"] * 2)
     room.kafka.partitions[0] += ["a"] * 4
     room.kafka.latest[0] = 6
-    sealed = seek(room.journal(), room.around, PLACE, 4, "me", "broken producer")
+    (sealed,) = seek_all(room.journal(), {PLACE: 4}, Approval("me", "broken producer"))
     assert sealed.body == Seek(TOPIC, TOPIC_ID, 0, 2, 4, "me", "broken producer")
     delivered(room)
     assert rows(store, "a") == [(0, 0), (0, 1), (0, 4), (0, 5)]
@@ -68,11 +68,11 @@ def test_a_seek_back_over_skipped_offsets_is_allowed_and_over_delivered_ones_is_
     room, store = a_lake(["a"] * 2)
     room.kafka.partitions[0] += ["a"] * 2
     room.kafka.latest[0] = 4
-    seek(room.journal(), room.around, PLACE, 4, "me", "skip")
-    seek(room.journal(), room.around, PLACE, 2, "me", "after all")
+    seek_all(room.journal(), {PLACE: 4}, Approval("me", "skip"))
+    seek_all(room.journal(), {PLACE: 2}, Approval("me", "after all"))
     before = store.shelf.mark
     with pytest.raises(EntryRefused, match="needs a new generation"):
-        seek(room.journal(), room.around, PLACE, 1, "me", "again")
+        seek_all(room.journal(), {PLACE: 1}, Approval("me", "again"))
     assert store.shelf.mark == before
     delivered(room)
     assert rows(store, "a") == [(0, offset) for offset in range(4)]
@@ -82,7 +82,7 @@ def test_a_seek_of_a_partition_that_was_never_read_is_refused() -> None:
     room, store = a_lake()
     before = store.shelf.mark
     with pytest.raises(EntryRefused, match="has no start"):
-        seek(room.journal(), room.around, TopicPartition(TOPIC_ID, 9), 4, "me", "test")
+        seek_all(room.journal(), {TopicPartition(TOPIC_ID, 9): 4}, Approval("me", "test"))
     assert store.shelf.mark == before
 
 
@@ -91,9 +91,9 @@ def test_a_gap_is_accepted_where_the_watermark_stands_and_nowhere_else() -> None
     before = store.shelf.mark
     for wrong in (covered(1, 4), covered(3, 4), covered(2, 2), covered(0, 1, 9)):
         with pytest.raises(EntryRefused):
-            accept_gap(room.journal(), room.around, wrong, "me", "test")
+            accept_gaps(room.journal(), [wrong], Approval("me", "test"))
     assert store.shelf.mark == before
-    sealed = accept_gap(room.journal(), room.around, covered(2, 4), "me", "expired")
+    (sealed,) = accept_gaps(room.journal(), [covered(2, 4)], Approval("me", "expired"))
     assert sealed.body == Gap(covered(2, 4), "me", "expired")
     assert watermark(room) == 4
 
@@ -286,8 +286,8 @@ def test_nothing_can_be_decided_beside_a_feed_that_does_not_exist() -> None:
     assert clean(room.journal()) == 0
     commands: list[Callable[[], object]] = [
         lambda: unpark(room.journal(), room.around, "a", "me"),
-        lambda: seek(room.journal(), room.around, PLACE, 4, "me", "test"),
-        lambda: accept_gap(room.journal(), room.around, covered(0, 1), "me", "test"),
+        lambda: seek_all(room.journal(), {PLACE: 4}, Approval("me", "test")),
+        lambda: accept_gaps(room.journal(), [covered(0, 1)], Approval("me", "test")),
         lambda: drop(room.journal(), room.around, (bad(1),), "me", "test"),
         lambda: retire(room.journal(), room.around, "a", (), "me", "test"),
     ]
@@ -362,4 +362,4 @@ def test_an_accepted_range_says_where_it_is_from() -> None:
     room, _ = a_lake(["a"])
     other = OffsetRange("other", "id-2", 0, 0, 1)
     with pytest.raises(EntryRefused, match=r"other/0 \[0, 1\) has no start"):
-        accept_gap(room.journal(), room.around, other, "me", "test")
+        accept_gaps(room.journal(), [other], Approval("me", "test"))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.care.clean import clean
-from penstock.care.seek import accept_gap, seek, unpark
+from penstock.care.seek import Approval, accept_gaps, seek_all, unpark
 from penstock.errors import EntryRefused, Fenced
 from penstock.model.entries import Park
 from penstock.model.ranges import TopicPartition
@@ -73,13 +73,13 @@ class History:
     def _seek_to(self, partition: int, offset: int) -> None:
         offset = min(offset, self.room.kafka.latest[partition])
         place = TopicPartition(TOPIC_ID, partition)
-        seek(self.room.journal(), self.room.around, place, offset, "me", "test")
+        seek_all(self.room.journal(), {place: offset}, Approval("me", "test"))
 
     def _gap(self, partition: int, amount: int) -> None:
         at = self._at(partition)
         end = min(at + amount, self.room.kafka.latest[partition])
         lost = covered(at, max(at, end), partition)
-        accept_gap(self.room.journal(), self.room.around, lost, "me", "test")
+        accept_gaps(self.room.journal(), [lost], Approval("me", "test"))
 
     def _park(self, partition: int, _amount: int) -> None:
         owner = self.owner

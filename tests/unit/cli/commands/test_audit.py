@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.care.seek import accept_gap
+from penstock.care.seek import Approval, accept_gaps
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.main import main
 from tests.helpers.journals import LAYOUT, an_owner, covered, decided_only, delivered
@@ -58,7 +58,7 @@ def test_a_whole_lake_gets_a_receipt_with_the_sums(
 def test_people_read_one_fact_a_line(
     lake: DiskLake, room: Room, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    accept_gap(room.journal(), room.around, covered(6, 8), "ann", "expired\x1b[2J")
+    accept_gaps(room.journal(), [covered(6, 8)], Approval("ann", "expired\x1b[2J"))
     assert main(lake.words("audit", FEED)) == 0
     printed = capsys.readouterr().out
     assert f"feed       {FEED}\n" in printed

@@ -7,7 +7,7 @@ import pytest
 from penstock.api.store import Store
 from penstock.audit.shallow import audit
 from penstock.care.replay import drop, live_records
-from penstock.care.seek import Approval, accept_gap, rebind, seek, seek_all, unpark
+from penstock.care.seek import Approval, accept_gaps, rebind, seek_all, unpark
 from penstock.errors import JournalCut, OutcomeUnknown
 from penstock.model.entries import PartitionStart
 from penstock.model.ranges import TopicPartition
@@ -47,7 +47,7 @@ def do_drop(room: Room) -> None:
 
 
 def do_seek(room: Room) -> None:
-    seek(room.journal(), room.around, PLACE, 4, "ann", "skip")
+    seek_all(room.journal(), {PLACE: 4}, Approval("ann", "skip"))
 
 
 def do_seek_all(room: Room) -> None:
@@ -55,7 +55,7 @@ def do_seek_all(room: Room) -> None:
 
 
 def do_gap(room: Room) -> None:
-    accept_gap(room.journal(), room.around, covered(3, 4), "ann", "expired")
+    accept_gaps(room.journal(), [covered(3, 4)], Approval("ann", "expired"))
 
 
 def do_rebind(room: Room) -> None:

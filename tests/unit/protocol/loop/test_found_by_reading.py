@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from penstock.care.compact import done_files, retire
-from penstock.care.seek import accept_gap, unpark
+from penstock.care.seek import Approval, accept_gaps, unpark
 from penstock.errors import (
     EntryDamaged,
     EntryImpossible,
@@ -161,7 +161,7 @@ def test_a_gap_that_was_accepted_beside_a_live_owner_lets_it_go_on() -> None:
     kafka.change = expired_to(3)
     with pytest.raises(GapFound):
         owner.run_window()
-    accept_gap(room.journal(), room.around, covered(1, 3), "me", "expired")
+    accept_gaps(room.journal(), [covered(1, 3)], Approval("me", "expired"))
     assert owner.run_window()
 
 

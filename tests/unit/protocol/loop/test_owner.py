@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from penstock.care.seek import accept_gap, seek, unpark
+from penstock.care.seek import Approval, accept_gaps, seek_all, unpark
 from penstock.errors import (
     ClusterChanged,
     Fenced,
@@ -157,7 +157,7 @@ def test_a_partition_added_later_is_read_from_its_beginning() -> None:
 def test_an_owner_that_is_overtaken_by_a_seek_throws_its_window_away_and_plans_again() -> None:
     room, store = watched(["a"] * 5)
     owner = an_owner(room)
-    store.once(at_window, lambda: seek(room.journal(), room.around, PLACE, 3, "me", "test"))
+    store.once(at_window, lambda: seek_all(room.journal(), {PLACE: 3}, Approval("me", "test")))
     assert owner.run_window(), "it was a turn, although nothing was decided"
     assert kinds(room) == ["Bind", "Claim", "Start", "Seek"]
     assert store.shelf.staged == {}
@@ -172,7 +172,7 @@ def test_an_owner_that_is_overtaken_by_something_harmless_decides_all_the_same()
     owner.run_window()
     other = TopicPartition(TOPIC_ID, 1)
     room.kafka.latest[1] = 1
-    store.once(at_window, lambda: seek(room.journal(), room.around, other, 9, "me", "test"))
+    store.once(at_window, lambda: seek_all(room.journal(), {other: 9}, Approval("me", "test")))
     owner.run_window()
     assert kinds(room)[-2:] == ["Seek", "Window"]
     assert rows(store, "a") == [(0, 0), (0, 1)]
@@ -200,10 +200,10 @@ def test_an_idle_owner_notices_a_seek_back() -> None:
     room, store = watched(["a"] * 4)
     owner = an_owner(room, max_records=9)
     owner.plan()
-    seek(room.journal(), room.around, PLACE, 4, "me", "skip it all")
+    seek_all(room.journal(), {PLACE: 4}, Approval("me", "skip it all"))
     assert owner.run_window()
     assert not owner.run_window()
-    seek(room.journal(), room.around, PLACE, 2, "me", "not that much")
+    seek_all(room.journal(), {PLACE: 2}, Approval("me", "not that much"))
     owner.run_window()
     owner.run_window()
     assert rows(store, "a") == [(0, 2), (0, 3)]
@@ -310,7 +310,7 @@ def test_an_accepted_gap_lets_the_feed_go_on() -> None:
     with pytest.raises(GapFound) as caught:
         owner.run_window()
     lost = covered(caught.value.start, caught.value.end)
-    accept_gap(room.journal(), room.around, lost, "me", "expired")
+    accept_gaps(room.journal(), [lost], Approval("me", "expired"))
     delivered(room)
     assert rows(room.store, "a") == [(0, 0), (0, 3)]
     assert "Gap" in kinds(room)
