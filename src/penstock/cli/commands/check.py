@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from penstock.care.reset_targets import held_offsets
 from penstock.cli.commands.run import PROBE, connector_jars, registry_of
 from penstock.cli.common import (
     configured,
@@ -25,18 +24,17 @@ from penstock.datapath.schemas.dataset_schemas import declared_schema
 from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
 from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.shape.convert.visible_names import shown_by_names
-from penstock.errors import GapFound, PenstockError
-from penstock.feeds.configured_rules import first_offset, window_policy
+from penstock.errors import PenstockError
+from penstock.feeds.next_window import NextWindow, judge_feed, next_window
 from penstock.feeds.runner import worst
 from penstock.model.layout import Layout
-from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
 from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.protocol.journal.state import JournalState
-from penstock.protocol.loop.window_plan import check_source, new_starts, plan_ranges
 from penstock.spark.java import find_java
 
 State = Literal["ok", "warning", "failed", "halted"]
@@ -197,8 +195,10 @@ def _feed(spec: LakeSpec, feed: FeedSpec, admin: KafkaAdmin) -> Finding:
         state = _state(spec, feed)
         available = admin.available(feed)
         _tell_topics(finding, feed, state, available)
-        _judge(finding, feed, state, available)
-        _plan(finding, feed, state, available, admin)
+        gap = judge_feed(feed, state, available)
+        if gap is not None:
+            finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
+        _plan(finding, feed, available, next_window(feed, state, available, admin))
     except PenstockError as error:
         finding.fail(error)
     return finding
@@ -235,60 +235,19 @@ def _tell_topics(
             finding.warn(f"{how}: {', '.join(datasets)}")
 
 
-def _judge(finding: Finding, feed: FeedSpec, state: JournalState, available: Available) -> None:
-    """Run the owner's checks. A feed that never ran is not bound to a cluster yet."""
-    if state.is_new:
-        return
-    bound = feed.still_wanted(state.topics)
-    try:
-        check_source(state.cluster_id, bound, state.watermarks(), available)
-    except GapFound as gap:
-        if feed.on_gap != "accept":
-            raise
-        finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
-
-
-def _plan(
-    finding: Finding, feed: FeedSpec, state: JournalState, available: Available, admin: KafkaAdmin
-) -> None:
-    """The ranges of the next window, as the owner would plan them."""
-    watermarks = state.watermarks()
-    starts = {
-        start.place: start.offset
-        for start in new_starts(
-            state.topics, watermarks, available, partial(first_offset, feed.start, admin)
-        )
-    }
-    cap = window_policy(feed).cap(state.record_bytes)
-    from_here = _past_gaps({**watermarks, **starts}, available)
-    ranges = plan_ranges(from_here, available, cap, turn=state.windows)
+def _plan(finding: Finding, feed: FeedSpec, available: Available, found: NextWindow) -> None:
+    """Show the ranges of the next window."""
+    ranges = found.ranges
     finding.found.append(
         f"next window: {sum(map(len, ranges))} records of {len(ranges)} partitions"
         if ranges
         else "nothing to read now"
     )
-    finding.rows = list(_rows(feed, available, watermarks, starts, ranges))
+    finding.rows = list(_rows(feed, available, found))
 
 
-def _past_gaps(
-    watermarks: dict[TopicPartition, int], available: Available
-) -> dict[TopicPartition, int]:
-    """The offsets to read from after accepted gaps; other gaps have raised an error before."""
-    held = held_offsets(available)
-    return {
-        place: max(offset, held[place].earliest) if place in held else offset
-        for place, offset in watermarks.items()
-    }
-
-
-def _rows(
-    feed: FeedSpec,
-    available: Available,
-    watermarks: dict[TopicPartition, int],
-    starts: dict[TopicPartition, int],
-    ranges: tuple[OffsetRange, ...],
-) -> Iterator[Row]:
-    planned = {each.place: each for each in ranges}
+def _rows(feed: FeedSpec, available: Available, found: NextWindow) -> Iterator[Row]:
+    planned = {each.place: each for each in found.ranges}
     for topic in available.topics:
         for partition, offsets in sorted(topic.partitions.items()):
             place = TopicPartition(topic.topic_id, partition)
@@ -297,8 +256,8 @@ def _rows(
                 "feed": feed.name,
                 "topic": topic.topic,
                 "partition": partition,
-                "watermark": watermarks.get(place),
-                "start": starts.get(place),
+                "watermark": found.watermarks.get(place),
+                "start": found.starts.get(place),
                 "log_start": offsets.earliest,
                 "log_end": offsets.latest,
                 "next_from": next_range.start if next_range else None,

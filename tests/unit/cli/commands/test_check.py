@@ -4,14 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.commands.check import Finding, _check_schemas, _judge, _registry, _tell_topics
+from penstock.cli.commands.check import Finding, _check_schemas, _registry, _tell_topics
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.errors import ClusterChanged, GapFound, TopicMissing, TopicReplaced
+from penstock.feeds.next_window import judge_feed, next_window
 from penstock.model.entries import Park
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
 from penstock.ports.registry.errors import RegistryDown
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.loop.errors import FormatChanged
 from tests.helpers.journals import BEGINNING, told
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 
@@ -35,24 +38,32 @@ def kafka(cluster: str = CLUSTER, topic_id: str = TOPIC_ID, earliest: int = 0) -
 )
 def test_what_would_stop_the_owner_is_found(available: Available, error: type[Exception]) -> None:
     with pytest.raises(error) as raised:
-        _judge(Finding("feed"), FEED, STATE, available)
+        judge_feed(FEED, STATE, available)
     finding = Finding("feed")
     finding.fail(raised.value)  # type: ignore[arg-type]
     assert (finding.state, finding.exit_code) == ("halted", 5)
 
 
-def test_a_gap_that_the_configuration_accepts_is_a_warning() -> None:
-    finding = Finding("feed")
+def test_a_gap_that_the_configuration_accepts_stops_nothing() -> None:
     feed = FeedSpec(name="events", topics=(TOPIC,), on_gap="accept")
-    _judge(finding, feed, STATE, kafka(earliest=9))
-    assert (finding.state, finding.exit_code) == ("warning", 0)
-    assert "on_gap is accept" in finding.found[0]
+    gap = judge_feed(feed, STATE, kafka(earliest=9))
+    assert gap is not None
+    assert gap.end == 9
+    found = next_window(feed, STATE, kafka(earliest=9), None)
+    assert {each.start for each in found.ranges} == {9}, "what is lost counts as passed"
 
 
 def test_a_topic_that_the_feed_no_longer_asks_for_may_be_gone() -> None:
-    finding = Finding("feed")
-    _judge(finding, FeedSpec(name="events", topics=("else",)), STATE, Available(CLUSTER, ()))
-    assert finding.state == "ok"
+    gone = Available(CLUSTER, ())
+    assert judge_feed(FeedSpec(name="events", topics=("else",)), STATE, gone) is None
+
+
+def test_another_format_stops_the_check_as_it_stops_a_run() -> None:
+    feed = FeedSpec(name="events", topics=(TOPIC,), format="orc")
+    with pytest.raises(FormatChanged):
+        judge_feed(feed, STATE, kafka())
+    new = JournalState()
+    assert judge_feed(feed, new, kafka()) is None, "a feed that never ran may choose"
 
 
 def test_what_waits_for_a_person_is_told_apart_from_what_failed() -> None:

@@ -1,0 +1,72 @@
+"""What a feed would read next, judged with the owner's own rules. Decides and writes nothing."""
+
+from functools import partial
+
+from penstock.api.source import ResolvesStarts
+from penstock.errors import GapFound
+from penstock.feeds.configured_rules import first_offset, window_policy
+from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.spec import FeedSpec
+from penstock.model.value import Value
+from penstock.model.window import Available
+from penstock.protocol.journal.state import JournalState
+from penstock.protocol.loop.owner import check_format
+from penstock.protocol.loop.window_plan import check_source, new_starts, plan_ranges
+
+
+class NextWindow(Value, frozen=True):
+    """The ranges that an owner would plan now, and from which offsets.
+
+    `starts` are the first offsets of partitions that were never read.
+    """
+
+    watermarks: dict[TopicPartition, int]
+    starts: dict[TopicPartition, int]
+    ranges: tuple[OffsetRange, ...]
+
+
+def judge_feed(feed: FeedSpec, state: JournalState, available: Available) -> GapFound | None:
+    """Raise what would stop an owner: at its claim, or when it plans.
+
+    Returns a gap that the owner would accept because the configuration says so. A feed that never
+    ran is bound to nothing yet. The last records that were read are not compared.
+    """
+    check_format(feed.name, feed.format, state)
+    if state.is_new:
+        return None
+    bound = feed.still_wanted(state.topics)
+    try:
+        check_source(state.cluster_id, bound, state.watermarks(), available)
+    except GapFound as gap:
+        if feed.on_gap != "accept":
+            raise
+        return gap
+    return None
+
+
+def next_window(
+    feed: FeedSpec, state: JournalState, available: Available, starts: ResolvesStarts | None
+) -> NextWindow:
+    """The next window of a feed that `judge_feed` let pass; accepted gaps count as passed."""
+    watermarks = state.watermarks()
+    resolve = partial(first_offset, feed.start, starts)
+    begun = {
+        start.place: start.offset
+        for start in new_starts(state.topics, watermarks, available, resolve)
+    }
+    cap = window_policy(feed).cap(state.record_bytes)
+    from_here = _past_gaps({**watermarks, **begun}, available)
+    ranges = plan_ranges(from_here, available, cap, turn=state.windows)
+    return NextWindow(watermarks, begun, ranges)
+
+
+def _past_gaps(
+    watermarks: dict[TopicPartition, int], available: Available
+) -> dict[TopicPartition, int]:
+    """The offsets to read from once accepted gaps are behind."""
+    earliest = {
+        TopicPartition(topic.topic_id, partition): offsets.earliest
+        for topic in available.topics
+        for partition, offsets in topic.partitions.items()
+    }
+    return {place: max(offset, earliest.get(place, 0)) for place, offset in watermarks.items()}
