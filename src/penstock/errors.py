@@ -1,37 +1,16 @@
-"""Every error Penstock raises, in one tree.
+"""The base of all errors, its branches, and the errors that several rooms raise.
+
+An error that one room raises is defined there, in a module whose name ends in `errors`, below one
+of these branches:
 
     PenstockError
-    |-- StoreError
-    |   |-- BadKey                 a name that is not allowed in the lake
-    |   |-- StoreUnfit             the store cannot do something that Penstock needs
-    |   |-- StoreUnavailable       no answer to a read, or a write refused before it began
-    |   |-- OutcomeUnknown         a write was asked for and no answer came
-    |   |-- DurabilityLost         fsync failed; the process ends
-    |   |-- ForeignFile            another file has the final name of one of ours
-    |   `-- StagedGone             neither the staged file nor its final one is there
-    |-- JournalError
-    |   |-- ObjectDamaged
-    |   |   |-- EntryDamaged       torn, truncated, edited, not an entry
-    |   |   |-- EntryImpossible    an entry that the rules never allow
-    |   |   |-- MarkerWrong        a marker that contradicts its entry
-    |   |   `-- ManifestDamaged    a manifest object that is not what its entry recorded
-    |   |-- EntryMisplaced         a good entry under another number
-    |   |-- EntryForeign           an entry of another feed, lake or incarnation
-    |   |-- EntryNewer             written by a newer Penstock
-    |   |-- EntryMissing           a number was skipped
-    |   |-- ChainBroken            an entry does not continue the one before it
-    |   |-- JournalCut             another object proves that the journal was longer
-    |   `-- JournalMissing         data without a journal
-    |-- Fenced                     a newer owner has claimed the feed
-    |-- EntryRefused               a decision that is no longer valid; nothing was written
-    |-- StagedSetWrong             what was staged does not add up; nothing was decided
-    `-- FeedHalted
-        |-- ClusterChanged         the broker is another cluster
-        |-- TopicMissing           a topic is gone
-        |-- TopicReplaced          a topic was deleted and created again
-        |-- GapFound               records expired before they were read
-        |-- LogWentBack            the log ends before the watermark
-        `-- DecidedDataLost        decided data is gone and cannot be derived again
+    |-- StoreError        the lake's storage
+    |-- JournalError      a journal that does not hold together
+    |   `-- ObjectDamaged
+    |-- FeedHalted        a feed that needs an operator
+    `-- all others, such as Fenced and EntryRefused
+
+The whole tree, of all rooms, is made from the code and stands in docs/errors.md.
 
 An error takes facts, keeps them, and builds its own message: what was wanted, what was found, what
 state things are in, and what to do. `exit_code` is what the command line returns for it.
