@@ -41,4 +41,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Order the files and sum up lanes, in every process."""
+    config.addinivalue_line("markers", "xdist_group(name): runs on one worker with its like")
     config.pluginmanager.register(LanePlugin(config), "lanes")
