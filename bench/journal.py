@@ -47,7 +47,7 @@ from penstock.protocol.journal.checkpoints import Checkpoint
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.markers import Marker
-from penstock.protocol.journal.state import FOLD, JournalState
+from penstock.protocol.journal.state import FOLD, FeedState
 from penstock.protocol.journal.wire import seal
 from penstock.runtime.surroundings import Surroundings
 
@@ -79,7 +79,7 @@ class Writer:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.state = JournalState()
+        self.state = FeedState()
 
     def append(self, body: AnyBody) -> None:
         """The next entry, and its done marker when it has something to do."""

@@ -27,7 +27,7 @@ from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER, REWRITE
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.rules import objection
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.feed_rules import FeedRules
 from penstock.protocol.loop.owner import Intake, Owner, OwnerSpec
@@ -135,7 +135,7 @@ BEGINNING: tuple[AnyBody, ...] = (
 )
 
 
-def next_entry(state: JournalState, body: AnyBody, **others: Any) -> Entry:
+def next_entry(state: FeedState, body: AnyBody, **others: Any) -> Entry:
     """The entry that would follow; `others` are fields of the envelope that shall be wrong."""
     fields: dict[str, Any] = {
         "format": FORMAT,
@@ -151,14 +151,14 @@ def next_entry(state: JournalState, body: AnyBody, **others: Any) -> Entry:
     return Entry(body=body, **{**fields, **others})
 
 
-def why_not(state: JournalState, body: AnyBody, **others: Any) -> str | None:
+def why_not(state: FeedState, body: AnyBody, **others: Any) -> str | None:
     """What the rules say against a body as the next entry."""
     return objection(state, next_entry(state, body, **others))
 
 
-def told(*bodies: AnyBody, state: JournalState | None = None) -> JournalState:
+def told(*bodies: AnyBody, state: FeedState | None = None) -> FeedState:
     """The fold of these bodies, each of them judged first."""
-    state = JournalState() if state is None else state
+    state = FeedState() if state is None else state
     for body in bodies:
         entry = next_entry(state, body)
         assert objection(state, entry) is None

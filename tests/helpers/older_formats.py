@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from penstock.model.entries import Entry
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 # What the fold of the first version did not keep of a partition.
 UNKNOWN_TO_FOLD_1 = ("first_offset", "last_window")
@@ -28,7 +28,7 @@ def entry_of_format_1(entry: Entry) -> dict[str, Any]:
     return plain
 
 
-def checkpoint_of_fold_1(state: JournalState) -> bytes:
+def checkpoint_of_fold_1(state: FeedState) -> bytes:
     """A checkpoint of the first version: no number, and less known of partitions."""
     plain: dict[str, Any] = json.loads(msgspec.json.encode(state))
     for partitions in plain["partitions"].values():

@@ -28,7 +28,7 @@ from penstock.protocol.journal import witnesses as witness
 from penstock.protocol.journal.checkpoints import FoundCheckpoint, write_checkpoint
 from penstock.protocol.journal.inventory import Inventory
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import JournalState, PartitionState
+from penstock.protocol.journal.state import FeedState, PartitionState
 from penstock.protocol.journal.wire import unseal
 from penstock.protocol.loop import owner as owner_room
 from penstock.protocol.loop.owner import Owner
@@ -128,7 +128,7 @@ def _clobber() -> Iterator[None]:
 def _trim_journal() -> Iterator[None]:
     """After a checkpoint, delete the entries that it makes unnecessary."""
 
-    def trimming(store: Store, layout: Layout, state: JournalState) -> None:
+    def trimming(store: Store, layout: Layout, state: FeedState) -> None:
         write_checkpoint(store, layout, state)
         for number in range(state.number - 1):
             store.delete(layout.entry(number))
@@ -217,7 +217,7 @@ def _with_defaults(key: str, raw: bytes) -> FoundCheckpoint:
     for partitions in plain["state"]["partitions"].values():
         for known in partitions.values():
             known.setdefault("first_offset", 0)
-    state = msgspec.convert(plain["state"], JournalState, str_keys=True)
+    state = msgspec.convert(plain["state"], FeedState, str_keys=True)
     return FoundCheckpoint(state.number, state.sha256, {}, state)
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.errors import JournalError
 from penstock.model.entries import FORMAT, Claim, Window
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.journal.wire import open_entry, seal
 from penstock.testing.memory_store import Act, MemoryStore, Shelf
 from tests.helpers.older_formats import checkpoint_of_fold_1
@@ -548,7 +548,7 @@ def checkpoint_of_an_older_version() -> None:
     world.settle()
 
 
-def _state(world: World) -> JournalState:
+def _state(world: World) -> FeedState:
     store = MemoryStore()
     store.shelf = world.shelf
     return Room("reader", store, surroundings("reader"), world.kafka).journal().open().state

@@ -44,7 +44,7 @@ from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
 from penstock.model.value import Value
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.runtime.parallel import ParallelMap
 
 MOST_FOREIGN = 100  # how many foreign files are read; all of them are named
@@ -193,7 +193,7 @@ def rows_differences(
     yield from refused_differences(sight.opened.ledger, orders, by_name)
 
 
-def is_awaited(state: JournalState, order: FileOrder, seen: FileFinding) -> bool:
+def is_awaited(state: FeedState, order: FileOrder, seen: FileFinding) -> bool:
     """True for a file that need not be visible yet; `lost_files` checks it."""
     return seen.is_gone and not order.instead and is_pending(state, order.number, order.dataset)
 

@@ -9,7 +9,7 @@ from penstock.datapath.formats.formats_by_ending import known_endings
 from penstock.model.layout import Layout
 from penstock.ports.store.keys import UNTEXT
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 HIDDEN = ("_", ".")  # most readers ignore such names
 
@@ -70,13 +70,13 @@ class Odd:
         return next((self._by_key[way] for way in ways if way in self._by_key), "")
 
 
-def is_pending(state: JournalState, number: int, dataset: str) -> bool:
+def is_pending(state: FeedState, number: int, dataset: str) -> bool:
     """True while no marker proves that this group of an entry is done."""
     undone = state.undone.get(number)
     return undone is not None and dataset in undone.groups
 
 
-def pending_groups(state: JournalState, ledger: Ledger) -> tuple[Pending, ...]:
+def pending_groups(state: FeedState, ledger: Ledger) -> tuple[Pending, ...]:
     """The groups that are decided and not yet visible, in journal order."""
     files: dict[tuple[int, str], int] = {}
     rows: dict[tuple[int, str], int] = {}
@@ -99,7 +99,7 @@ def pending_groups(state: JournalState, ledger: Ledger) -> tuple[Pending, ...]:
 
 
 def file_differences(
-    journal: Journal, state: JournalState, ledger: Ledger, odd: Odd, progress: Progress
+    journal: Journal, state: FeedState, ledger: Ledger, odd: Odd, progress: Progress
 ) -> Iterator[Difference]:
     """Files that should be visible and are not, or have another size.
 
@@ -137,7 +137,7 @@ def odd_differences(ledger: Ledger, odd: Odd) -> Iterator[Difference]:
 
 
 def foreign_files(
-    journal: Journal, state: JournalState, ledger: Ledger, listed: list[str]
+    journal: Journal, state: FeedState, ledger: Ledger, listed: list[str]
 ) -> Iterator[Difference]:
     """Differences for files that readers read as data and that no live entry names.
 
@@ -152,7 +152,7 @@ def foreign_files(
             yield Difference("file_foreign", "no live entry names it", key)
 
 
-def inputs_of_undone(journal: Journal, state: JournalState) -> set[str]:
+def inputs_of_undone(journal: Journal, state: FeedState) -> set[str]:
     """Files that a decided entry removes, and that may still be there."""
     return {
         taken.final

@@ -37,7 +37,7 @@ from penstock.model.value import Value
 from penstock.protocol.journal.inventory import Inventory
 from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.journal.markers import Marker, still_undone
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 Progress = Callable[
     [str, int, int], None
@@ -222,7 +222,7 @@ def open_ledger(
     progress: Progress = lambda _what, _done, _of: None,
     *,
     keeps_reading: bool = False,
-) -> tuple[JournalState, Ledger]:
+) -> tuple[FeedState, Ledger]:
     """Fold the journal from entry 0 into a ledger: every hash, every rule, every manifest.
 
     Raises the error of a damaged journal.
@@ -241,7 +241,7 @@ class Opened:
     for missing markers. `is_whole` is false when the journal could not be read to its end.
     """
 
-    state: JournalState
+    state: FeedState
     ledger: Ledger
     damage: list[JournalError]
     marks: dict[int, Marker]
@@ -273,7 +273,7 @@ def read_ledger(
         lambda number: progress("entries", number + 1, max(total, number + 1)),
         keeps_reading=keeps_reading,
     )
-    fold = Fold(JournalState(), ledger)
+    fold = Fold(FeedState(), ledger)
     try:
         journal.fold_on(fold)
     except EntryNewer:
@@ -296,7 +296,7 @@ def read_ledger(
     return Opened(fold.state, ledger, damage, marks, unmarked, is_whole=not is_cut)
 
 
-def marker_damage(journal: Journal, state: JournalState, known: set[str]) -> list[JournalError]:
+def marker_damage(journal: Journal, state: FeedState, known: set[str]) -> list[JournalError]:
     """Find out what is done, as `Journal.see_done`; markers that fit no entry are returned."""
     damage: list[JournalError] = []
     for undone in list(state.undone.values()):

@@ -20,7 +20,7 @@ from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetSet
 from penstock.model.value import Value
 from penstock.protocol.journal.inventory import Inventory, LiveFile
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the row in its record
 Lives = dict[Place, dict[str, OffsetSet]]  # the live offsets, by topic id
@@ -120,7 +120,7 @@ class Groups(Value, frozen=True):
     other_records: int = 0
 
 
-def groups(store: Store, state: JournalState, ledger: Ledger, most: int = MOST_GROUPS) -> Groups:
+def groups(store: Store, state: FeedState, ledger: Ledger, most: int = MOST_GROUPS) -> Groups:
     """The live records by fingerprint.
 
     Only the counts of all fingerprints are kept in memory, because a producer can cause any number
@@ -153,7 +153,7 @@ def _sample(record: QuarantinedRecord) -> bytes | None:
     return None if record.value is None else record.value[:SAMPLE_BYTES]
 
 
-def records(store: Store, state: JournalState, ledger: Ledger) -> Iterator[QuarantinedRecord]:
+def records(store: Store, state: FeedState, ledger: Ledger) -> Iterator[QuarantinedRecord]:
     """Every live record, file by file; those that were replayed or dropped are left out."""
     live = _live_offsets(ledger)
     for final, file in sorted(ledger.files.items()):
@@ -166,7 +166,7 @@ def records(store: Store, state: JournalState, ledger: Ledger) -> Iterator[Quara
                 yield _record(row, ids[0] if len(ids) == 1 else "")
 
 
-def waiting_records(state: JournalState, ledger: Inventory) -> int:
+def waiting_records(state: FeedState, ledger: Inventory) -> int:
     """How many quarantined records are decided and not yet visible."""
     return sum(
         file.evidence.count

@@ -19,7 +19,7 @@ from penstock.audit.receipt import Difference, GivenUp, Receipt
 from penstock.audit.waiting import lost_files
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 
 def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None) -> Receipt:
@@ -82,7 +82,7 @@ def journal_differences(journal: Journal, sight: Sight) -> list[Difference]:
     ]
 
 
-def coverage_differences(state: JournalState, ledger: Ledger) -> Iterator[Difference]:
+def coverage_differences(state: FeedState, ledger: Ledger) -> Iterator[Difference]:
     """Differences per partition: ranges must end at the watermark, and counts must add up."""
     for place, coverage in sorted(ledger.coverage.items()):
         known = state.partition(place)

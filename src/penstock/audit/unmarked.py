@@ -11,7 +11,7 @@ from penstock.errors import EntryNewer, JournalError
 from penstock.protocol.journal.checkpoints import FoundCheckpoint, newest_checkpoint
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.markers import Marker, still_undone
-from penstock.protocol.journal.state import JournalState, Undone
+from penstock.protocol.journal.state import FeedState, Undone
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class DoneBefore:
     marks: Mapping[int, Marker]  # the groups that the markers of each entry may name
     parked: Set[str]
 
-    def newest_marked(self, state: JournalState) -> int:
+    def newest_marked(self, state: FeedState) -> int:
         """The last entry with a marker for a group; -1 when there is none."""
         return max(
             (
@@ -60,7 +60,7 @@ def find_checkpoint(journal: Journal) -> FoundCheckpoint | None:
 
 
 def gone_markers(
-    journal: Journal, state: JournalState, before: DoneBefore, *, with_later: bool
+    journal: Journal, state: FeedState, before: DoneBefore, *, with_later: bool
 ) -> Iterator[Difference]:
     """The differences for missing done markers; their groups count as done, so files must exist.
 

@@ -3,7 +3,7 @@
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.staged import StagedRef
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 
 def clean(journal: Journal) -> int:
@@ -23,18 +23,18 @@ def clean(journal: Journal) -> int:
     return removed
 
 
-def is_garbage(state: JournalState, ref: StagedRef) -> bool:
+def is_garbage(state: FeedState, ref: StagedRef) -> bool:
     """True for staging of a dead epoch that no undone or parked entry needs; not for strangers."""
     if not is_window_id(ref.window):
         return False
     return is_of_dead_epoch(state, ref) and not is_referenced(state, ref)
 
 
-def is_of_dead_epoch(state: JournalState, ref: StagedRef) -> bool:
+def is_of_dead_epoch(state: FeedState, ref: StagedRef) -> bool:
     """True when the epoch that staged it has been fenced by a newer claim."""
     return epoch_of(ref.window) < state.epoch
 
 
-def is_referenced(state: JournalState, ref: StagedRef) -> bool:
+def is_referenced(state: FeedState, ref: StagedRef) -> bool:
     """True when it was staged for an entry that still has groups to publish."""
     return any(undone.window == ref.window for undone in state.undone.values())

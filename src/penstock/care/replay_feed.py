@@ -12,7 +12,7 @@ from penstock.errors import EntryRefused
 from penstock.model.manifest import RecordSet
 from penstock.model.spec import FeedSpec
 from penstock.protocol.journal.journal import Fold, Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.owner import check_format
 from penstock.runtime.parallel import ParallelMap
 from penstock.runtime.surroundings import Surroundings
@@ -116,7 +116,7 @@ def _replay_one_life(
     done.stays += stager.stays
 
 
-def held_back(state: JournalState, entries: Iterable[int]) -> list[str]:
+def held_back(state: FeedState, entries: Iterable[int]) -> list[str]:
     """The datasets of these entries that are parked, so that nobody sees their records yet."""
     undone = [state.undone[number] for number in entries if number in state.undone]
     return sorted({name for each in undone for name in each.groups if name in state.parked})

@@ -7,7 +7,7 @@ from penstock.care.errors import ResetRefused
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 from penstock.model.window import Available, PartitionOffsets
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 TargetKind = Literal["earliest", "latest", "time", "offset", "shift"]
 
@@ -73,7 +73,7 @@ class Move(Value, frozen=True):
 
 
 def moves_to(
-    state: JournalState,
+    state: FeedState,
     available: Available,
     chosen: Iterable[TopicPartition],
     target: Target,
@@ -109,7 +109,7 @@ def check_moves(feed: str, moves: Iterable[Move]) -> None:
         raise ResetRefused(feed, refused)
 
 
-def lost_ranges(state: JournalState, available: Available) -> tuple[OffsetRange, ...]:
+def lost_ranges(state: FeedState, available: Available) -> tuple[OffsetRange, ...]:
     """What lies between a watermark and the log's start: Kafka no longer holds it."""
     watermarks = state.watermarks()
     return tuple(

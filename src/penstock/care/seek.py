@@ -17,7 +17,7 @@ from penstock.model.entries import (
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 from penstock.protocol.journal.journal import Fold, Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.publish.groups import leave_tail_mark
 from penstock.runtime.surroundings import Surroundings
 
@@ -40,7 +40,7 @@ def seek_all(
     truncated log to the owner, and stops it. What landed before an error stays.
     """
 
-    def build(state: JournalState, target: tuple[TopicPartition, int]) -> AnyBody:
+    def build(state: FeedState, target: tuple[TopicPartition, int]) -> AnyBody:
         return _seek_body(state, *target, approval)
 
     return _decide_each(journal, targets.items(), build)
@@ -51,7 +51,7 @@ def accept_gaps(
 ) -> list[SealedEntry]:
     """Give up many ranges with one fold, an entry each. What landed before an error stays."""
 
-    def build(_state: JournalState, each: OffsetRange) -> AnyBody:
+    def build(_state: FeedState, each: OffsetRange) -> AnyBody:
         return Gap(each, approval.author, approval.reason)
 
     return _decide_each(journal, lost, build)
@@ -89,9 +89,7 @@ def unpark(
     return decide_beside(journal, around, lambda _fold, _window: Unpark(dataset, author, reason))
 
 
-def _seek_body(
-    state: JournalState, place: TopicPartition, to_offset: int, approval: Approval
-) -> Seek:
+def _seek_body(state: FeedState, place: TopicPartition, to_offset: int, approval: Approval) -> Seek:
     known = state.partition(place)
     if known is None:
         raise EntryRefused("seek", f"partition {place.partition} has no start")
@@ -107,7 +105,7 @@ def _seek_body(
 
 
 def _decide_each(
-    journal: Journal, wanted: Iterable[T], build: Callable[[JournalState, T], AnyBody]
+    journal: Journal, wanted: Iterable[T], build: Callable[[FeedState, T], AnyBody]
 ) -> list[SealedEntry]:
     """Append entries that consume nothing, one after the other, beside a live owner."""
     fold = journal.open()
@@ -122,7 +120,7 @@ def _decide_each(
 
 
 def _decide(
-    journal: Journal, fold: Fold, each: T, build: Callable[[JournalState, T], AnyBody]
+    journal: Journal, fold: Fold, each: T, build: Callable[[FeedState, T], AnyBody]
 ) -> SealedEntry:
     """When an owner was faster, build again on what it decided; a real objection is final."""
     for _ in range(TRIES):

@@ -17,7 +17,7 @@ from penstock.model.value import Value
 from penstock.ports.store.open_store import open_store
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity
-from penstock.protocol.journal.state import JournalState, Undone
+from penstock.protocol.journal.state import FeedState, Undone
 from penstock.runtime.surroundings import Surroundings
 
 EXAMPLE = """\
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def report_of(feed: str, state: JournalState, notices: list[str]) -> Report:
+def report_of(feed: str, state: FeedState, notices: list[str]) -> Report:
     """The state of a journal as a value to print."""
     watermarks = {
         f"{topic}/{partition}": known.watermark

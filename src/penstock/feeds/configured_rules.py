@@ -11,7 +11,7 @@ from penstock.model.spec import FeedSpec, QuarantineSpec, StartSpec
 from penstock.model.window import PartitionOffsets
 from penstock.protocol.journal.acceptance import is_accepted
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.pace import Pace
 from penstock.protocol.loop.prove import Findings
 from penstock.protocol.loop.window_plan import WindowPolicy
@@ -43,7 +43,7 @@ class ConfiguredRules:
         """What `window` says, as far as time is concerned."""
         return self._pace.is_due(waiting, cap)
 
-    def judge(self, found: Findings, state: JournalState) -> None:
+    def judge(self, found: Findings, state: FeedState) -> None:
         """Too many broken records stop the window, unless a person has let this one through."""
         try:
             judge(self._feed, found)

@@ -8,12 +8,10 @@ from penstock.api.source import HashesLastRecords
 from penstock.feeds.errors import LogRewritten
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import Available
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 
-def check_last_records(
-    state: JournalState, available: Available, source: HashesLastRecords
-) -> None:
+def check_last_records(state: FeedState, available: Available, source: HashesLastRecords) -> None:
     """Compare them; raises `LogRewritten`. What is expired or compacted away proves nothing."""
     wanted = _to_compare(state, available)
     if not wanted:
@@ -24,7 +22,7 @@ def check_last_records(
             raise LogRewritten(place.topic, place.partition, place.start)
 
 
-def _to_compare(state: JournalState, available: Available) -> dict[OffsetRange, int]:
+def _to_compare(state: FeedState, available: Available) -> dict[OffsetRange, int]:
     """Ranges of one offset, with the hash that its record had."""
     wanted = {}
     for topic in available.topics:

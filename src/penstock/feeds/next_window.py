@@ -9,7 +9,7 @@ from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec
 from penstock.model.value import Value
 from penstock.model.window import Available
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.owner import check_format
 from penstock.protocol.loop.window_plan import check_source, new_starts, plan_ranges
 
@@ -25,7 +25,7 @@ class NextWindow(Value, frozen=True):
     ranges: tuple[OffsetRange, ...]
 
 
-def judge_feed(feed: FeedSpec, state: JournalState, available: Available) -> GapFound | None:
+def judge_feed(feed: FeedSpec, state: FeedState, available: Available) -> GapFound | None:
     """Raise what would stop an owner: at its claim, or when it plans.
 
     Returns a gap that the owner would accept because the configuration says so. A feed that never
@@ -45,7 +45,7 @@ def judge_feed(feed: FeedSpec, state: JournalState, available: Available) -> Gap
 
 
 def next_window(
-    feed: FeedSpec, state: JournalState, available: Available, starts: ResolvesStarts | None
+    feed: FeedSpec, state: FeedState, available: Available, starts: ResolvesStarts | None
 ) -> NextWindow:
     """The next window of a feed that `judge_feed` let pass; accepted gaps count as passed."""
     watermarks = state.watermarks()

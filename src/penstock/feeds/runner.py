@@ -17,7 +17,7 @@ from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.protocol.journal.lease import Beat
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 PASSING = (SourceUnavailable, RegistryTrouble, ReadFailed, StoreUnavailable, OutcomeUnknown)
 AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable)
@@ -292,7 +292,7 @@ class Trouble:
     start_over: bool
 
 
-def failing_and_stopped(state: JournalState) -> tuple[dict[str, str], dict[str, str]]:
+def failing_and_stopped(state: FeedState) -> tuple[dict[str, str], dict[str, str]]:
     """The parked datasets, with why: those that could not be published, and those to wait."""
     stopped = {name: why for name, why in state.parked.items() if name in state.stopped}
     return {name: why for name, why in state.parked.items() if name not in stopped}, stopped

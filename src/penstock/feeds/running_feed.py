@@ -25,7 +25,7 @@ from penstock.ports.registry.registry import Registry
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Beat, Contender, Lease, Note
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.pace import Pace
 from penstock.protocol.loop.window_plan import waiting_ranges
@@ -82,7 +82,7 @@ class RunningFeed:
         return self.feed.name
 
     @property
-    def state(self) -> JournalState:
+    def state(self) -> FeedState:
         """What the journal says, as far as this owner has folded it."""
         return self.owner.fold.state
 

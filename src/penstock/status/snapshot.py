@@ -6,7 +6,7 @@ from datetime import datetime
 from penstock.model.entries import Counts
 from penstock.model.value import Value
 from penstock.protocol.journal.lease import STALE_S, Beat
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 
 class Ends(Value, frozen=True):
@@ -53,7 +53,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
 
 
 def snapshot(
-    feed: str, state: JournalState, beat: Beat | None, ends: Ends | None, now_s: float
+    feed: str, state: FeedState, beat: Beat | None, ends: Ends | None, now_s: float
 ) -> FeedSnapshot:
     """Build the snapshot. `ends` come from the owner's last beat, or from Kafka itself."""
     partitions = tuple(_partitions(state, ends, now_s))
@@ -91,16 +91,14 @@ def ends_of(beat: Beat | None) -> Ends | None:
     return Ends(beat.note.latest, beat.note.looked_at)
 
 
-def _watermarks(state: JournalState) -> dict[str, dict[int, int]]:
+def _watermarks(state: FeedState) -> dict[str, dict[int, int]]:
     found: dict[str, dict[int, int]] = {}
     for topic, partition, known in state.known_partitions():
         found.setdefault(topic, {})[partition] = known.watermark
     return found
 
 
-def _partitions(
-    state: JournalState, ends: Ends | None, now_s: float
-) -> Iterator[PartitionSnapshot]:
+def _partitions(state: FeedState, ends: Ends | None, now_s: float) -> Iterator[PartitionSnapshot]:
     for topic, partition, known in state.known_partitions():
         latest = ends.latest.get(topic, {}).get(partition) if ends is not None else None
         lag = None if latest is None else max(latest - known.watermark, 0)

@@ -18,7 +18,7 @@ from penstock.model.ranges import OffsetSet, TopicPartition
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.inventory import Inventory
 from penstock.protocol.journal.markers import Marker
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.journal.wire import open_entry, seal
 from tests.helpers.journals import (
     LAYOUT,
@@ -236,7 +236,7 @@ def test_a_watermark_that_does_not_follow_from_the_entries_is_a_difference(
     """Goal: the fold is not believed either. Method: it moves the watermark one too far."""
     room, _ = a_lake(["a"] * 2)
 
-    def generous(state: JournalState, sealed: SealedEntry) -> None:
+    def generous(state: FeedState, sealed: SealedEntry) -> None:
         apply(state, sealed)
         if isinstance(sealed.body, Window):
             state.partitions[TOPIC_ID][0].watermark += 1

@@ -7,7 +7,7 @@ from penstock.care.seek import Approval, accept_gaps, rebind, seek_all
 from penstock.errors import EntryRefused
 from penstock.model.entries import Gap, PartitionStart, Rebind, Seek
 from penstock.model.ranges import TopicPartition
-from penstock.protocol.journal.state import JournalState, PartitionState
+from penstock.protocol.journal.state import FeedState, PartitionState
 from tests.helpers.journals import WatchedStore, a_room, an_owner, covered, delivered, kinds, rows
 from tests.simulator.kafka import TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import Room
@@ -17,17 +17,17 @@ FIRST, SECOND = TopicPartition(TOPIC_ID, 0), TopicPartition(TOPIC_ID, 1)
 APPROVAL = Approval("me", "test")
 
 
-def first_offsets(state: JournalState) -> dict[TopicPartition, int]:
+def first_offsets(state: FeedState) -> dict[TopicPartition, int]:
     """Where reading of each partition began, of the topics as they are bound now."""
     return {place: known.first_offset for place, known in _partitions(state)}
 
 
-def last_windows(state: JournalState) -> dict[TopicPartition, str]:
+def last_windows(state: FeedState) -> dict[TopicPartition, str]:
     """The window that covered each partition last."""
     return {place: known.last_window for place, known in _partitions(state)}
 
 
-def _partitions(state: JournalState) -> list[tuple[TopicPartition, PartitionState]]:
+def _partitions(state: FeedState) -> list[tuple[TopicPartition, PartitionState]]:
     return [
         (place, state.partitions[place.topic_id][place.partition]) for place in state.watermarks()
     ]

@@ -10,12 +10,12 @@ from penstock.feeds.last_records import check_last_records
 from penstock.model.entries import LastRecord
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from tests.helpers.journals import BEGINNING, a_window, covered, told
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 
 
-def a_state() -> JournalState:
+def a_state() -> FeedState:
     """Offsets 0 to 2 of partition 0 are delivered; the last one had the hash 77."""
     last = (LastRecord(TOPIC_ID, 0, 2, 77),)
     return told(*BEGINNING, msgspec.structs.replace(a_window(covered(0, 3)), last_records=last))

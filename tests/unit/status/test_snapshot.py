@@ -6,7 +6,7 @@ from penstock.cli.commands.status import row_of
 from penstock.model.entries import Claim, LastRecord, Park
 from penstock.model.process_id import Process
 from penstock.protocol.journal.lease import Beat, Note
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.status.snapshot import Ends, ends_of, snapshot
 from tests.helpers.journals import BEGINNING, a_window, covered, told
 from tests.simulator.kafka import TOPIC, TOPIC_ID
@@ -19,7 +19,7 @@ def a_beat(*, released: bool = False, at: str = "2027-01-15T07:59:50.000+00:00")
     return Beat(1, 4, "host:1", Process("h", 1), at, "n", released=released, note=note)
 
 
-def a_state() -> JournalState:
+def a_state() -> FeedState:
     window = msgspec.structs.replace(
         a_window(covered(0, 3)),
         last_records=(LastRecord(TOPIC_ID, 0, 2, 77, int((NOW_S - 120) * 1000)),),

@@ -34,7 +34,7 @@ from penstock.model.window import Available
 from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import known_identity
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.spark.java import find_java
 
 State = Literal["ok", "warning", "failed", "halted"]
@@ -204,7 +204,7 @@ def _feed(spec: LakeSpec, feed: FeedSpec, admin: KafkaAdmin) -> Finding:
     return finding
 
 
-def _state(spec: LakeSpec, feed: FeedSpec) -> JournalState:
+def _state(spec: LakeSpec, feed: FeedSpec) -> FeedState:
     """The state of the journal; of a feed that never ran, an empty one.
 
     Creates no identity for the lake. A lake without one is read too: data in it is an error.
@@ -214,9 +214,7 @@ def _state(spec: LakeSpec, feed: FeedSpec) -> JournalState:
     return Journal(store, Layout(feed.name), identity or "", surroundings()).open().state
 
 
-def _tell_topics(
-    finding: Finding, feed: FeedSpec, state: JournalState, available: Available
-) -> None:
+def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: Available) -> None:
     found = {topic.topic for topic in available.topics}
     partitions = sum(len(topic.partitions) for topic in available.topics)
     finding.found.append(f"{len(found)} topics, {partitions} partitions")

@@ -31,7 +31,7 @@ from penstock.model.names import encode_component
 from penstock.protocol.journal.acceptance import accept_next
 from penstock.protocol.journal.inventory import Inventory
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 SAMPLE_CHARACTERS = 60
 SHOWN_RECORDS = 20
@@ -151,7 +151,7 @@ def run_accept(chosen: argparse.Namespace) -> int:
 
 
 def let_go_on(
-    chosen: argparse.Namespace, journal: Journal, state: JournalState, approval: Approval
+    chosen: argparse.Namespace, journal: Journal, state: FeedState, approval: Approval
 ) -> int:
     """Accept a stopped dataset, named by its own name or by its directory."""
     names = [encode_component(chosen.dataset), chosen.dataset] if chosen.dataset else []
@@ -189,7 +189,7 @@ def reason_and_author(chosen: argparse.Namespace) -> tuple[str, str]:
     return reason, author
 
 
-def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:
+def opened(chosen: argparse.Namespace) -> tuple[Journal, FeedState, Ledger]:
     """The feed's journal, its state, and everything that is live in it."""
     journal = feed_named(chosen, chosen.feed)[2]
     state, ledger = open_ledger(journal)
@@ -197,7 +197,7 @@ def opened(chosen: argparse.Namespace) -> tuple[Journal, JournalState, Ledger]:
     return journal, state, ledger
 
 
-def require_started(state: JournalState, feed: str) -> None:
+def require_started(state: FeedState, feed: str) -> None:
     """Refuse a feed that has never run: it has no quarantine and no next window."""
     if state.is_new:
         raise UsageMistake(
@@ -289,7 +289,7 @@ def tell_empty(feed: str) -> None:
     tell(f"no record of feed {feed} is in the quarantine")
 
 
-def tell_waiting(state: JournalState, ledger: Inventory) -> None:
+def tell_waiting(state: FeedState, ledger: Inventory) -> None:
     """Print how many records cannot be read yet, because their window is still being published."""
     waiting = waiting_records(state, ledger)
     if waiting:

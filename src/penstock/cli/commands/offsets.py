@@ -36,7 +36,7 @@ from penstock.model.window import Available, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.window_plan import check_identity
 
 Row = dict[str, object]
@@ -156,7 +156,7 @@ class Sight:
 
     feed: FeedSpec
     journal: Journal
-    state: JournalState
+    state: FeedState
     admin: KafkaAdmin
     available: Available
     servers: str

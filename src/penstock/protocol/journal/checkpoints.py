@@ -16,7 +16,7 @@ from penstock.model.layout import Layout, number_in
 from penstock.model.value import Value
 from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.markers import KEPT, prune
-from penstock.protocol.journal.state import FOLD, JournalState
+from penstock.protocol.journal.state import FOLD, FeedState
 from penstock.protocol.journal.wire import seal, unseal
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Checkpoint(Value, frozen=True):
     """The state up to an entry, and the number of the fold that made it."""
 
     fold: int
-    state: JournalState
+    state: FeedState
 
 
 class _FoldOnly(msgspec.Struct):
@@ -71,7 +71,7 @@ class FoundCheckpoint:
     number: int
     sha256: str
     undone: dict[int, tuple[str, ...]]
-    state: JournalState | None = None
+    state: FeedState | None = None
 
 
 def read_checkpoint(key: str, raw: bytes) -> FoundCheckpoint | None:
@@ -119,7 +119,7 @@ def newest_checkpoint(journal: "Journal", keys: list[str]) -> FoundCheckpoint | 
     return None
 
 
-def without_done(state: JournalState, older: FoundCheckpoint) -> None:
+def without_done(state: FeedState, older: FoundCheckpoint) -> None:
     """Take out of a state, folded up to the checkpoint's entry, what was done by then."""
     for undone in list(state.undone.values()):
         open_then = older.undone.get(undone.number, ())
@@ -128,7 +128,7 @@ def without_done(state: JournalState, older: FoundCheckpoint) -> None:
             del state.undone[undone.number]
 
 
-def write_checkpoint(store: Store, layout: Layout, state: JournalState) -> None:
+def write_checkpoint(store: Store, layout: Layout, state: FeedState) -> None:
     """Leave the fold for the next start, and remove all but the newest few."""
     data, _ = seal(Checkpoint(FOLD, state))
     create_once(store, layout.checkpoint(state.number), data)

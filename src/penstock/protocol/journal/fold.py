@@ -22,10 +22,10 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.protocol.journal.state import JournalState, PartitionState, Undone
+from penstock.protocol.journal.state import FeedState, PartitionState, Undone
 
 
-def apply(state: JournalState, sealed: SealedEntry) -> None:
+def apply(state: FeedState, sealed: SealedEntry) -> None:
     """Take one entry, already judged by the rules, into the state."""
     entry = sealed.entry
     match entry.body:
@@ -60,18 +60,18 @@ def apply(state: JournalState, sealed: SealedEntry) -> None:
     state.number, state.sha256 = entry.number, sealed.sha256
 
 
-def _partition(state: JournalState, topic_id: str, partition: int) -> PartitionState:
+def _partition(state: FeedState, topic_id: str, partition: int) -> PartitionState:
     return state.partitions[topic_id][partition]
 
 
-def _start(state: JournalState, starts: tuple[PartitionStart, ...]) -> None:
+def _start(state: FeedState, starts: tuple[PartitionStart, ...]) -> None:
     for start in starts:
         state.topics[start.topic] = start.topic_id
         known = state.partitions.setdefault(start.topic_id, {})
         known[start.partition] = PartitionState(start.topic, start.offset, start.offset)
 
 
-def _cover(state: JournalState, window: Window, at: str) -> None:
+def _cover(state: FeedState, window: Window, at: str) -> None:
     for covered in window.ranges:
         known = _partition(state, covered.topic_id, covered.partition)
         known.watermark = known.floor = covered.end
@@ -95,13 +95,13 @@ def _cover(state: JournalState, window: Window, at: str) -> None:
     state.recent_largest = max(state.recent_largest * 15 // 16, window.counts.largest_bytes)
 
 
-def _show_versions(state: JournalState, versions: dict[str, int]) -> None:
+def _show_versions(state: FeedState, versions: dict[str, int]) -> None:
     """The newest version of each dataset; a replay may deliver with one that is older by now."""
     for dataset, version in versions.items():
         state.schemas[dataset] = max(version, state.schemas.get(dataset, 0))
 
 
-def _take_up_groups(state: JournalState, sealed: SealedEntry) -> None:
+def _take_up_groups(state: FeedState, sealed: SealedEntry) -> None:
     """A deciding entry has work to do until markers prove otherwise."""
     body = sealed.body
     if not isinstance(body, Deciding):

@@ -37,7 +37,7 @@ from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.inventory import Inventory, consumes
 from penstock.protocol.journal.markers import still_undone
 from penstock.protocol.journal.rules import objection
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.journal.wire import check_home, open_entry, seal
 from penstock.protocol.journal.witnesses import Witnesses, check_witnesses
 from penstock.runtime.surroundings import Surroundings
@@ -52,7 +52,7 @@ _content_decoder = msgspec.json.Decoder(Content)
 class Fold:
     """The state of a journal as one process knows it, with the inventory if it asked for it."""
 
-    def __init__(self, state: JournalState, inventory: Inventory | None) -> None:
+    def __init__(self, state: FeedState, inventory: Inventory | None) -> None:
         self.state = state
         self.inventory = inventory
         self.checkpoint = state.number  # the newest one that is known; -1 for none
@@ -60,7 +60,7 @@ class Fold:
     @classmethod
     def empty(cls) -> "Fold":
         """The fold of no entry at all."""
-        return cls(JournalState(), None)
+        return cls(FeedState(), None)
 
 
 class Journal:
@@ -81,7 +81,7 @@ class Journal:
         """
         checkpoints = self.store.list_after(self.layout.checkpoints)
         found = newest_checkpoint(self, checkpoints)  # also judges it, for deep folds too
-        fold = Fold(JournalState(), Inventory()) if deep else self._begin(found)
+        fold = Fold(FeedState(), Inventory()) if deep else self._begin(found)
         seen = Witnesses.look(self.store, self.layout, fold.state.number, checkpoints)
         self.fold_on(fold)
         check_witnesses(self, fold.state, seen)
@@ -109,7 +109,7 @@ class Journal:
             self._judge(fold, sealed, content)
             self._apply(fold, sealed, content)
 
-    def see_done(self, state: JournalState) -> None:
+    def see_done(self, state: FeedState) -> None:
         """Take every group that a marker proves done out of the state's undone ones."""
         for undone in list(state.undone.values()):
             undone.groups = still_undone(self.store, self.layout, undone)
@@ -209,7 +209,7 @@ class Journal:
         if isinstance(body, Deciding) and body.manifest is not None:
             self.store.delete(body.manifest.key)
 
-    def _next_entry(self, state: JournalState, body: AnyBody, epoch: int, nonce: str) -> Entry:
+    def _next_entry(self, state: FeedState, body: AnyBody, epoch: int, nonce: str) -> Entry:
         return Entry(
             format=FORMAT,
             number=state.number + 1,
@@ -223,7 +223,7 @@ class Journal:
             body=body,
         )
 
-    def _check_fenced(self, state: JournalState, entry: Entry) -> None:
+    def _check_fenced(self, state: FeedState, entry: Entry) -> None:
         """An owner of an older epoch stops here, whatever it wanted to decide."""
         mine = entry.epoch - 1 if isinstance(entry.body, Claim) else entry.epoch
         if state.epoch > mine:

@@ -28,10 +28,10 @@ from penstock.model.entries import (
 )
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.ranges import TopicPartition
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 
-def objection(state: JournalState, entry: Entry) -> str | None:
+def objection(state: FeedState, entry: Entry) -> str | None:
     """Why this entry cannot be the next one, or None when it can."""
     return (
         place_objection(state, entry)
@@ -40,7 +40,7 @@ def objection(state: JournalState, entry: Entry) -> str | None:
     )
 
 
-def place_objection(state: JournalState, entry: Entry) -> str | None:
+def place_objection(state: FeedState, entry: Entry) -> str | None:
     """Numbers have no holes, and entry 0 is the binding."""
     if entry.number != state.number + 1:
         return f"its number is {entry.number} and the next one is {state.number + 1}"
@@ -49,7 +49,7 @@ def place_objection(state: JournalState, entry: Entry) -> str | None:
     return None
 
 
-def epoch_objection(state: JournalState, entry: Entry) -> str | None:
+def epoch_objection(state: FeedState, entry: Entry) -> str | None:
     """A claim takes the next epoch; everything else is decided in the epoch of the last claim."""
     wanted = state.epoch + 1 if isinstance(entry.body, Claim) else state.epoch
     if entry.epoch != wanted:
@@ -57,7 +57,7 @@ def epoch_objection(state: JournalState, entry: Entry) -> str | None:
     return None
 
 
-def body_objection(state: JournalState, entry: Entry) -> str | None:
+def body_objection(state: FeedState, entry: Entry) -> str | None:
     """What the kind of entry asks of the state before it."""
     match entry.body:
         case Bind() | Claim():
@@ -103,7 +103,7 @@ def stale_objection(epoch: int, window: str) -> str | None:
     return None
 
 
-def window_objection(state: JournalState, epoch: int, window: Window) -> str | None:
+def window_objection(state: FeedState, epoch: int, window: Window) -> str | None:
     """Each range starts where the partition's last one ended; nothing twice, nothing skipped."""
     stale = stale_objection(epoch, window.window)
     if stale:
@@ -133,7 +133,7 @@ def last_records_objection(window: Window) -> str | None:
     return None
 
 
-def starts_objection(state: JournalState, starts: tuple[PartitionStart, ...]) -> str | None:
+def starts_objection(state: FeedState, starts: tuple[PartitionStart, ...]) -> str | None:
     """A partition starts once per life of its topic, and a topic has one life at a time."""
     topics = dict(state.topics)
     seen = set()
@@ -146,7 +146,7 @@ def starts_objection(state: JournalState, starts: tuple[PartitionStart, ...]) ->
     return None
 
 
-def gap_objection(state: JournalState, gap: Gap) -> str | None:
+def gap_objection(state: FeedState, gap: Gap) -> str | None:
     """Only what comes next can be given up."""
     known = state.partition(gap.range.place)
     if known is None:
@@ -156,7 +156,7 @@ def gap_objection(state: JournalState, gap: Gap) -> str | None:
     return None
 
 
-def seek_objection(state: JournalState, seek: Seek) -> str | None:
+def seek_objection(state: FeedState, seek: Seek) -> str | None:
     """A seek goes over offsets that were never delivered, forward or back."""
     known = state.partition(seek.place)
     if known is None:
@@ -172,7 +172,7 @@ def seek_objection(state: JournalState, seek: Seek) -> str | None:
     return None
 
 
-def rebind_objection(state: JournalState, rebind: Rebind) -> str | None:
+def rebind_objection(state: FeedState, rebind: Rebind) -> str | None:
     """A rebind names the life that ends and one that was never read."""
     if state.topics.get(rebind.topic) != rebind.old_id:
         return f"topic {rebind.topic} is not bound to {rebind.old_id}"
@@ -186,7 +186,7 @@ def rebind_objection(state: JournalState, rebind: Rebind) -> str | None:
     return None
 
 
-def replace_objection(state: JournalState, replace: Replace) -> str | None:
+def replace_objection(state: FeedState, replace: Replace) -> str | None:
     """Only what is not done yet can be derived again."""
     undone = state.undone.get(replace.number)
     if undone is None:

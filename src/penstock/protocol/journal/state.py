@@ -41,7 +41,7 @@ class Undone(msgspec.Struct, forbid_unknown_fields=True):
     replaced_by: list[int] = []
 
 
-class JournalState(msgspec.Struct, forbid_unknown_fields=True):
+class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     """The fold of the entries 0 to `number`.
 
     `parked` has the cause by dataset; those that wait for an operator are also `stopped`.

@@ -11,7 +11,7 @@ from penstock.errors import JournalCut, JournalMissing
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.value import Value
 from penstock.protocol.journal.markers import read_marker
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 
 if TYPE_CHECKING:
     from penstock.protocol.journal.journal import Journal
@@ -66,7 +66,7 @@ def _newest_marker(store: Store, layout: Layout, known: int) -> Witness | None:
     return newest
 
 
-def check_witnesses(journal: "Journal", state: JournalState, seen: Witnesses) -> None:
+def check_witnesses(journal: "Journal", state: FeedState, seen: Witnesses) -> None:
     """Stop when something lies beyond the tail, or the newest tail mark names another entry."""
     if state.is_new:
         check_first_start(journal, seen)

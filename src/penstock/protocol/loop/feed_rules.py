@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from penstock.model.window import PartitionOffsets
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.prove import Findings
 
 
@@ -22,7 +22,7 @@ class FeedRules(Protocol):
         """Whether to cut a window now: so many records wait, and so many fit into one."""
         ...
 
-    def judge(self, found: Findings, state: JournalState) -> None:
+    def judge(self, found: Findings, state: FeedState) -> None:
         """Raise `FeedHalted` when too much of a window is broken for it to be decided.
 
         The window is proven by then, and nothing of it is visible. `state` is what the journal
@@ -50,7 +50,7 @@ class TakeEverything:
         """As soon as there is anything to read."""
         return True
 
-    def judge(self, _found: Findings, _state: JournalState) -> None:
+    def judge(self, _found: Findings, _state: FeedState) -> None:
         """However many records are broken."""
 
     def stops(self, _dataset: str) -> bool:

@@ -24,7 +24,7 @@ from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.ports.store.discard_windows import discard_windows
 from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.protocol.journal.journal import Fold, Journal
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.errors import FormatChanged
 from penstock.protocol.loop.feed_rules import FeedRules, TakeEverything
 from penstock.protocol.loop.prove import counts_of, findings_of, prove
@@ -69,7 +69,7 @@ class OwnerSpec:
     checkpoint_every: int = 100
 
 
-def check_format(feed: str, files: str, state: JournalState) -> None:
+def check_format(feed: str, files: str, state: FeedState) -> None:
     """Raise `FormatChanged` when a feed would write other files than it has."""
     if not state.is_new and files != state.files:
         raise FormatChanged(feed, state.files, files)

@@ -13,7 +13,7 @@ from penstock.model.entries import Park
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
 from penstock.ports.registry.errors import RegistryDown
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.errors import FormatChanged
 from tests.helpers.journals import BEGINNING, told
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
@@ -62,7 +62,7 @@ def test_another_format_stops_the_check_as_it_stops_a_run() -> None:
     feed = FeedSpec(name="events", topics=(TOPIC,), format="orc")
     with pytest.raises(FormatChanged):
         judge_feed(feed, STATE, kafka())
-    new = JournalState()
+    new = FeedState()
     assert judge_feed(feed, new, kafka()) is None, "a feed that never ran may choose"
 
 

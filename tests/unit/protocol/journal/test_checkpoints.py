@@ -8,7 +8,7 @@ from penstock.errors import EntryNewer
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.journal.checkpoints import read_checkpoint, write_checkpoint
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FOLD, JournalState
+from penstock.protocol.journal.state import FOLD, FeedState
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import LAYOUT, WatchedStore, a_room, an_owner, delivered
 from tests.helpers.older_formats import checkpoint_of_fold_1, hashed
@@ -26,7 +26,7 @@ def a_feed() -> tuple[Room, WatchedStore]:
     return room, store
 
 
-def opened(room: Room) -> JournalState:
+def opened(room: Room) -> FeedState:
     return room.journal().open().state
 
 
@@ -112,7 +112,7 @@ def test_a_checkpoint_of_a_newer_fold_asks_for_an_upgrade() -> None:
         hashed({"state": {}}),
         hashed({"fold": "two"}),
         hashed({"fold": FOLD, "state": {"number": 5, "sha256": "x", "undone": {}}}),
-        checkpoint_of_fold_1(JournalState())[:-1],
+        checkpoint_of_fold_1(FeedState())[:-1],
     ],
 )
 def test_a_damaged_checkpoint_is_passed_over_and_never_filled_with_defaults(raw: bytes) -> None:

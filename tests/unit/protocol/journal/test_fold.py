@@ -28,7 +28,7 @@ from penstock.model.manifest import Content, Group, Input, groups_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.steps import DELIVER, REMOVE
 from penstock.protocol.journal.fold import apply
-from penstock.protocol.journal.state import JournalState, PartitionState, Undone
+from penstock.protocol.journal.state import FeedState, PartitionState, Undone
 from tests.helpers.journals import (
     BEGINNING,
     a_compaction,
@@ -45,14 +45,14 @@ from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 PLACE = TopicPartition(TOPIC_ID, 0)
 
 
-def partition(state: JournalState, number: int = 0) -> PartitionState:
+def partition(state: FeedState, number: int = 0) -> PartitionState:
     known = state.partition(TopicPartition(TOPIC_ID, number))
     assert known is not None
     return known
 
 
 def test_the_fold_of_nothing_is_a_new_feed() -> None:
-    state = JournalState()
+    state = FeedState()
     assert state.is_new
     assert (state.number, state.sha256, state.epoch) == (-1, GENESIS, 0)
     assert state.watermarks() == {}
@@ -233,4 +233,4 @@ def test_the_state_survives_being_written_and_read() -> None:
     """It is what a checkpoint holds; dictionaries by number must come back by number."""
     state = told(*BEGINNING, a_window(covered(0, 3)), Park("a", 3, "test"))
     raw = msgspec.json.encode(state)
-    assert msgspec.json.decode(raw, type=JournalState) == state
+    assert msgspec.json.decode(raw, type=FeedState) == state

@@ -25,7 +25,7 @@ from penstock.model.entries import (
 )
 from penstock.model.manifest import Content
 from penstock.model.ranges import OffsetRange
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from tests.helpers.journals import BEGINNING, a_window, begins, covered, told, why_not
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 
@@ -156,8 +156,8 @@ def test_an_entry_is_judged_by_the_state_before_it(case: Case) -> None:
 
 
 def test_only_the_binding_comes_first() -> None:
-    assert why_not(JournalState(), Bind(CLUSTER)) is None
-    assert "must bind" in str(why_not(JournalState(), Claim("one")))
+    assert why_not(FeedState(), Bind(CLUSTER)) is None
+    assert "must bind" in str(why_not(FeedState(), Claim("one")))
 
 
 @pytest.mark.parametrize("number", [-1, 0, 2, 4, 100])

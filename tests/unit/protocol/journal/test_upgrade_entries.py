@@ -8,7 +8,7 @@ import pytest
 from penstock.errors import EntryDamaged
 from penstock.model.entries import FORMAT, AnyBody, Deciding
 from penstock.model.steps import DeleteInputs, PublishFiles
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.journal.wire import open_entry
 from tests.helpers.journals import next_entry
 from tests.helpers.older_formats import entry_of_format_1, hashed
@@ -19,7 +19,7 @@ KEY = "journal/5"
 
 def of_format_1(body: AnyBody) -> dict[str, Any]:
     """An entry with this body, as the first version wrote it."""
-    return entry_of_format_1(next_entry(JournalState(), body, number=5, epoch=1))
+    return entry_of_format_1(next_entry(FeedState(), body, number=5, epoch=1))
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)

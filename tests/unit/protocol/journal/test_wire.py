@@ -33,7 +33,7 @@ from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content, Group, Input, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetSet
 from penstock.model.steps import DELIVER, REWRITE
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.journal.wire import check_home, open_entry, seal, unseal
 from tests.helpers.journals import a_compaction, a_file, begins, covered, next_entry
 
@@ -83,7 +83,7 @@ BODIES: list[AnyBody] = [
 
 
 def an_entry(body: AnyBody | None = None) -> Entry:
-    return next_entry(JournalState(), body or BODIES[3], number=5, epoch=1)
+    return next_entry(FeedState(), body or BODIES[3], number=5, epoch=1)
 
 
 def hashed(text: bytes) -> bytes:

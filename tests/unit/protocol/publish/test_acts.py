@@ -9,7 +9,7 @@ from penstock.model.entries import Compact, SealedEntry
 from penstock.model.manifest import Content, Group
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.steps import DELIVER, REMOVE, REWRITE, Step, Steps
-from penstock.protocol.journal.state import JournalState
+from penstock.protocol.journal.state import FeedState
 from penstock.protocol.publish.acts import (
     GroupWork,
     StepTools,
@@ -22,7 +22,7 @@ from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import WatchedStore, next_entry
 
 SEALED = SealedEntry(
-    next_entry(JournalState(), Compact(window="1-x1", groups=(), content=Content())), "0" * 64
+    next_entry(FeedState(), Compact(window="1-x1", groups=(), content=Content())), "0" * 64
 )
 
 
