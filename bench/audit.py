@@ -43,7 +43,7 @@ from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.runtime.surroundings import Surroundings
-from penstock.spark.parallel_map import SparkSpread
+from penstock.spark.parallel_map import SparkParallelMap
 from penstock.spark.session import open_session
 
 AROUND = Surroundings(time.time, time.sleep, SystemRandom())
@@ -131,7 +131,7 @@ def measure(store: LocalStore) -> tuple[Receipt, int, float]:
     try:
         spark.sparkContext.parallelize(range(8), 8).map(abs).collect()  # workers are up
         with WorkerMemory() as memory, Watch(os.getpid()) as watch:
-            spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
+            spread = SparkParallelMap(lambda: spark, lambda _what, _done, _of: None)
             tools = DeepTools(spread, None, time.monotonic)
             before = watch.cpu_s()
             receipt = deep_audit(journal_of(store), DeepSpec(), tools)

@@ -27,12 +27,12 @@ from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec
 from penstock.ports.registry.registry import Registry
 from penstock.ports.source.kafka.kafka_source import KafkaSource
-from penstock.ports.source.kafka.recheck import KafkaAgain
+from penstock.ports.source.kafka.recheck import KafkaRecheck
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.runtime.surroundings import Surroundings, side_by_side
-from penstock.spark.parallel_map import SparkSpread
+from penstock.spark.parallel_map import SparkParallelMap
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 
@@ -189,11 +189,11 @@ def audit_deep(
     what: DeepSpec | None = None,
 ) -> Receipt:
     """`penstock audit --deep`, in this process: every row, and Kafka."""
-    spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
+    parallel = SparkParallelMap(lambda: spark, lambda _what, _done, _of: None)
     servers = {"bootstrap.servers": kafka.bootstrap}
-    again = KafkaAgain(lambda: spark, servers, spread.watch)
+    again = KafkaRecheck(lambda: spark, servers, parallel.watch)
     try:
-        tools = DeepTools(spread, again, time.monotonic)
+        tools = DeepTools(parallel, again, time.monotonic)
         return deep_audit(journal_of(lake, feed), what or DeepSpec(), tools)
     finally:
         again.close()

@@ -22,7 +22,7 @@ from penstock.model.convert_spec import Condition, ConvertSpec
 from penstock.model.encryption_keys import Keys
 from penstock.model.layout import Layout
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.spark.parallel_map import SparkSpread
+from penstock.spark.parallel_map import SparkParallelMap
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 from tests.helpers.plugin_packages import zipped
@@ -134,7 +134,7 @@ def test_records_are_converted_once_and_what_could_not_be_is_replayed(
         mended,
         store,
         Learning(store, layout, mended, None, KEYS),
-        SparkSpread(lambda: spark, lambda _what, _done, _of: None),
+        SparkParallelMap(lambda: spark, lambda _what, _done, _of: None),
         AROUND,
     )
     replay(journal_of(lake), HASTY, "a test", again)

@@ -23,7 +23,7 @@ from penstock.model.staged import StagedHandle, StagedRef
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import lake_identity
-from penstock.spark.parallel_map import SparkSpread
+from penstock.spark.parallel_map import SparkParallelMap
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.fault_script import Died
 from penstock.testing.kafka_client import KafkaClient
@@ -81,7 +81,7 @@ class Replays:
     """Replays of one lake, by whatever store."""
 
     def __init__(self, spark: SparkSession, lake: Path, feed: FeedSpec) -> None:
-        self._spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
+        self._parallel = SparkParallelMap(lambda: spark, lambda _what, _done, _of: None)
         self._lake, self._feed = lake, feed
 
     def run(self, store: LocalStore | None = None, fingerprint: str = "") -> ReplayStager:
@@ -93,7 +93,7 @@ class Replays:
             self._feed,
             store,
             Learning(store, layout, self._feed, None),
-            self._spread,
+            self._parallel,
             AROUND,
             fingerprint,
         )

@@ -19,7 +19,7 @@ from penstock.model.entries import Window
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.runtime.worker import settle_in
-from penstock.spark.parallel_map import SparkSpread
+from penstock.spark.parallel_map import SparkParallelMap
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.lakes import (
@@ -194,8 +194,8 @@ def test_a_worker_that_spark_has_let_go_ends_without_a_trace_on_the_terminal(
         return str(signal.getsignal(signal.SIGPIPE))
 
     here = signal.getsignal(signal.SIGPIPE)
-    spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
-    assert set(spread("signals", on_broken_pipe, [1, 2], lambda _item: 1)) == {"0"}  # the default
+    parallel = SparkParallelMap(lambda: spark, lambda _what, _done, _of: None)
+    assert set(parallel("signals", on_broken_pipe, [1, 2], lambda _item: 1)) == {"0"}  # the default
     settle_in()
     assert signal.getsignal(signal.SIGPIPE) == here  # outside of workers nothing changes
 
@@ -205,5 +205,5 @@ def test_a_worker_has_no_archives_to_read_before_each_task(spark: SparkSession) 
         cache = sys.path_importer_cache.items()
         return [path for path, found in cache if isinstance(found, zipimport.zipimporter)]
 
-    spread = SparkSpread(lambda: spark, lambda _what, _done, _of: None)
-    assert list(spread("archives", archives_known, [1, 2], lambda _item: 1)) == [[], []]
+    parallel = SparkParallelMap(lambda: spark, lambda _what, _done, _of: None)
+    assert list(parallel("archives", archives_known, [1, 2], lambda _item: 1)) == [[], []]

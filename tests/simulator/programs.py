@@ -8,7 +8,7 @@ from random import Random
 from penstock.api.store import Store
 from penstock.care.clean import clean
 from penstock.care.compact import RewriteOrder, compact, retire
-from penstock.care.replay import DecodedAgain, DecodeOrder, replay
+from penstock.care.replay import ReplayOrder, StagedReplay, replay
 from penstock.care.seek import Approval, seek_all
 from penstock.errors import EntryRefused
 from penstock.model.evidence import Evidence
@@ -149,9 +149,9 @@ def replayer(dataset: str) -> Program:
     """`errors replay` of the whole quarantine into one dataset."""
 
     def run(room: Room) -> str:
-        def decode(order: DecodeOrder) -> DecodedAgain:
+        def decode(order: ReplayOrder) -> StagedReplay:
             files = tuple(_decode(room, order, dataset, r) for r in order.records)
-            return DecodedAgain(files, order.records)
+            return StagedReplay(files, order.records)
 
         return _refusable(lambda: replay(room.journal(), room.around, "me", decode))
 
@@ -181,7 +181,7 @@ def _rewrite(room: Room, order: RewriteOrder) -> ManifestFile:
     return ManifestFile(order.dataset, writer.finish(), seen, ())
 
 
-def _decode(room: Room, order: DecodeOrder, dataset: str, records: RecordSet) -> ManifestFile:
+def _decode(room: Room, order: ReplayOrder, dataset: str, records: RecordSet) -> ManifestFile:
     offsets = list(records.offsets)
     covered = OffsetRange(TOPIC, TOPIC_ID, records.partition, offsets[0], offsets[-1] + 1)
     stage = StageOrder(FEED, order.window, order.staging, (covered,))

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from penstock import __version__
 from penstock.api.store import Store
 from penstock.care.compact import RewriteOrder, compact, done_files, retire
-from penstock.care.replay import DecodedAgain, DecodeOrder, drop, replay
+from penstock.care.replay import ReplayOrder, StagedReplay, drop, replay
 from penstock.care.seek import Approval, seek_all
 from penstock.errors import StoreUnavailable
 from penstock.model import manifest
@@ -171,7 +171,7 @@ def _rewrite(lake: DiskLake, order: RewriteOrder) -> ManifestFile:
     return _staged(lake, order.dataset, table, name, StagingSpot(order.staging, order.window, "c"))
 
 
-def _decode(lake: DiskLake, order: DecodeOrder) -> DecodedAgain:
+def _decode(lake: DiskLake, order: ReplayOrder) -> StagedReplay:
     """The first of the broken records, as if it had become a click after all."""
     table = pq.read_table(next((lake.root / FEED / COMPACTED).rglob("*.parquet"))).slice(0, 1)
     first = order.records[0]
@@ -182,7 +182,7 @@ def _decode(lake: DiskLake, order: DecodeOrder) -> DecodedAgain:
     name = f"{FEED}/{COMPACTED}/0_replayed_{order.window}.parquet"
     spot = StagingSpot(order.staging, order.window, "r")
     taken = msgspec.structs.replace(first, offsets=OffsetSet.of([offset]))
-    return DecodedAgain((_staged(lake, COMPACTED, table, name, spot),), (taken,))
+    return StagedReplay((_staged(lake, COMPACTED, table, name, spot),), (taken,))
 
 
 def _staged(

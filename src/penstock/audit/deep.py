@@ -68,7 +68,7 @@ class DeepSpec(Value, frozen=True):
 class DeepTools:
     """The tools of a deep audit. Without `kafka` nothing is compared with Kafka."""
 
-    spread: ParallelMap
+    parallel: ParallelMap
     kafka: KafkaSide | None
     tick: Callable[[], float]
     progress: Progress = lambda _what, _done, _of: None
@@ -83,7 +83,7 @@ def deep_audit(journal: Journal, spec: DeepSpec, tools: DeepTools) -> Receipt:
         return receipt_of(journal, opened, damage_of(sight))
     check_dataset(journal.layout.feed, opened.ledger, spec.dataset)
     orders = chosen_files(journal, sight, spec)
-    findings = tools.spread(
+    findings = tools.parallel(
         "files", partial(check_file, journal.store), orders, lambda order: order.size_bytes
     )
     compared = compare_kafka(sight, spec, tools)
@@ -217,7 +217,7 @@ def explained(
     areas = areas_of(files, (seen for _, seen in ledger.reads), ledger.replayed, wrong)
     work = partial(explain_area, journal.store)
     found = Explained({}, [], areas.left_out)
-    for answer in tools.spread("offsets", work, areas.orders, lambda area: area.size_bytes):
+    for answer in tools.parallel("offsets", work, areas.orders, lambda area: area.size_bytes):
         for each in answer:
             if each.final:
                 found.offsets[each.final] = each.offsets

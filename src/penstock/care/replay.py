@@ -21,7 +21,7 @@ from penstock.protocol.journal.journal import Fold, Journal
 from penstock.runtime.surroundings import Surroundings
 
 
-class DecodeOrder(Value, frozen=True):
+class ReplayOrder(Value, frozen=True):
     """Which quarantined records to decode again, and where to stage them.
 
     `files` are those that hold them, with the ranges that each covers.
@@ -33,7 +33,7 @@ class DecodeOrder(Value, frozen=True):
     files: tuple[tuple[str, tuple[OffsetRange, ...]], ...] = ()
 
 
-class DecodedAgain(Value, frozen=True):
+class StagedReplay(Value, frozen=True):
     """The staged files, and which records are in them.
 
     `evidence` tells of rows beyond one for each record, which only showed now.
@@ -44,7 +44,7 @@ class DecodedAgain(Value, frozen=True):
     evidence: tuple[RangeEvidence, ...] = ()
 
 
-Decode = Callable[[DecodeOrder], DecodedAgain]
+StageReplay = Callable[[ReplayOrder], StagedReplay]
 
 
 def lives(records: Iterable[RecordSet]) -> list[frozenset[str]]:
@@ -65,7 +65,7 @@ def replay(
     journal: Journal,
     around: Surroundings,
     author: str,
-    decode: Decode,
+    stage: StageReplay,
     topic_ids: frozenset[str] | None = None,
     known: Fold | None = None,
 ) -> SealedEntry:
@@ -79,10 +79,10 @@ def replay(
         live = live_records(fold)
         mine = lives(live)[0] if topic_ids is None else topic_ids
         records = tuple(each for each in live if each.topic_id in mine)
-        order = DecodeOrder(window, journal.layout.staging, records, live_files(fold))
+        order = ReplayOrder(window, journal.layout.staging, records, live_files(fold))
         if not order.records:
             raise EntryRefused("replay", "the quarantine is empty")
-        found = decode(order)
+        found = stage(order)
         if not found.records:
             raise EntryRefused("replay", "none of the records can be delivered as things are")
         content = Content(files=found.files, evidence=found.evidence, records=found.records)

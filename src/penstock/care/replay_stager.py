@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from penstock.api.store import Store
-from penstock.care.replay import DecodedAgain, DecodeOrder
+from penstock.care.replay import ReplayOrder, StagedReplay
 from penstock.datapath.driver.stager import Stager
 from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.stage.replay_task import QuarantinePart, shred_quarantined
@@ -55,7 +55,7 @@ class ReplayStager:
     delivered: int = 0
     stays: Counter[str] = field(default_factory=Counter)
 
-    def __call__(self, order: DecodeOrder) -> DecodedAgain:
+    def __call__(self, order: ReplayOrder) -> StagedReplay:
         """Stage what can be delivered."""
         parts = self._parts(order)
         tasks = QuarantineTasks(self.store, self.parallel, parts)
@@ -67,9 +67,9 @@ class ReplayStager:
         )
         self.tried, self.stays = staged.tried, Counter(staged.reasons)
         self.delivered = sum(len(part.offsets) for part in staged.delivered)
-        return DecodedAgain(staged.files, staged.delivered, _extra_rows(staged))
+        return StagedReplay(staged.files, staged.delivered, _extra_rows(staged))
 
-    def _parts(self, order: DecodeOrder) -> list[QuarantinePart]:
+    def _parts(self, order: ReplayOrder) -> list[QuarantinePart]:
         """The wanted records by Kafka partition, each with its files."""
         wanted: dict[tuple[str, str, int], list[RecordSet]] = {}
         for each in order.records:

@@ -27,7 +27,7 @@ ITEM_BYTES = 256 * 1024  # what opening a file costs, in bytes that could be rea
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
 
 
-class SparkSpread:
+class SparkParallelMap:
     """Spreads picklable work over Spark's tasks; equal in weight as far as possible."""
 
     def __init__(self, session: Callable[[], SparkSession], progress: Progress) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.care.clean import clean
 from penstock.care.compact import RewriteOrder, compact, done_files, retire
-from penstock.care.replay import DecodedAgain, DecodeOrder, drop, live_records, replay
+from penstock.care.replay import ReplayOrder, StagedReplay, drop, live_records, replay
 from penstock.care.seek import Approval, accept_gaps, seek_all, unpark
 from penstock.errors import EntryRefused
 from penstock.model.entries import Compact, Drop, Gap, Replay, Retire, Seek, Unpark
@@ -218,10 +218,10 @@ def test_quarantined_records_are_known_until_they_are_replayed() -> None:
 def test_records_that_fail_again_stay_in_the_quarantine() -> None:
     room, store = a_lake()
 
-    def decode_one(order: DecodeOrder) -> DecodedAgain:
+    def decode_one(order: ReplayOrder) -> StagedReplay:
         stage = StageOrder(FEED, order.window, order.staging, ())
         file = write_file(store, room.around, stage, "a", covered(4, 5), [4])
-        return DecodedAgain((file,), (bad(4),))
+        return StagedReplay((file,), (bad(4),))
 
     replay(room.journal(), room.around, "me", decode_one)
     assert live_records(deep(room)) == (bad(1),)
@@ -234,10 +234,10 @@ def test_records_that_fail_again_stay_in_the_quarantine() -> None:
 def test_a_replay_that_does_not_add_up_is_refused(delivers: list[int], names: list[int]) -> None:
     room, store = a_lake()
 
-    def decode(order: DecodeOrder) -> DecodedAgain:
+    def decode(order: ReplayOrder) -> StagedReplay:
         stage = StageOrder(FEED, order.window, order.staging, ())
         file = write_file(store, room.around, stage, "a", covered(1, 5), delivers)
-        return DecodedAgain((file,), (bad(*names),))
+        return StagedReplay((file,), (bad(*names),))
 
     before = store.shelf.objects
     with pytest.raises(EntryRefused):

@@ -30,9 +30,9 @@ from penstock.config.clients import reveal_kafka
 from penstock.errors import PenstockError
 from penstock.feeds.runner import worst
 from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.ports.source.kafka.recheck import KafkaAgain
+from penstock.ports.source.kafka.recheck import KafkaRecheck
 from penstock.protocol.journal.journal import Journal
-from penstock.spark.parallel_map import SparkSpread
+from penstock.spark.parallel_map import SparkParallelMap
 
 
 def add_to(commands: Any) -> None:
@@ -153,10 +153,10 @@ def opened_tools(spec: LakeSpec, ticker: Ticker) -> Iterator[DeepTools]:
     """Spark for the files, and Kafka. Spark starts while the first journal is read."""
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
     session = starting_session(spec, "audit")
-    spread = SparkSpread(session.get, ticker)
-    again = KafkaAgain(session.get, kafka, spread.watch)
+    parallel = SparkParallelMap(session.get, ticker)
+    again = KafkaRecheck(session.get, kafka, parallel.watch)
     try:
-        yield DeepTools(spread, again, time.monotonic, ticker)
+        yield DeepTools(parallel, again, time.monotonic, ticker)
     finally:
         again.close()
         session.stop()

@@ -42,7 +42,7 @@ from penstock.model.ranges import OffsetSet
 from penstock.model.spec import LakeSpec
 from penstock.protocol.journal.inventory import RecordsKey
 from penstock.protocol.journal.journal import Fold, Journal
-from penstock.spark.parallel_map import SparkSpread
+from penstock.spark.parallel_map import SparkParallelMap
 
 
 def add_replay(acts: Any) -> None:
@@ -102,7 +102,7 @@ def run_replay(chosen: argparse.Namespace) -> int:
         keys = reveal_keys([feed], os.environ)
         return Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
 
-    tools = ReplayTools(feed, surroundings(), open_learning, partial(spreading, spec))
+    tools = ReplayTools(feed, surroundings(), open_learning, partial(parallel_on_spark, spec))
     request = ReplayRequest(author, chosen.fingerprint or "", datasets)
     done = replay_feed(journal, fold, request, tools)
     if done.is_untried:
@@ -220,10 +220,10 @@ def _tell_replayed(chosen: argparse.Namespace, done: Replayed) -> None:
 
 
 @contextmanager
-def spreading(spec: LakeSpec) -> Iterator[SparkSpread]:
+def parallel_on_spark(spec: LakeSpec) -> Iterator[SparkParallelMap]:
     """Spark, for the time of the replay."""
     session = starting_session(spec, "replay")
     try:
-        yield SparkSpread(session.get, Ticker(sys.stderr, time.monotonic))
+        yield SparkParallelMap(session.get, Ticker(sys.stderr, time.monotonic))
     finally:
         session.stop()

@@ -49,11 +49,11 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     started: list[str] = []
 
     @contextmanager
-    def spreading(spec: LakeSpec) -> Iterator[Any]:
+    def opened(spec: LakeSpec) -> Iterator[Any]:
         started.append(spec.lake.uri)
         yield in_this_process
 
-    monkeypatch.setattr("penstock.cli.commands.errors_replay.spreading", spreading)
+    monkeypatch.setattr("penstock.cli.commands.errors_replay.parallel_on_spark", opened)
     return started
 
 

@@ -44,7 +44,7 @@ class Watch(Protocol):
         ...
 
 
-class KafkaAgain:
+class KafkaRecheck:
     """Kafka as an audit reads it. Driver only."""
 
     def __init__(
