@@ -153,7 +153,9 @@ def replayer(dataset: str) -> Program:
             files = tuple(_decode(room, order, dataset, r) for r in order.records)
             return StagedReplay(files, order.records)
 
-        return _refusable(lambda: replay(room.journal(), room.around, "me", decode))
+        journal = room.journal()
+        known = journal.open(deep=True)  # as the command does, long before it decides
+        return _refusable(lambda: replay(journal, room.around, "me", decode, None, known))
 
     return run
 
