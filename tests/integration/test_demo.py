@@ -61,7 +61,7 @@ def test_nothing_is_lost_or_doubled_by_a_kill_in_the_middle(told: tuple[Path, st
 
 def test_it_reads_well_in_a_pipe_and_leaves_nothing_running(told: tuple[Path, str]) -> None:
     home, text = told
-    story = text.split("Ask it something")[0]
+    story = text.split("Query it")[0]
     assert "\x1b" not in text
     assert "\r" not in text
     assert max(map(len, story.splitlines())) <= 80

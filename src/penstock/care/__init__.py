@@ -1,4 +1,4 @@
-"""Commands that look after a lake, also beside a live owner: seek, replay, compact, clean.
+"""Maintenance of a lake, also while an owner runs: seek, replay, compact, clean.
 
-It must not run windows; it appends entries of its own.
+It appends its own entries, and must not run windows.
 """

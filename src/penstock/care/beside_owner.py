@@ -1,4 +1,4 @@
-"""Deciding beside a live owner: under its epoch, without claiming, or not at all."""
+"""Appends an entry while an owner runs: under the owner's epoch, without a claim."""
 
 from collections.abc import Callable
 
@@ -19,13 +19,13 @@ Build = Callable[[Fold, str], AnyBody]
 def decide_beside(
     journal: Journal, around: Surroundings, build: Build, known: Fold | None = None
 ) -> SealedEntry:
-    """Build a body on a fresh, deep fold and append it in the epoch that the fold shows.
+    """Build a body on a fresh, deep fold and append it in the epoch of that fold.
 
     `build` gets the fold and a window id to stage under. When an owner claims meanwhile, what was
-    staged belongs to a dead epoch: it is discarded, and everything is built again. When somebody
-    else has consumed an input first, the journal refuses and so does this. A deep fold that the
-    caller has is brought up to date instead of folding all entries again; it knows the decision
-    afterwards.
+    staged belongs to a dead epoch: it is discarded, and everything is built again. When another
+    entry has consumed an input first, the journal refuses the entry, and this raises. A deep fold
+    of the caller is brought up to date instead of folding all entries again; afterwards it
+    includes the decision.
     """
     fenced: Fenced | None = None
     for _ in range(TRIES):
@@ -47,7 +47,7 @@ def decide_beside(
             content = journal.content_of(sealed.body)
             Finisher(journal, fold, around, epoch).finish_fresh(sealed, content)
         return sealed
-    raise EntryRefused("command", f"owners came and went {TRIES} times; last: {fenced}")
+    raise EntryRefused("command", f"the owner changed {TRIES} times; last: {fenced}")
 
 
 def _up_to_date(journal: Journal, known: Fold | None) -> Fold:
@@ -59,6 +59,6 @@ def _up_to_date(journal: Journal, known: Fold | None) -> Fold:
 
 
 def discard(journal: Journal, window: str, body: AnyBody) -> None:
-    """Remove what a command staged; its entry is known not to have landed."""
+    """Remove the staged files of a command whose entry was certainly not written."""
     journal.forget(body)
     discard_windows(journal.store, journal.layout.staging, {window})

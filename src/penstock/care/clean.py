@@ -1,4 +1,4 @@
-"""Cleaning: staged leftovers of dead epochs. Claims nothing, decides nothing, runs at any time."""
+"""Removes staged files of dead epochs. Claims nothing, decides nothing, may run at any time."""
 
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.staged import StagedRef
@@ -7,11 +7,11 @@ from penstock.protocol.journal.state import FeedState
 
 
 def clean(journal: Journal) -> int:
-    """Remove what nobody can refer to any more; returns how many staged files that were.
+    """Remove staged files that no entry can name any more; returns how many.
 
     A decision that names staged files of an older epoch must already be in the journal, because
-    its owner is fenced: so whatever the fold does not show as undone is garbage. The newest
-    epoch is spared whole, since its owner may have staged and not decided yet.
+    its owner is fenced. So a staged file that no undone entry names is garbage. Nothing of the
+    newest epoch is removed, because its owner may have staged files and not decided yet.
     """
     state = journal.open().state
     removed = 0
@@ -24,14 +24,14 @@ def clean(journal: Journal) -> int:
 
 
 def is_garbage(state: FeedState, ref: StagedRef) -> bool:
-    """True for staging of a dead epoch that no undone or parked entry needs; not for strangers."""
+    """True for a staged file of a dead epoch that no undone or parked entry needs."""
     if not is_window_id(ref.window):
         return False
     return is_of_dead_epoch(state, ref) and not is_referenced(state, ref)
 
 
 def is_of_dead_epoch(state: FeedState, ref: StagedRef) -> bool:
-    """True when the epoch that staged it has been fenced by a newer claim."""
+    """True when a newer claim has fenced the epoch that staged it."""
     return epoch_of(ref.window) < state.epoch
 
 

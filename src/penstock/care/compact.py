@@ -1,4 +1,4 @@
-"""Compaction: files of done windows rewritten into fewer, with the same rows."""
+"""Compaction: rewrites files of done windows into fewer files with the same rows."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ Rewrite = Callable[[RewriteOrder], tuple[ManifestFile, ...]]
 
 
 def compact(journal: Journal, around: Surroundings, dataset: str, rewrite: Rewrite) -> SealedEntry:
-    """Rewrite a dataset's live files of done windows; refused when there are fewer than two."""
+    """Rewrite a dataset's live files of done windows. Refused if there are fewer than two."""
 
     def build(fold: Fold, window: str) -> AnyBody:
         inputs = done_files(fold, dataset)
@@ -48,7 +48,7 @@ def retire(
     author: str,
     reason: str,
 ) -> SealedEntry:
-    """Remove files of done windows by a rule of retention, by name."""
+    """Remove the named files of done windows, for retention."""
 
     def build(_fold: Fold, window: str) -> AnyBody:
         content = Content(inputs=tuple(Input(dataset, final) for final in inputs))

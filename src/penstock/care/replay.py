@@ -1,4 +1,4 @@
-"""The way back from the quarantine: records delivered after all, or given up by name."""
+"""Entries that take records out of the quarantine: replay delivers them, drop gives them up."""
 
 from collections.abc import Callable, Iterable
 
@@ -24,7 +24,7 @@ from penstock.runtime.surroundings import Surroundings
 class ReplayOrder(Value, frozen=True):
     """Which quarantined records to decode again, and where to stage them.
 
-    `files` are those that hold them, with the ranges that each covers.
+    `files` are the files with these records, and the ranges that each covers.
     """
 
     window: str
@@ -36,7 +36,7 @@ class ReplayOrder(Value, frozen=True):
 class StagedReplay(Value, frozen=True):
     """The staged files, and which records are in them.
 
-    `evidence` tells of rows beyond one for each record, which only showed now.
+    `evidence` is that of additional rows of records that become several rows, known only now.
     """
 
     files: tuple[ManifestFile, ...]
@@ -48,10 +48,10 @@ StageReplay = Callable[[ReplayOrder], StagedReplay]
 
 
 def lives(records: Iterable[RecordSet]) -> list[frozenset[str]]:
-    """The ids of topics in groups of which none has two of one name; never empty.
+    """Topic ids in groups; no group has two ids of the same topic name. Never empty.
 
-    A topic that was deleted and made again has had two lives, whose offsets are the same. Names of
-    files do not tell lives apart, so one replay takes one life of each topic.
+    A topic that was deleted and created again has two ids with the same offsets. File names do not
+    contain the id, so one replay handles one id of each topic.
     """
     found: dict[str, set[str]] = {}
     for each in records:
@@ -69,10 +69,10 @@ def replay(
     topic_ids: frozenset[str] | None = None,
     known: Fold | None = None,
 ) -> SealedEntry:
-    """Deliver quarantined records once: of these topics, or of the first life of every one.
+    """Deliver quarantined records of these topic ids, or of the first id of every topic.
 
-    Records that fail again are not named, stay where they are, and get no second row. `known` is a
-    deep fold that the caller has, and wants to be brought up to date.
+    Records that fail again are not named and stay where they are. `known` is a deep fold of the
+    caller, which is brought up to date.
     """
 
     def build(fold: Fold, window: str) -> AnyBody:
@@ -84,7 +84,7 @@ def replay(
             raise EntryRefused("replay", "the quarantine is empty")
         found = stage(order)
         if not found.records:
-            raise EntryRefused("replay", "none of the records can be delivered as things are")
+            raise EntryRefused("replay", "none of the records can be delivered now")
         content = Content(files=found.files, evidence=found.evidence, records=found.records)
         groups = groups_of(content, DELIVER)
         body = Replay(
@@ -106,7 +106,7 @@ def drop(
     author: str,
     reason: str,
 ) -> SealedEntry:
-    """Give quarantined records up, by name."""
+    """Give up the named quarantined records."""
 
     def build(_fold: Fold, _window: str) -> AnyBody:
         return Drop(content=Content(records=records), author=author, reason=reason)
@@ -115,7 +115,7 @@ def drop(
 
 
 def live_files(fold: Fold) -> tuple[tuple[str, tuple[OffsetRange, ...]], ...]:
-    """The files of the quarantine that are visible, with what they cover."""
+    """The visible files of the quarantine, with the ranges they cover."""
     if fold.inventory is None:
         raise ValueError("replay needs a deep fold")
     waiting = {n for n, undone in fold.state.undone.items() if QUARANTINE in undone.groups}
@@ -127,7 +127,7 @@ def live_files(fold: Fold) -> tuple[tuple[str, tuple[OffsetRange, ...]], ...]:
 
 
 def live_records(fold: Fold) -> tuple[RecordSet, ...]:
-    """Every quarantined record that nothing has consumed yet."""
+    """Every quarantined record that no entry has consumed."""
     if fold.inventory is None:
         raise ValueError("replay needs a deep fold")
     return tuple(

@@ -1,4 +1,4 @@
-"""Replaying the quarantine of a feed, from the choice of records to what stays there."""
+"""Replays the quarantine of a feed."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -20,10 +20,10 @@ from penstock.runtime.surroundings import Surroundings
 
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
-    """Which records to deliver after all, and who says so.
+    """Which records to replay, and the author of the decision.
 
-    Without a `fingerprint` those of every group, without `datasets` those of every dataset and of
-    none, which is called ``.
+    Without a `fingerprint`, records of every group; without `datasets`, records of every dataset
+    and records without one, whose name is empty.
     """
 
     author: str
@@ -31,13 +31,13 @@ class ReplayRequest:
     datasets: frozenset[str] | None = None
 
     def may_mean(self, records: RecordSet) -> bool:
-        """Whether some of these may be meant; fingerprints are known only to the files."""
+        """Whether some of these records may be meant. Only the files have fingerprints."""
         return self.datasets is None or records.dataset in self.datasets
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayTools:
-    """What a replay is given. The last two take long, and are asked for only if there is work."""
+    """The tools of a replay. The last two are slow, and are called only if there is work."""
 
     feed: FeedSpec
     around: Surroundings
@@ -47,10 +47,10 @@ class ReplayTools:
 
 @dataclass(slots=True)
 class Replayed:
-    """What has become of the records: by which entries they were delivered, and why others stay.
+    """The result: by which entries records were delivered, and why others stay.
 
-    `held_back` are datasets of which nobody sees the records yet. `refused` says why nothing was
-    decided of some topics.
+    `held_back` are datasets whose records are not visible yet. `refused` says why nothing was
+    decided for some topics.
     """
 
     tried: int = 0
@@ -62,17 +62,17 @@ class Replayed:
 
     @property
     def is_untried(self) -> bool:
-        """True when no record was there to be decoded."""
+        """True when there was no record to decode."""
         return not self.tried and not self.entries
 
 
 def replay_feed(
     journal: Journal, fold: Fold, request: ReplayRequest, tools: ReplayTools
 ) -> Replayed:
-    """Deliver what can be delivered, by one entry for each life of the topics.
+    """Deliver what can be delivered, by one entry for each group of topic ids.
 
-    `fold` is a deep one; it is kept up to date, so that the journal is folded once. May run beside
-    an owner, and again after it was killed: no record is delivered twice.
+    `fold` is a deep fold; it is kept up to date, so the journal is folded once. May run while an
+    owner runs, and again after it was killed: no record is delivered twice.
     """
     check_format(tools.feed.name, tools.feed.format, fold.state)
     done = Replayed()
@@ -103,7 +103,7 @@ def _replay_one_life(
     stager: ReplayStager,
     topic_ids: frozenset[str],
 ) -> None:
-    """Decide what can be delivered of these topics, by one entry."""
+    """Deliver what can be delivered of these topics, by one entry."""
     try:
         entry = replay(journal, stager.around, author, stager, topic_ids, fold)
         done.entries.append(entry.number)
@@ -117,6 +117,6 @@ def _replay_one_life(
 
 
 def held_back(state: FeedState, entries: Iterable[int]) -> list[str]:
-    """The datasets of these entries that are parked, so that nobody sees their records yet."""
+    """The datasets of these entries that are parked, so their records are not visible yet."""
     undone = [state.undone[number] for number in entries if number in state.undone]
     return sorted({name for each in undone for name in each.groups if name in state.parked})

@@ -1,4 +1,4 @@
-"""Staging quarantined records again, with what the configuration says now. Kafka is not asked."""
+"""Decodes quarantined records with the present configuration and stages them. Kafka is not read."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -24,24 +24,24 @@ from penstock.runtime.surroundings import Surroundings
 
 @dataclass(frozen=True, slots=True)
 class QuarantineTasks:
-    """Hands records from the quarantine's files to the tasks, part by part. Driver only."""
+    """Gives records from the quarantine's files to the tasks, part by part. Driver only."""
 
     store: Store
     parallel: ParallelMap
     parts: list[QuarantinePart]
 
     def __call__(self, plan: ShredPlan) -> list[TaskReport]:
-        """Shred every part once, and stage what can be delivered."""
+        """Run the task for every part once, and stage what can be delivered."""
         work = partial(_shred, msgspec.structs.replace(plan, is_replay=True), self.store)
         return self.parallel("quarantined records", work, self.parts, _weight)
 
 
 @dataclass(slots=True)
 class ReplayStager:
-    """What `replay` calls. Afterwards it knows how many were `delivered`, and why others stay.
+    """Called by `replay`. Afterwards it has the number `delivered`, and why others stay.
 
-    If it is called for several entries, it knows that of the last one. Without a `fingerprint` or
-    `datasets` all records are meant.
+    If it is called for several entries, it has the result of the last one. Without a `fingerprint`
+    or `datasets` all records are meant.
     """
 
     feed: FeedSpec
@@ -95,7 +95,7 @@ def _weight(part: QuarantinePart) -> int:
 
 
 def _extra_rows(staged: StagedWindow) -> tuple[RangeEvidence, ...]:
-    """Evidence of rows beyond one for each record, which only showed now."""
+    """Evidence of additional rows of records that become several rows, known only now."""
     return tuple(
         msgspec.structs.replace(RangeEvidence.empty(seen.range), extra=seen.extra, rows=seen.rows)
         for seen in staged.evidence

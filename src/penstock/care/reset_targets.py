@@ -1,4 +1,4 @@
-"""Where a reset goes: from what an operator asked for and what Kafka holds, to moves. Pure."""
+"""Computes the moves of a reset from the operator's target and what Kafka has. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, assert_never
@@ -13,7 +13,7 @@ TargetKind = Literal["earliest", "latest", "time", "offset", "shift"]
 
 
 class Target(Value, frozen=True):
-    """Kafka's own verbs. `number` is a time in ms, an offset, or a difference of offsets."""
+    """The target of a reset. `number` is a time in ms, an offset, or a difference of offsets."""
 
     kind: TargetKind
     number: int = 0
@@ -31,7 +31,7 @@ class TopicChoice(Value, frozen=True):
 
 
 class Move(Value, frozen=True):
-    """One watermark that is to be moved, with what was delivered and what Kafka holds."""
+    """One watermark to move, with what was delivered and what Kafka has."""
 
     topic: str
     place: TopicPartition
@@ -48,7 +48,7 @@ class Move(Value, frozen=True):
 
     @property
     def read_again(self) -> int:
-        """How many offsets that were skipped before will be read after all."""
+        """How many offsets that were skipped before will be read now."""
         return max(self.from_offset - self.to_offset, 0)
 
     @property
@@ -58,7 +58,7 @@ class Move(Value, frozen=True):
 
     @property
     def note(self) -> str:
-        """What a person should know of it, or nothing."""
+        """A note for the operator, or nothing."""
         notes = []
         if self.is_refused:
             notes.append(f"refused: delivered up to {self.floor}")
@@ -68,7 +68,7 @@ class Move(Value, frozen=True):
             notes.append(f"{self.wanted} is after the log, which ends at {self.held.latest}")
         gone = min(self.held.earliest, self.to_offset) - self.from_offset
         if gone > 0:
-            notes.append(f"{gone} of the skipped are gone from Kafka already")
+            notes.append(f"{gone} of the skipped offsets are no longer in Kafka")
         return "; ".join(notes)
 
 
@@ -79,10 +79,10 @@ def moves_to(
     target: Target,
     at_time: Mapping[TopicPartition, int],
 ) -> tuple[Move, ...]:
-    """The moves of a reset, kept within what Kafka holds, as Kafka's own tool does it.
+    """The moves of a reset, limited to what Kafka has, as in Kafka's own tool.
 
-    `chosen` are partitions that the state knows and Kafka has; `at_time` holds their offsets for
-    a target in time.
+    `chosen` are partitions that the state and Kafka have; `at_time` has their offsets, if the
+    target is a time.
     """
     held = held_offsets(available)
     moves = []
@@ -98,10 +98,10 @@ def moves_to(
 
 
 def check_moves(feed: str, moves: Iterable[Move]) -> None:
-    """Refuse all when one goes back over delivered offsets: half a reset helps nobody."""
+    """Refuse all moves when one goes back over delivered offsets."""
     refused = tuple(
         f"{move.topic}/{move.place.partition} was delivered up to {move.floor}, and "
-        f"{move.to_offset} was asked for"
+        f"{move.to_offset} is the target"
         for move in moves
         if move.is_refused
     )
@@ -110,7 +110,7 @@ def check_moves(feed: str, moves: Iterable[Move]) -> None:
 
 
 def lost_ranges(state: FeedState, available: Available) -> tuple[OffsetRange, ...]:
-    """What lies between a watermark and the log's start: Kafka no longer holds it."""
+    """The ranges between watermarks and log starts, which Kafka no longer has."""
     watermarks = state.watermarks()
     return tuple(
         OffsetRange(topic.topic, topic.topic_id, partition, watermark, offsets.earliest)
@@ -122,7 +122,7 @@ def lost_ranges(state: FeedState, available: Available) -> tuple[OffsetRange, ..
 
 
 def held_offsets(available: Available) -> dict[TopicPartition, PartitionOffsets]:
-    """What Kafka holds, by partition."""
+    """The offsets that Kafka has, by partition."""
     return {
         TopicPartition(topic.topic_id, partition): offsets
         for topic in available.topics

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Approval(Value, frozen=True):
-    """Who decides, and why; both stand in the journal for ever."""
+    """The author and the reason of a decision; the journal keeps both for ever."""
 
     author: str
     reason: str
@@ -36,8 +36,8 @@ def seek_all(
 ) -> list[SealedEntry]:
     """Decide the next offsets to read, by partition: one fold, an entry each.
 
-    Whoever asks keeps them within what Kafka holds: a watermark beyond the log's end looks like a
-    truncated log to the owner, and stops it. What landed before an error stays.
+    The caller keeps them within what Kafka has: a watermark beyond the log's end looks like a
+    truncated log to the owner, and halts the feed. Entries before an error stay.
     """
 
     def build(state: FeedState, target: tuple[TopicPartition, int]) -> AnyBody:
@@ -49,7 +49,7 @@ def seek_all(
 def accept_gaps(
     journal: Journal, lost: Iterable[OffsetRange], approval: Approval
 ) -> list[SealedEntry]:
-    """Give up many ranges with one fold, an entry each. What landed before an error stays."""
+    """Give up many ranges with one fold, an entry each. Entries before an error stay."""
 
     def build(_state: FeedState, each: OffsetRange) -> AnyBody:
         return Gap(each, approval.author, approval.reason)
@@ -64,9 +64,9 @@ def rebind(
     starts: tuple[PartitionStart, ...],
     approval: Approval,
 ) -> SealedEntry:
-    """Decide that a topic was recreated on purpose, and where its new life begins.
+    """Accept a topic that was created again on purpose, and where reading of it starts.
 
-    `starts` name every partition of the new life; partitions added later start at the log's
+    `starts` name every partition of the new topic; partitions added later start at the log's
     beginning.
     """
 
@@ -85,7 +85,7 @@ def rebind(
 def unpark(
     journal: Journal, around: Surroundings, dataset: str, author: str, reason: str = ""
 ) -> SealedEntry:
-    """Let a parked dataset be tried again; the owner works off its queue."""
+    """Let a parked dataset be tried again; the owner publishes its queue in order."""
     return decide_beside(journal, around, lambda _fold, _window: Unpark(dataset, author, reason))
 
 
@@ -107,7 +107,7 @@ def _seek_body(state: FeedState, place: TopicPartition, to_offset: int, approval
 def _decide_each(
     journal: Journal, wanted: Iterable[T], build: Callable[[FeedState, T], AnyBody]
 ) -> list[SealedEntry]:
-    """Append entries that consume nothing, one after the other, beside a live owner."""
+    """Append entries that consume nothing, one after the other, while an owner may run."""
     fold = journal.open()
     landed: list[SealedEntry] = []
     try:
@@ -122,7 +122,7 @@ def _decide_each(
 def _decide(
     journal: Journal, fold: Fold, each: T, build: Callable[[FeedState, T], AnyBody]
 ) -> SealedEntry:
-    """When an owner was faster, build again on what it decided; a real objection is final."""
+    """Append one entry. If an owner was faster, build it again; a refusal by the rules is final."""
     for _ in range(TRIES):
         body = build(fold.state, each)
         try:

@@ -1,6 +1,6 @@
-"""The parts of the demo that start processes: the broker, the runs, the kill, the audit.
+"""The steps of the demo that start processes: the broker, the runs, the kill, the audit.
 
-Each hands what it starts to the given stack, which ends it whatever happens.
+Each registers what it starts with the given stack, which always ends it.
 """
 
 import time
@@ -24,30 +24,30 @@ from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 
 DONE_BEFORE_THE_KILL = 3
-ENOUGH_STAGED = 8  # then the window is in the middle for everyone to see
-_LONG_ENOUGH_S = 0.3  # small windows may never have so many files
+ENOUGH_STAGED = 8  # this many staged files count as "in the middle of a window"
+_LONG_ENOUGH_S = 0.3  # small windows may never have that many files
 _SETTLED_S = 0.3
 _SETTLE_S = 10.0
 _LOOK_S = 0.005
-_SILENCE_S = 600.0  # a child that tells nothing for so long is stuck
+_SILENCE_S = 600.0  # a child without output for this time is stuck
 _TOLD_EVERY = 2_000
 AUDIT = ("audit", "--deep")
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the acts share."""
+    """What the steps of the demo share."""
 
     place: Place
     screen: Screen
     stack: ExitStack
     records: int
-    begun_s: float  # on the wall clock, which the children's lines carry too
+    begun_s: float  # wall clock, as in the children's output
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as it was seen: its windows, and when it was what."""
+    """One run as observed: its windows, and the times of its events."""
 
     started_s: float
     claimed_s: float
@@ -83,7 +83,7 @@ def fill(scene: Scene, client: KafkaClient, topic: Topic) -> None:
             _counted(scene, topic.of_partition(partition), written),
             compression_type="lz4",
             linger_ms=50,
-            enable_idempotence="true",  # a retry neither doubles records nor moves them
+            enable_idempotence="true",  # a retry does not double or reorder records
         )
 
 
@@ -104,7 +104,7 @@ def run_and_kill(scene: Scene, onlooker: Onlooker) -> tuple[Run, Sight]:
     watched.child.kill()
     ended_s = time.time() - scene.begun_s
     window = sight.in_flight
-    sight = _settled(onlooker)  # it may have got further than we saw; what lies there counts
+    sight = _settled(onlooker)  # it may have gone further than was seen; the lake is what counts
     scene.screen.alarm(
         f"kill -9 {watched.child.pid} and its whole group, in the middle of window {window}"
     )
@@ -113,7 +113,7 @@ def run_and_kill(scene: Scene, onlooker: Onlooker) -> tuple[Run, Sight]:
 
 
 def _settled(onlooker: Onlooker) -> Sight:
-    """The lake once nothing moves in it: Spark's workers notice the death of their JVM, and end."""
+    """The lake after all workers have ended: they notice that their JVM is dead."""
     deadline = time.monotonic() + _SETTLE_S
     before, since = onlooker.look(), time.monotonic()
     while time.monotonic() - since < _SETTLED_S and time.monotonic() < deadline:
@@ -152,7 +152,7 @@ def audit(scene: Scene) -> tuple[int, dict[str, Any]]:
 
 
 class _Watched:
-    """A run with somebody looking on, who notes its windows and tells them."""
+    """A run that is observed: its windows are recorded and printed."""
 
     def __init__(self, scene: Scene, name: str, delivered: int) -> None:
         self._scene = scene
@@ -165,7 +165,7 @@ class _Watched:
         scene.stack.callback(self.child.stop)
 
     def turns(self) -> Iterator[None]:
-        """Again and again while the child lives, and once more after its end."""
+        """Yield repeatedly while the child runs, and once more after its end."""
         heard_at = time.monotonic()
         is_over = False
         while not is_over:
@@ -180,7 +180,7 @@ class _Watched:
                 time.sleep(_LOOK_S)
 
     def show(self, sight: Sight) -> None:
-        """The line that moves."""
+        """Update the progress line."""
         if not self._claimed_s:
             words = "starting Spark"
         elif sight.in_flight:
@@ -190,7 +190,7 @@ class _Watched:
         self._scene.screen.progress(words, self._delivered, self._scene.records)
 
     def run(self, ended_s: float, more: Sequence[Period]) -> Run:
-        """All that was noted."""
+        """The recorded run."""
         begun = Period("start", self._started_s, self._claimed_s, "starting")
         periods = (begun, *self._periods, *more)
         return Run(self._started_s, self._claimed_s, ended_s, periods, self._delivered)

@@ -1,4 +1,4 @@
-"""A `penstock` command as a child process group, with what it tells."""
+"""Runs a `penstock` command as a child process group, and reads its output."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ from penstock.testing.servers import GuardedProcess
 class Child:
     """Runs `python -m penstock ...` in the demo's directory; its output goes to a file.
 
-    It leads a process group of its own, and never outlives this process.
+    It has its own process group, and never outlives this process.
     """
 
     def __init__(self, place: Place, words: Sequence[str], name: str) -> None:
@@ -34,11 +34,11 @@ class Child:
         return self._process.exit_code
 
     def news(self) -> list[dict[str, Any]]:
-        """The JSON lines that it has written since the last call."""
+        """The JSON lines written since the last call."""
         with self.log.open("rb") as file:
             file.seek(self._read)
             data = file.read()
-        whole = data[: data.rfind(b"\n") + 1]  # the last line may still be growing
+        whole = data[: data.rfind(b"\n") + 1]  # the last line may be incomplete
         self._read += len(whole)
         return [told for line in whole.splitlines() if (told := _told(line)) is not None]
 
@@ -47,17 +47,17 @@ class Child:
         self._process.kill()
 
     def stop(self) -> None:
-        """End it, politely first. Safe to repeat."""
+        """Terminate it, then kill it. Safe to repeat."""
         self._process.stop()
 
 
 def time_of(event: dict[str, Any]) -> float:
-    """When an event was told, in seconds."""
+    """The time of an event, in seconds."""
     return datetime.fromisoformat(event["at"]).timestamp()
 
 
 def _told(line: bytes) -> dict[str, Any] | None:
-    """A JSON object, or None: Spark's own words are not ours to read."""
+    """A JSON object, or None for other lines, such as Spark's."""
     try:
         found = json.loads(line)
     except ValueError:

@@ -1,8 +1,8 @@
 """The independent count: Kafka read by another client, the lake read by pyarrow.
 
-Nothing here knows the journal, the evidence or any other part of the pipeline. It knows what a
-stranger would know: a record has a place (partition, offset), a row carries the place it came from,
-and a place must be found exactly once.
+Nothing here uses the journal, the evidence or any other part of the pipeline. It only relies on
+this: a record has a position (partition, offset), a row has the position it came from, and each
+position must be found exactly once.
 """
 
 from collections import Counter
@@ -21,14 +21,14 @@ Spot = tuple[int, int]  # partition, offset
 
 
 class Row(NamedTuple):
-    """A row of the lake: where it says it came from, and which event it holds."""
+    """A row of the lake: its position, and the id of its event."""
 
     spot: Spot
     id: int | None
 
 
 class Refused(NamedTuple):
-    """A record in the quarantine, with the bytes that are kept of it."""
+    """A record in the quarantine, with its raw bytes."""
 
     spot: Spot
     value: bytes | None
@@ -41,7 +41,7 @@ class _Event(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of every record. The tuples name places, and should all be empty."""
+    """What became of every record. The tuples have positions, and should all be empty."""
 
     records: int
     written: int
@@ -54,11 +54,11 @@ class Tally:
 
     @property
     def is_clean(self) -> bool:
-        """True when each record is in one place, as it was."""
+        """True when each record was found once, unchanged."""
         return not (self.lost or self.doubled or self.changed or self.invented)
 
     def sentence(self) -> str:
-        """The counts of what must not be, in a few words."""
+        """The number of lost and doubled records as text."""
         words = f"{len(self.lost):,} lost, {len(self.doubled):,} doubled"
         for name, spots in (("changed", self.changed), ("invented", self.invented)):
             words += f", {len(spots):,} {name}" if spots else ""
@@ -66,7 +66,7 @@ class Tally:
 
 
 def tally(records: Iterable[ReadRecord], rows: Iterable[Row], refused: Iterable[Refused]) -> Tally:
-    """Hold the lake against the source. A record without a value may be missing: that is the rule.
+    """Compare the lake with the source. Records without a value may be missing, by rule.
 
     Rows are compared by the id of their event, refused records by all their bytes.
     """
@@ -118,7 +118,7 @@ def refused_of(quarantine: Path) -> Iterator[Refused]:
 
 
 def landed(feed: Path) -> dict[tuple[str, str], int]:
-    """Rows by type and day, as the directories say."""
+    """Rows by type and day, from the directory names."""
     counts: Counter[tuple[str, str]] = Counter()
     for path in data_files(feed):
         kind, day = path.relative_to(feed).parts[:2]
@@ -130,7 +130,7 @@ def _is_same(held: int | bytes | None, value: bytes | None) -> bool:
     if isinstance(held, bytes):
         return held == value
     if value is None:
-        return False  # a row that was made of nothing
+        return False  # a row without a record in Kafka
     try:
         return msgspec.json.decode(value, type=_Event).id == held
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -1,8 +1,8 @@
-"""The events of the demo: six types, each with fields of its own, over seven days.
+"""The events of the demo: six types, each with its own fields, over seven days.
 
-Made from a seed, so every run has the same ones; only the days move with the calendar. Most events
-come in order. Some are late by days, some are early by hours, a few are broken in five different
-ways, and a few have no value at all.
+Generated from a seed, so every run has the same events; only the days depend on the calendar. Most
+events are in order. Some are late by days, some are early by hours, a few are broken in five
+different ways, and a few have no value at all.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ _LATE, _EARLY = 0.06, 0.03
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What is to be written: so many records, the first day of the week, and the seed."""
+    """The topic to write: the number of records, the first day of the week, and the seed."""
 
     records: int
     first_day_ms: int
@@ -46,19 +46,19 @@ class Topic:
             yield _record(odd.get(number, ""), event)
 
     def odd_ones(self) -> dict[str, int]:
-        """How many records of each odd kind there are."""
+        """How many records of each unusual kind there are."""
         kinds = list(self._odd_ones().values())
         return {kind: kinds.count(kind) for kind in ("tombstone", *BROKEN)}
 
     def _odd_ones(self) -> dict[int, str]:
-        """Which record is odd, and in what way; the same for every partition."""
+        """Which records are unusual, and in what way; the same for every partition."""
         kinds = [kind for kind, how in BROKEN.items() for _ in range(how.many)]
         kinds += ["tombstone"] * TOMBSTONES
         chance = Random(self.seed)  # noqa: S311
         return dict(zip(chance.sample(range(self.records), len(kinds)), kinds, strict=True))
 
     def _time_of(self, number: int, chance: Random) -> int:
-        """Time runs through the week with the topic, but some events come late or early."""
+        """The event time advances with the offset, but some events are late or early."""
         span = DAYS * DAY_MS
         at = _hour_of_the_week(number / self.records)
         dice = chance.random()
@@ -70,7 +70,7 @@ class Topic:
 
 
 def _hour_of_the_week(share: float) -> int:
-    """How far the week has gone when this share of all events is through, in milliseconds."""
+    """The time in the week after this share of all events, in milliseconds."""
     left = share * sum(_DAY_SHARES)
     for day, size in enumerate(_DAY_SHARES):
         if left < size:
@@ -176,7 +176,7 @@ def _far_ahead(event: dict[str, Any]) -> bytes:
 
 
 class Breakage(NamedTuple):
-    """A way to be broken, and how many records are."""
+    """A kind of broken record, and how many there are."""
 
     spoil: Callable[[dict[str, Any]], bytes]
     many: int

@@ -31,7 +31,7 @@ _COLOUR = {"delivered": 0, "starting": 1, "killed": 3}  # in the order of the le
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Something that lasted, in seconds since the demo began: a window, or a start of Spark."""
+    """A period in seconds since the demo began: a window, or a start of Spark."""
 
     name: str
     start_s: float
@@ -42,7 +42,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that the page shows, gathered while the story was told."""
+    """All that the page shows, collected during the demo."""
 
     tally: Tally
     landed: Mapping[tuple[str, str], int]
@@ -107,8 +107,7 @@ def _figures(facts: Facts) -> list[tuple[str, str]]:
         (rows_picture(facts.landed), "One dataset per type, each with columns of its own."),
         (
             fates_picture(facts.tally),
-            "Every offset has exactly one fate. The scale is logarithmic: the broken records are "
-            "few.",
+            "Every offset is accounted for once. The scale is logarithmic: broken records are few.",
         ),
         (
             reasons_picture(facts.reasons),
@@ -119,7 +118,7 @@ def _figures(facts: Facts) -> list[tuple[str, str]]:
 
 
 def windows_picture(facts: Facts) -> str:
-    """What happened when: starts, windows, the kill and the restart."""
+    """A timeline: starts, windows, the kill and the restart."""
     spans = [
         Span(
             each.name,
@@ -166,7 +165,7 @@ def reasons_picture(reasons: Mapping[str, int]) -> str:
 
 
 def write_page(path: Path, facts: Facts) -> None:
-    """Write it, in UTF-8."""
+    """Write the page, in UTF-8."""
     path.write_text(page(facts), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The directory of a demo: what it holds, and when an old one may be replaced."""
+"""The directory of a demo: its contents, and when an old one may be replaced."""
 
 import os
 import re
@@ -13,7 +13,7 @@ TOPIC = "events"
 FEED = "events"
 _MARKER = ".penstock-demo"
 _MADE = "made"
-_PID = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)  # kill takes no longer ones, and 0 means oneself
+_PID = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)  # without 0, which means this process group
 _DIRECTORIES = frozenset({"kafka", "lake", "schemas"})
 _FILES = frozenset({"penstock.yaml", "run-1.log", "run-2.log", "audit.log", "demo.html"})
 
@@ -25,7 +25,7 @@ kafka:
   bootstrap.servers: "{bootstrap}"
 spark:
   spark.master: "local[2]"
-  # For a life of seconds: a JVM that starts quickly, not one that ends up fastest.
+  # For a short run: a JVM that starts quickly, not one with the highest speed.
   spark.driver.extraJavaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 feeds:
   {feed}:
@@ -33,7 +33,7 @@ feeds:
     decode: {{format: json}}
     route: {{by: "field:type"}}
     datasets:
-      payment: {{schema: schemas/payment.avsc, owner: finance}}
+      payment: {{schema: schemas/payment.avsc, team: finance}}
     time: {{field: event_time, unit: ms}}
     partition: [day]
     window: {{max_records: {max_records}}}   # small, so that there are several to look at
@@ -60,7 +60,7 @@ _PAYMENT = """{
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the parts of a demo lie. All of it is below `root`, and ours."""
+    """The paths of a demo. Everything below `root` belongs to the demo."""
 
     root: Path
 
@@ -71,7 +71,7 @@ class Place:
 
     @property
     def kafka(self) -> Path:
-        """What the broker writes."""
+        """The directory of the broker."""
         return self.root / "kafka"
 
     @property
@@ -85,14 +85,14 @@ class Place:
         return self.root / "demo.html"
 
     def log(self, name: str) -> Path:
-        """What a child has printed."""
+        """The log file of a child."""
         return self.root / f"{name}.log"
 
     def shown(self) -> str:
         """The directory as the user would type it from here."""
         try:
             relative = os.path.relpath(self.root)
-        except (ValueError, OSError):  # another drive, or the directory one stands in is gone
+        except (ValueError, OSError):  # another drive, or the current directory is gone
             return str(self.root)
         return str(self.root) if relative.startswith("..") else relative
 
@@ -104,14 +104,14 @@ class Place:
         self.config.write_text(text)
 
     def let_go(self) -> None:
-        """Say that no demo runs here any more: process ids are given again. Safe to repeat."""
+        """Record that no demo runs here, because process ids are reused. Safe to repeat."""
         words = [word for word in _marker_words(self.root) if not _PID.fullmatch(word)]
         if _is_ours(self.root / _MARKER):
-            with suppress(OSError):  # then the marker is as that of a demo that was killed
+            with suppress(OSError):  # then the marker looks like that of a killed demo
                 (self.root / _MARKER).write_text(" ".join(words) + "\n")
 
     def empty(self) -> None:
-        """Remove all that the demo has made but the marker: half a demo is still ours."""
+        """Remove the demo's files, but keep the marker that identifies the demo."""
         for path in (self.root / name for name in sorted(_DIRECTORIES | _FILES)):
             if not _is_ours(path):
                 continue
@@ -121,9 +121,9 @@ class Place:
                 path.unlink()
 
     def remove(self) -> str:
-        """The same with the marker and the directory; the answer says why that one stays, if so.
+        """Also remove the marker and the directory; returns why the directory stays, if it does.
 
-        A directory that was there before the first demo is not ours to remove.
+        A directory that existed before the first demo is not removed.
         """
         was_made = _MADE in _marker_words(self.root)
         self.empty()
@@ -140,10 +140,10 @@ class Place:
 
 
 def prepare(directory: Path) -> tuple[Place, bool]:
-    """Make the directory; the second value says whether an old demo was removed for it.
+    """Create the directory; the second value says whether an old demo was removed.
 
-    A directory that holds anything else is never touched. One that is there stays, even while an
-    old demo makes room: it may be a link, a mount point, or where the user stands.
+    A directory with other files is never changed. An existing directory stays when an old demo is
+    removed: it may be a link, a mount point, or the current directory.
     """
     replaced = False
     try:
@@ -168,12 +168,12 @@ def prepare(directory: Path) -> tuple[Place, bool]:
 
 
 def reason(error: OSError) -> str:
-    """What the system says, or what Python says where the system says nothing."""
+    """The message of the system, or else of Python."""
     return error.strerror or str(error)
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a demo has made this: no demo makes links, mounts, or a file where a lake lies."""
+    """Whether a demo created this: no demo creates links, mounts, or a file in place of a lake."""
     if path.is_symlink() or path.is_mount():
         return False
     if path.name in _DIRECTORIES:
@@ -187,13 +187,14 @@ def _refuse_strangers(root: Path, found: list[Path]) -> None:
     if strangers:
         some = ", ".join(strangers[:3]) + (", ..." if len(strangers) > 3 else "")
         raise DemoRefused(
-            f"The directory {str(root)!r} is not empty, and not only a demo lies in it: {some}.",
-            "Nothing was touched. Choose another one with --dir, or empty it.",
+            f"The directory {str(root)!r} is not empty, and has other files than those of a demo: "
+            f"{some}.",
+            "Nothing was changed. Choose another one with --dir, or empty it.",
         )
 
 
 def _refuse_if_in_use(root: Path) -> None:
-    """Two demos in one directory would remove each other's lake."""
+    """Refuse a directory in which a demo runs: two demos would remove each other's lake."""
     pids = [int(word) for word in _marker_words(root) if _PID.fullmatch(word)]
     if not pids or pids[0] == os.getpid():
         return
@@ -202,14 +203,14 @@ def _refuse_if_in_use(root: Path) -> None:
     except ProcessLookupError:
         return
     except PermissionError:
-        pass  # somebody else's, so it is there
+        pass  # it belongs to another user, so it exists
     raise DemoRefused(
         f"A demo runs in {str(root)!r} already, as process {pids[0]}.",
-        "Choose another directory with --dir, or wait for it.",
+        "Nothing was changed. Choose another directory with --dir, or wait until it ends.",
     )
 
 
 def _marker_words(root: Path) -> list[str]:
-    """The process that runs there, if any, and whether a demo has made the directory."""
+    """The process that runs there, if any, and whether a demo created the directory."""
     path = root / _MARKER
     return path.read_text(encoding="utf-8", errors="replace").split() if _is_ours(path) else []

@@ -1,4 +1,4 @@
-"""Three lines to paste into a shell: the lake as DuckDB, pandas and Spark see it."""
+"""Shell commands that query the lake with DuckDB, pandas and Spark."""
 
 import glob
 import json
@@ -26,10 +26,10 @@ _SPARK = (
 
 
 def query_lines(feed: Path, dataset: str = DATASET) -> dict[str, str]:
-    """A shell line per reader that is installed, for the directory the user stands in."""
+    """A shell command per installed reader, for the current directory."""
     folder = _from_here(feed / dataset)
     codes = {"duckdb": _DUCKDB, "pandas": _PANDAS, "pyspark": _SPARK}
-    files = f"{glob.escape(folder)}/*/*.parquet"  # a name may look like a pattern
+    files = f"{glob.escape(folder)}/*/*.parquet"  # a name may look like a glob pattern
     places = {"folder": _quoted(folder), "files": _quoted(files)}
     return {
         name: f"{shlex.quote(python_here())} -c {shlex.quote(code.format(**places))}"
@@ -39,7 +39,7 @@ def query_lines(feed: Path, dataset: str = DATASET) -> dict[str, str]:
 
 
 def python_here() -> str:
-    """This interpreter, as short as it can be typed from here."""
+    """The shortest path of this interpreter from here."""
     if shutil.which("python") == sys.executable:
         return "python"
     return _from_here(sys.executable)
@@ -51,5 +51,5 @@ def _from_here(path: Path | str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of Python in double quotes, so that the shell's single ones can go around."""
+    """A Python string in double quotes, so that the shell command can be in single quotes."""
     return json.dumps(text, ensure_ascii=False)

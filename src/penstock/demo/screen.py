@@ -1,4 +1,4 @@
-"""How the story is told: lines with the time in front; on a terminal, a last line that moves."""
+"""The demo's output: lines with the time; on a terminal, also a progress line."""
 
 from collections.abc import Callable
 from typing import TextIO
@@ -12,7 +12,7 @@ _BAR = 24
 
 
 class Screen:
-    """Prints for people. `colour` and the moving line need a terminal; a pipe gets plain lines."""
+    """Prints the demo. `colour` and the progress line need a terminal; a pipe gets plain lines."""
 
     def __init__(
         self, out: TextIO, clock: Callable[[], float], width: int = 80, colour: bool = False
@@ -27,7 +27,7 @@ class Screen:
         self.marks: Marks = marks_for(out.encoding)
 
     def elapsed_s(self) -> float:
-        """Seconds since the story began."""
+        """Seconds since the demo began."""
         return self._clock() - self._begun_at
 
     def title(self, words: str) -> None:
@@ -35,32 +35,32 @@ class Screen:
         self._put(self._dressed(words, _BOLD))
 
     def plain(self, words: str = "") -> None:
-        """A line that may be copied: nothing in front, nothing behind, never cut."""
+        """A line to copy: without a time, never cut."""
         self._put(words)
 
     def step(self, words: str) -> None:
-        """The next part of the story begins."""
+        """Print that the next step begins."""
         self._put("")
         self._put(self._timed(self._dressed(words, _BOLD)))
 
     def say(self, words: str) -> None:
-        """Something happened."""
+        """Print an event."""
         self._put(self._timed(words))
 
     def alarm(self, words: str) -> None:
-        """Something happened that must be seen."""
+        """Print an event in a warning colour."""
         self._put(self._timed(self._dressed(words, _RED)))
 
     def more(self, words: str) -> None:
-        """A line that belongs to the one before it."""
+        """Print a line that belongs to the one before it."""
         self._put(" " * _MARGIN + words)
 
     def verdict(self, words: str, is_good: bool) -> None:
-        """The line that everybody looks for."""
+        """Print the verdict."""
         self._put(self._dressed(self._dressed(words, _GREEN if is_good else _RED), _BOLD))
 
     def progress(self, words: str, done: int = 0, total: int = 0) -> None:
-        """Show where things are, on a terminal only; the next line takes its place."""
+        """Show progress, on a terminal only; the next line replaces it."""
         if not self._moves:
             return
         bar = ""
@@ -94,6 +94,6 @@ class Screen:
         return f"{how}{words}{_PLAIN}" if self._colour else words
 
     def _writable(self, line: str) -> str:
-        """What the output cannot carry is escaped, not an error."""
+        """The text with characters escaped that the output's encoding does not have."""
         encoding = self._out.encoding or "ascii"
         return line.encode(encoding, "backslashreplace").decode(encoding)

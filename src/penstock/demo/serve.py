@@ -1,4 +1,4 @@
-"""The page on loopback, until Ctrl-C. One file, nothing else of the directory."""
+"""Serves the page on loopback until Ctrl-C, and no other file."""
 
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +22,7 @@ def serve(page: Path, screen: Screen) -> None:
 
 
 def server_for(page: Path, first_port: int = PORT) -> ThreadingHTTPServer:
-    """A server of this one page, on the first of some ports that is free, else on any."""
+    """A server for this page, on the first free port of a range, or on any port."""
     body = page.read_bytes()
 
     class Handler(BaseHTTPRequestHandler):
@@ -39,7 +39,7 @@ def server_for(page: Path, first_port: int = PORT) -> ThreadingHTTPServer:
                 self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing; the terminal belongs to the story."""
+            """Log nothing; the terminal is for the demo's output."""
 
     for port in [*range(first_port, first_port + _TRIES), 0]:
         with suppress(OSError):

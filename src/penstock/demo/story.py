@@ -1,4 +1,4 @@
-"""The demo from its first line to its last."""
+"""The demo, step by step."""
 
 import time
 from collections import Counter
@@ -44,7 +44,7 @@ _WINDOWS = 10
 
 @dataclass(frozen=True, slots=True)
 class DemoSpec:
-    """What was asked for."""
+    """The options of the demo."""
 
     directory: Path
     records: int = DEFAULT_RECORDS
@@ -52,14 +52,14 @@ class DemoSpec:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How it ended, and where things lie."""
+    """The result of a demo, and its paths."""
 
     place: Place
     facts: Facts
 
 
 def begin(spec: DemoSpec) -> tuple[Place, bool]:
-    """Check what was asked for, and make the directory; True when an old demo made room."""
+    """Check the options and create the directory; True if an old demo was removed."""
     if not LEAST <= spec.records <= MOST:
         raise DemoRefused(
             f"A demo takes {LEAST:,} to {MOST:,} records, not {spec.records:,}.",
@@ -69,7 +69,7 @@ def begin(spec: DemoSpec) -> tuple[Place, bool]:
 
 
 def tell(spec: DemoSpec, place: Place, screen: Screen, around: Surroundings) -> Ending:
-    """The whole story. Nothing that it starts runs after it, however it ends."""
+    """Run the demo. Nothing that it starts keeps running, however it ends."""
     try:
         with ExitStack() as stack:
             scene = Scene(place, screen, stack, spec.records, time.time())
@@ -116,7 +116,7 @@ def _first_run(scene: Scene) -> tuple[Run, Sight]:
 
 
 def at_the_kill(sight: Sight) -> list[str]:
-    """What lay in the lake when the run was dead."""
+    """Print what was in the lake when the run was dead."""
     lines = [f"{len(sight.done)} windows done, {sight.visible_rows:,} rows visible"]
     if sight.decided:
         lines.append(f"window {sight.decided[0]} decided, and not all of it visible yet")
@@ -183,7 +183,7 @@ def _say_count(screen: Screen, count: Tally) -> None:
 
 
 def show(ending: Ending, screen: Screen, kept: bool) -> None:
-    """The picture, the verdict, and where to go from here."""
+    """Print the picture, the verdict, and the next commands."""
     facts = ending.facts
     screen.step("What landed: rows by type and day")
     kinds, days = sides(facts.landed)
@@ -197,7 +197,7 @@ def show(ending: Ending, screen: Screen, kept: bool) -> None:
         screen.plain(line)
     screen.plain()
     count = facts.tally
-    screen.verdict(count.sentence(), facts.is_clean)  # nothing else on this line: scripts read it
+    screen.verdict(count.sentence(), facts.is_clean)  # scripts read this line
     screen.plain(
         f"{count.records:,} records in Kafka = {count.written:,} rows + {count.quarantined:,} "
         f"quarantined + {count.filtered:,} filtered"
@@ -212,14 +212,14 @@ def _show_way_on(ending: Ending, screen: Screen) -> None:
     screen.plain()
     screen.plain(f"the lake   {where}/lake/{FEED}/<type>/day=.../*.parquet")
     screen.plain(f"the page   {where}/{ending.place.page.name}")
-    screen.plain("Ask it something; each of these is one line to paste:")
+    screen.plain("Query it; each of these is one line to paste:")
     for line in ending.facts.queries.values():
         screen.plain()
         screen.plain(line)
 
 
 def judged(ending: Ending) -> None:
-    """Raise when the count or the audit has found anything."""
+    """Raise if the count or the audit found a difference."""
     facts = ending.facts
     if not facts.tally.is_clean:
         spots = (*facts.tally.lost, *facts.tally.doubled, *facts.tally.changed)[:5]

@@ -1,4 +1,4 @@
-"""A lake seen from outside while a run works in it: plain files, none of the pipeline's code."""
+"""Observes a lake while a run works in it: plain files, without the pipeline's code."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What lies in a lake at one moment: windows by how far they are, and what readers see."""
+    """The state of a lake at one moment: windows by progress, and what readers see."""
 
     done: tuple[str, ...]
     decided: tuple[str, ...]
@@ -20,26 +20,25 @@ class Sight:
 
     @property
     def in_flight(self) -> str:
-        """The window that is being staged, and not decided yet; empty when there is none."""
+        """The window that is staged and not decided yet; empty if there is none."""
         known = {*self.done, *self.decided}
         return next((window for window in reversed(self.staging) if window not in known), "")
 
 
 class Onlooker:
-    """Looks at one feed of a local lake, again and again. Entries never change, so each is read
-    once."""
+    """Observes one feed of a local lake repeatedly. Entries never change, so each is read once."""
 
     def __init__(self, lake: Path, feed: str) -> None:
         self._own = lake / "_penstock" / feed
         self._data = lake / feed
-        self._windows: dict[str, str] = {}  # entry number -> window; others have an empty one
+        self._windows: dict[str, str] = {}  # entry number -> window; empty for other kinds
 
     def look(self) -> Sight:
-        """Windows and staged files, cheaply.
+        """Windows and staged files, without reading rows.
 
-        Staged files first: what is decided a moment later is then not taken for undecided.
+        Staged files are listed first, so a window that is decided a moment later is recognised.
         """
-        # Files come and go below; a walk does not mind, a glob may.
+        # Files come and go meanwhile; a walk can handle that, a glob may not.
         walked = os.walk(self._own / "staging")
         staged = [
             Path(folder).name
@@ -60,14 +59,14 @@ class Onlooker:
         )
 
     def look_closely(self) -> Sight:
-        """The same, with the rows that a reader of the directories finds now."""
+        """The same, with the number of rows that a reader of the directories sees now."""
         sight = self.look()
         rows = sum(pq.read_metadata(path).num_rows for path in data_files(self._data))
         return Sight(sight.done, sight.decided, sight.staging, sight.staged_files, rows)
 
 
 def data_files(feed: Path) -> list[Path]:
-    """What a reader takes for data: nothing whose name, or whose folder's, begins with _ or ."""
+    """The files that a reader treats as data: no name or directory that begins with _ or ."""
     return sorted(
         path
         for path in feed.rglob("*.parquet")

@@ -1,4 +1,4 @@
-"""Evidence as columns: the same numbers as `model.evidence`, a batch at a time."""
+"""Evidence computed on columns: the same results as `model.evidence`, for whole batches."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from penstock.model.ranges import OffsetSet
 Offsets = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 
-PIECE = 1_000_000  # offsets that are hashed at once
+PIECE = 1_000_000  # offsets that are hashed in one step
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xBF58476D1CE4E5B9)
 _M2 = np.uint64(0x94D049BB133111EB)
@@ -40,14 +40,14 @@ def position_hashes(
 
 
 def evidence_of(hashes: Hashes) -> Evidence:
-    """The evidence of rows whose hashes are given."""
+    """The evidence of rows with these hashes."""
     return Evidence(len(hashes), int(hashes.sum(dtype=np.uint64)))
 
 
 def positions(
     topic: str, partition: int, offsets: Offsets, rows: Offsets | None = None
 ) -> Evidence:
-    """The evidence of a row per offset; equal to `Evidence.of_positions`."""
+    """The evidence of one row per offset; equal to `Evidence.of_positions`."""
     if len(offsets) == 0:
         return Evidence()
     return evidence_of(position_hashes(topic, partition, offsets, rows))
@@ -64,7 +64,7 @@ def runs_of(offsets: Offsets) -> OffsetSet:
 
 
 def offsets_in(runs: OffsetSet) -> Offsets:
-    """The offsets of a set, ascending: what `runs_of` was made of."""
+    """The offsets of a set, ascending: the inverse of `runs_of`."""
     if not runs.runs:
         return np.empty(0, np.int64)
     bounds = np.array(runs.runs, np.int64)
@@ -75,7 +75,7 @@ def offsets_in(runs: OffsetSet) -> Offsets:
 
 
 def set_evidence(topic: str, partition: int, offsets: OffsetSet, row: int = 0) -> Evidence:
-    """The evidence of a row per offset of a set, in pieces that never take much memory."""
+    """The evidence of one row per offset of a set, in pieces with bounded memory."""
     pieces = (offsets_in(piece) for piece in _pieces(offsets))
     return Evidence.total(
         positions(topic, partition, piece, np.full(len(piece), row)) for piece in pieces
@@ -90,7 +90,7 @@ def records_evidence(records: Iterable[RecordSet]) -> Evidence:
 
 
 def _pieces(offsets: OffsetSet) -> Iterator[OffsetSet]:
-    """A set cut into sets of a bounded number of offsets each."""
+    """A set split into sets with a bounded number of offsets."""
     taken: list[tuple[int, int]] = []
     room = PIECE
     for run_start, end in offsets.runs:
@@ -113,9 +113,9 @@ def sum_mod64(hashes: npt.NDArray[Any]) -> int:
 
 
 def split_by_place(topics: Any, partitions: Any) -> Iterator[tuple[str, int, Any]]:
-    """The rows of each topic and partition in an Arrow batch: a slice, or the numbers of rows.
+    """The rows of each topic and partition in an Arrow batch: a slice, or row indices.
 
-    Nearly always there is one place only, and then nothing is copied.
+    Usually there is only one partition, and then nothing is copied.
     """
     encoded = topics if pa.types.is_dictionary(topics.type) else topics.dictionary_encode()
     names = encoded.dictionary.to_pylist()

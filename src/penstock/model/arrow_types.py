@@ -1,14 +1,14 @@
-"""The types of columns in memory, for every kind of field: as read, as converted, as written."""
+"""The Arrow type of a column for every field type."""
 
 import pyarrow as pa
 
 from penstock.model.schema import FieldType, Kind
 
 _DAY_US = 86_400_000_000
-# The years 1 to 9999, since 1970: what every reader of the columns can show.
+# The years 1 to 9999, counted from 1970: the times that every reader can show.
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 FIRST_US, LAST_US = FIRST_DAY * _DAY_US, (LAST_DAY + 1) * _DAY_US - 1
-# The kinds that have neither items nor fields nor digits.
+# The kinds without items, fields or digits.
 PLAIN_TYPES: dict[Kind, pa.DataType] = {
     "boolean": pa.bool_(),
     "int64": pa.int64(),

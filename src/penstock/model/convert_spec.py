@@ -1,7 +1,7 @@
-"""What a user wants done to the fields of records on their way, step by step.
+"""The steps of `convert` as frozen values.
 
-A step that names a field which a dataset does not have does nothing there: one list of steps serves
-all datasets of a feed, unless it names the ones it is for.
+A step has no effect on a dataset that does not have its field, so one list of steps serves all
+datasets of a feed, unless a step names its datasets.
 """
 
 from collections.abc import Iterable
@@ -28,10 +28,10 @@ Constant = str | int | float | bool | None
 
 
 class Condition(Value, frozen=True):
-    """When a row passes: the value at a path has to fulfil everything that is asked here.
+    """A condition on a row: the value at a path has to meet all tests.
 
-    `null` True asks for no value, False for any. `fits` is an expression of RE2 for a whole text.
-    `least`, `most` and `multiple_of` are fulfilled by numbers, the last one by whole ones only.
+    `null` True needs no value, False any value. `fits` is an RE2 expression for a whole string.
+    Only numbers meet `least`, `most` and `multiple_of`; the last one only integers.
     """
 
     path: str
@@ -44,13 +44,13 @@ class Condition(Value, frozen=True):
 
 
 class ConvertSpec(Value, frozen=True):
-    """One step. `paths` are the fields it is about; `words` say what becomes of each.
+    """One step. `paths` are its fields; `words` are the arguments for each field.
 
-    `words` are new names (rename), types (cast), how much is shown (mask), and references to
+    `words` are new names (rename), types (cast), numbers of characters (mask), and references to
     secrets (hash, encrypt); `constants` are values (set), in the order of `paths`. Of a plug-in
     `words` has the name, `paths` the names of its options and `constants` their values; `ref` is
-    what the name stands for, once the driver has found it. With `datasets` the step is for these
-    only, by the values that route to them.
+    the plug-in itself, once the driver has found it. With `datasets` the step applies only to
+    these, by the values of the route.
     """
 
     verb: Verb
@@ -63,7 +63,7 @@ class ConvertSpec(Value, frozen=True):
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The references to secrets in it."""
+        """The references to secrets in this step."""
         return self.words if self.verb in {"hash", "encrypt"} else ()
 
 

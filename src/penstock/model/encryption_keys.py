@@ -1,4 +1,4 @@
-"""Secrets on their way to the tasks that need them. They print as `***`, wherever they are."""
+"""Secrets for tasks. They always print as `***`."""
 
 from collections.abc import Mapping
 
@@ -6,10 +6,10 @@ _NONE: Mapping[tuple[str, str], bytes] = {}
 
 
 class Keys:
-    """Values of secrets by verb and by the reference that stands for each in the configuration.
+    """Secret values by verb and by their reference in the configuration.
 
-    Made on the driver when a run starts. Travels to executors inside a closure, which is the only
-    way out of the process: it has no JSON form, and its text form says nothing.
+    Created on the driver when a run starts, and sent to executors inside a closure, which is the
+    only way out of the process: it has no JSON form, and its text form shows nothing.
     """
 
     __slots__ = ("_values",)
@@ -18,7 +18,7 @@ class Keys:
         self._values = dict(values)
 
     def reveal(self, verb: str, reference: str) -> bytes:
-        """The value itself: for the call that needs it, never for a log or an error."""
+        """The value itself, for the call that needs it, never for a log or an error."""
         return self._values[verb, reference]
 
     def __repr__(self) -> str:

@@ -10,8 +10,8 @@ from penstock.model.manifest import Content, Group, ManifestRef
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 
-FORMAT = 2  # raised by every change of a class that lies in an entry; see `upgrade_entries`
-GENESIS = "0" * 64  # what entry 0 names as the hash before it
+FORMAT = 2  # raised by every change of a class inside entries; see `upgrade_entries`
+GENESIS = "0" * 64  # the `previous` hash of entry 0
 
 
 class Body(Value, frozen=True, tag_field="kind"):
@@ -21,7 +21,7 @@ class Body(Value, frozen=True, tag_field="kind"):
 class Bind(Body, frozen=True, tag="bind"):
     """Entry 0: which cluster this feed reads; the envelope names feed, lake and incarnation.
 
-    `files` is the format of its data files, for ever: no reader reads a directory of two.
+    `files` is the format of its data files, for ever: no reader reads a directory with two.
     """
 
     cluster_id: str
@@ -29,7 +29,7 @@ class Bind(Body, frozen=True, tag="bind"):
 
 
 class Claim(Body, frozen=True, tag="claim"):
-    """A new owner with the next epoch. From here on every older epoch is fenced."""
+    """A new owner with the next epoch. It fences every older epoch."""
 
     owner: str
 
@@ -53,7 +53,7 @@ class PartitionStart(Value, frozen=True):
 
 
 class Start(Body, frozen=True, tag="start"):
-    """First offsets, resolved once and held: a restart must not resolve `latest` again."""
+    """First offsets, resolved once: a restart must not resolve `latest` again."""
 
     partitions: tuple[PartitionStart, ...]
 
@@ -72,7 +72,7 @@ class Deciding(Body, frozen=True, kw_only=True):
 
 
 class LastRecord(Value, frozen=True):
-    """The hash of the last record of a range, to notice a log that was rewritten behind us."""
+    """The hash of the last record of a range, to detect a log that was rewritten."""
 
     topic_id: str
     partition: int
@@ -82,9 +82,9 @@ class LastRecord(Value, frozen=True):
 
 
 class Counts(Value, frozen=True):
-    """How many records were read, with how many bytes of keys and values, and their fates.
+    """How many records were read, the bytes of their keys and values, and what became of them.
 
-    `extra` are the rows of records that became several, beyond one each; they have fates, too.
+    `extra` are the additional rows of records that became several rows; they are counted too.
     No record was larger than `largest_bytes`, with its headers.
     """
 
@@ -98,7 +98,7 @@ class Counts(Value, frozen=True):
 
     @property
     def rows(self) -> int:
-        """All that have a fate: as many as records, unless records became several rows."""
+        """The number of rows: that of the records, plus the additional rows."""
         return self.read + self.extra
 
     def __add__(self, other: "Counts") -> "Counts":
@@ -116,7 +116,7 @@ class Counts(Value, frozen=True):
 class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     """A decided window: these ranges are delivered by these files, and by nothing else.
 
-    `stops` names datasets, and why, that are parked by it until an operator lets them go on.
+    `stops` names datasets that it parks, and why, until an operator accepts them.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -129,7 +129,7 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
 
 
 class Gap(Body, frozen=True, tag="gap"):
-    """A person accepted that Kafka no longer holds these offsets."""
+    """An operator accepted that Kafka no longer has these offsets."""
 
     range: OffsetRange
     author: str
@@ -137,7 +137,7 @@ class Gap(Body, frozen=True, tag="gap"):
 
 
 class Seek(Body, frozen=True, tag="seek"):
-    """A person moved a watermark over offsets that were never delivered."""
+    """An operator moved a watermark over offsets that were never delivered."""
 
     topic: str
     topic_id: str
@@ -154,7 +154,7 @@ class Seek(Body, frozen=True, tag="seek"):
 
 
 class Rebind(Body, frozen=True, tag="rebind"):
-    """A topic was recreated on purpose; its new life starts at these offsets."""
+    """A topic was created again on purpose; reading of the new one starts at these offsets."""
 
     topic: str
     old_id: str
@@ -165,7 +165,7 @@ class Rebind(Body, frozen=True, tag="rebind"):
 
 
 class Park(Body, frozen=True, tag="park"):
-    """A dataset whose steps keep failing: its groups queue, everything else goes on."""
+    """A dataset whose steps keep failing is set aside: its groups queue, all others go on."""
 
     dataset: str
     number: int
@@ -173,7 +173,7 @@ class Park(Body, frozen=True, tag="park"):
 
 
 class Unpark(Body, frozen=True, tag="unpark"):
-    """A parked dataset is tried again, its queue in order."""
+    """A parked dataset is tried again, with its queue in order."""
 
     dataset: str
     author: str
@@ -181,9 +181,9 @@ class Unpark(Body, frozen=True, tag="unpark"):
 
 
 class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
-    """Quarantined records decoded again and delivered; consumes `content.records`.
+    """Quarantined records were decoded again and delivered; consumes `content.records`.
 
-    `schemas` are the versions that its files have, by dataset.
+    `schemas` are the schema versions of its files, by dataset.
     """
 
     author: str
@@ -191,7 +191,7 @@ class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
 
 
 class Drop(Body, frozen=True, kw_only=True, tag="drop"):
-    """A person gave up quarantined records; consumes `content.records`."""
+    """An operator gave up quarantined records; consumes `content.records`."""
 
     content: Content
     author: str
@@ -205,18 +205,18 @@ class Replace(Deciding, frozen=True, kw_only=True, tag="replace"):
 
 
 class Compact(Deciding, frozen=True, kw_only=True, tag="compact"):
-    """Files rewritten into fewer; consumes `content.inputs` of done windows."""
+    """Files were rewritten into fewer files; consumes `content.inputs` of done windows."""
 
 
 class Retire(Deciding, frozen=True, kw_only=True, tag="retire"):
-    """Files removed by retention; consumes `content.inputs`, delivers nothing."""
+    """Retention removes files; consumes `content.inputs`, delivers nothing."""
 
     author: str
     reason: str
 
 
 class Generation(Deciding, frozen=True, kw_only=True, tag="generation"):
-    """Ranges delivered anew into a new generation; consumes old files and quarantine."""
+    """Ranges were delivered again as a new generation; consumes old files and quarantine."""
 
     generation: int
     ranges: tuple[OffsetRange, ...]
@@ -242,7 +242,7 @@ AnyBody: TypeAlias = (
 
 
 class Entry(Value, frozen=True, kw_only=True):
-    """One numbered fact. `previous` chains it to the entry before; `nonce` tells whose it is."""
+    """One numbered decision. `previous` is the hash of the entry before, `nonce` is random."""
 
     format: int
     number: int
@@ -257,14 +257,14 @@ class Entry(Value, frozen=True, kw_only=True):
 
 
 class SealedEntry(Value, frozen=True):
-    """An entry with the hash of the bytes it lies in the journal as."""
+    """An entry with the hash of its bytes in the journal."""
 
     entry: Entry
     sha256: str
 
     @property
     def number(self) -> int:
-        """The entry's place in the journal."""
+        """The entry's number in the journal."""
         return self.entry.number
 
     @property

@@ -1,9 +1,9 @@
-"""Evidence: what was seen, in a form that adds up and cannot be faked by accident.
+"""Evidence: a count and a sum of hashes that proves which rows were seen.
 
-A sum of plain offsets does not see that 3 and 6 were lost while 4 and 5 were doubled. So every
-position is mixed into 64 unrelated bits first, and the bits are added modulo 2^64: sums do not
-depend on order, parts add up to the whole, and different multisets give different sums.
-The mixing is fixed by the journal's format version and must never change within it.
+A sum of plain offsets does not show that 3 and 6 were lost while 4 and 5 were doubled. So every
+position is hashed to 64 bits first, and the hashes are added modulo 2^64: sums do not depend on
+order, parts add up to the whole, and different multisets give different sums. The hash belongs to
+the journal's format and must never change within it.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def mix64(value: int) -> int:
-    """Spread 64 bits so that neighbours have nothing in common (the splitmix64 finaliser)."""
+    """Mix 64 bits so that similar inputs give unrelated outputs (the splitmix64 finaliser)."""
     value &= _MASK
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -27,17 +27,17 @@ def mix64(value: int) -> int:
 
 @lru_cache(maxsize=65_536)
 def place_seed(topic: str, partition: int) -> int:
-    """What tells the positions of one partition from those of all others.
+    """The seed that separates the positions of one partition from those of all others.
 
-    By the topic's name, because that is what a row carries; so evidence can be made again from
-    the rows of a file alone.
+    It uses the topic's name, because rows have it; so evidence can be computed again from the rows
+    of a file alone.
     """
     digest = hashlib.sha256(f"{topic}/{partition}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big")
 
 
 def position_hash(topic: str, partition: int, offset: int, row: int = 0) -> int:
-    """The stable 64-bit hash of one row's position; `row` counts rows of one record."""
+    """The stable 64-bit hash of one row's position; `row` is the row's number in its record."""
     value = mix64(offset + _GOLDEN) ^ place_seed(topic, partition)
     return mix64(mix64(value) + (row + 1) * _GOLDEN)
 
@@ -46,12 +46,12 @@ MOST_ROW_NUMBERS = 64
 
 
 def lowest_rows(numbers: Iterable[int]) -> tuple[int, ...]:
-    """Numbers of rows, each once, as many as evidence names; they help to explain differences."""
+    """The lowest row numbers, each once, up to a limit; they help to explain differences."""
     return tuple(sorted(set(numbers))[:MOST_ROW_NUMBERS])
 
 
 class Evidence(Value, frozen=True):
-    """How many rows, and the sum modulo 2^64 of their hashes. Adds up; order does not matter."""
+    """The number of rows, and the sum modulo 2^64 of their hashes. It adds up in any order."""
 
     count: int = 0
     hash_sum: int = 0
@@ -62,7 +62,7 @@ class Evidence(Value, frozen=True):
 
     @classmethod
     def of_hashes(cls, hashes: Iterable[int]) -> "Evidence":
-        """Evidence of rows whose 64-bit hashes are given."""
+        """Evidence of rows with these 64-bit hashes."""
         count = total = 0
         for value in hashes:
             count += 1
@@ -78,7 +78,7 @@ class Evidence(Value, frozen=True):
 
     @classmethod
     def total(cls, parts: Iterable["Evidence"]) -> "Evidence":
-        """The evidence of all parts together."""
+        """The sum of all parts."""
         count = hash_sum = 0
         for part in parts:
             count += part.count
@@ -90,13 +90,12 @@ class Evidence(Value, frozen=True):
 
 
 class RangeEvidence(Value, frozen=True):
-    """What was read from one range, recorded by the reader and not by the writer.
+    """What was read from one range, recorded while reading, not while writing.
 
-    `read` are the positions of all records, `content_sum` the sum of the source's own hash over
+    `read` are the positions of all records, `content_sum` is the sum of the source's own hash of
     (offset, key, value). A record that becomes several rows counts in `read` as its row 0; all its
-    other rows are `extra`, and `rows` are the numbers that they have, the lowest of them.
-    `filtered` and `quarantined` are parts of both together; the rest must be found in the data
-    files of the range.
+    other rows are `extra`, and `rows` are the lowest of their numbers. `filtered` and `quarantined`
+    are parts of `read` and `extra`; the rest must be in the data files of the range.
     """
 
     range: OffsetRange
@@ -110,16 +109,16 @@ class RangeEvidence(Value, frozen=True):
 
     @property
     def all_rows(self) -> Evidence:
-        """Every row that must have a fate."""
+        """All rows that must be accounted for."""
         return self.read + self.extra
 
     @property
     def written(self) -> int:
-        """How many rows must lie in data files."""
+        """How many rows must be in data files."""
         return self.all_rows.count - self.filtered.count - self.quarantined.count
 
     def join(self, later: "RangeEvidence") -> "RangeEvidence":
-        """The evidence of two ranges of which the second follows the first."""
+        """The evidence of two adjacent ranges, in order."""
         return RangeEvidence(
             range=self.range.join(later.range),
             offsets=self.offsets | later.offsets,
@@ -133,5 +132,5 @@ class RangeEvidence(Value, frozen=True):
 
     @classmethod
     def empty(cls, covered: OffsetRange) -> "RangeEvidence":
-        """Evidence that a range held no record: markers, compaction, aborted transactions."""
+        """Evidence that a range had no record: markers, compaction, aborted transactions."""
         return cls(covered, OffsetSet(), Evidence(), 0)

@@ -1,8 +1,8 @@
-"""One record in several datasets, and several records in one: how their rows are numbered.
+"""Forks, and the row numbers of records that become several rows.
 
-Every row has a number within its Kafka record. An element of an array that is spread has its place
-in the array; a fork of it, that plus `FORK_ROWS` times the fork's place in the configuration. So
-the numbers stay apart whatever is added to the configuration later.
+Every row has a number within its Kafka record. An element of an array has its index in the array; a
+fork of it has that plus `FORK_ROWS` times the fork's position in the configuration. So numbers do
+not collide when forks are added later.
 """
 
 from penstock.model.convert_spec import Condition
@@ -11,13 +11,13 @@ from penstock.model.value import Value
 
 FORK_ROWS = 1 << 20
 MOST_FORKS = 1_000
-ROW_COLUMN = "_row"  # holds the number in files; absent where each record is one row
+ROW_COLUMN = "_row"  # the column with the number; absent if each record is one row
 
 
 class ForkSpec(Value, frozen=True):
-    """Records that fulfil every condition go to the dataset `to` as well.
+    """Records that meet every condition also go to the dataset `to`.
 
-    With `datasets`, only those that were routed to one of them.
+    With `datasets`, only records that were routed to one of them.
     """
 
     to: str = ""
@@ -30,5 +30,5 @@ class ForkSpec(Value, frozen=True):
         return encode_component(self.to)
 
     def is_for(self, dataset: str) -> bool:
-        """Whether records of a dataset are asked at all; that of filtered ones is empty."""
+        """Whether the fork applies to records of a dataset; empty for filtered records."""
         return not self.datasets or dataset in {encode_component(each) for each in self.datasets}

@@ -1,10 +1,10 @@
-"""Record headers as Spark spells them: JSON, with values in base64, and nulls left out."""
+"""Record headers in Spark's form: JSON, with values in base64, and nulls left out."""
 
 import msgspec
 
 
 class Header(msgspec.Struct, gc=False):
-    """One header; a value that is null is None, and so is one that is left out."""
+    """One header; the value is None if it is null or left out."""
 
     key: str | None = None
     value: str | None = None
@@ -14,7 +14,7 @@ _HEADERS = msgspec.json.Decoder(list[Header])
 
 
 def first_header(text: str, name: str) -> Header | None:
-    """The first header of a name, its value still in base64; None when there is none."""
+    """The first header with a name, its value in base64; None if there is none."""
     try:
         headers = _HEADERS.decode(text)
     except msgspec.DecodeError:

@@ -1,22 +1,22 @@
-"""Where everything of a feed lies in the lake."""
+"""The paths of a feed's objects in the lake."""
 
 import re
 
 from penstock.model.names import NULL_NAME, encode_component
 from penstock.model.value import Value
 
-SHARD = 10_000  # entries per directory, so that no listing grows with the journal's age
+SHARD = 10_000  # entries per directory, so that listings do not grow with the journal
 _NUMBER = re.compile(r"(\d{20})(?:\.json)?$")
 
 
 def number_in(component: str) -> int | None:
-    """The number in an entry's, marker's or checkpoint's name; None for strangers."""
+    """The number in the name of an entry, marker or checkpoint; None for other names."""
     found = _NUMBER.fullmatch(component)
     return int(found[1]) if found else None
 
 
 class Layout(Value, frozen=True):
-    """The keys of one feed. A rebuilt journal (incarnation 2 and up) lies beside the old one."""
+    """The keys of one feed. A rebuilt journal (incarnation 2 and up) has its own directories."""
 
     feed: str
     incarnation: int = 1
@@ -47,7 +47,7 @@ class Layout(Value, frozen=True):
 
     @property
     def schemas(self) -> str:
-        """The directory of the datasets' schemas, numbered per dataset: what files have."""
+        """The directory of the datasets' schemas, numbered per dataset: the columns of files."""
         return self._home("schemas")
 
     @property
@@ -57,39 +57,39 @@ class Layout(Value, frozen=True):
 
     @property
     def registry(self) -> str:
-        """The directory of the schemas that records name, as a registry told them."""
+        """The directory of the schemas that records name, as fetched from a registry."""
         return self._home("registry")
 
     @property
     def accepted(self) -> str:
-        """The directory of windows that a person let through, by how many came before."""
+        """The directory of accepted windows, by the number of windows before each."""
         return self._home("accepted")
 
     @property
     def staging(self) -> str:
-        """The prefix under which tasks write invisibly."""
+        """The prefix of staged files."""
         return self._home("staging")
 
     @property
     def lease(self) -> str:
-        """The directory of the beats of whoever owns the feed."""
+        """The directory of the owner's beats."""
         return self._home("lease")
 
     @property
     def tails(self) -> str:
-        """Tail marks lie with the data, so that a backup of one betrays a loss of the other."""
+        """The directory of tail marks, with the data: they show that a journal is too old."""
         suffix = "" if self.incarnation == 1 else f"-{self.incarnation}"
         return f"{self.feed}/_tail{suffix}"
 
     @property
     def quarantine(self) -> str:
-        """The directory of the quarantine's files, which outlive a rebuilt journal as data does."""
+        """The directory of the quarantine's files, which stay when a journal is rebuilt."""
         return f"_penstock/{self.feed}/quarantine"
 
     def quarantine_of(self, team: str, dataset: str) -> str:
-        """The directory of quarantined records; both words may be empty.
+        """The directory of quarantined records; both arguments may be empty.
 
-        The first level says `owner`, which was the word for a team when the first lakes were made.
+        The first level is called `owner`, the former name of a team.
         """
         named = encode_component(team) if team else NULL_NAME
         return f"{self.quarantine}/owner={named}/dataset={dataset or NULL_NAME}"
@@ -100,7 +100,7 @@ class Layout(Value, frozen=True):
         return self.feed
 
     def shard(self, room: str, number: int) -> str:
-        """The directory in `room` (journal or done) that holds a number."""
+        """The directory in `room` (journal or done) for a number."""
         return f"{room}/{number // SHARD}"
 
     def entry(self, number: int) -> str:
@@ -112,7 +112,7 @@ class Layout(Value, frozen=True):
         return f"{self.shard(self.done, number)}/{number:020}.json"
 
     def group_marker(self, number: int, dataset: str) -> str:
-        """The key of the marker of one dataset's group that was done later than the rest."""
+        """The key of the marker of one dataset's group that was done after the others."""
         return f"{self.shard(self.done, number)}/{number:020}/{dataset}.json"
 
     def checkpoint(self, number: int) -> str:

@@ -1,4 +1,4 @@
-"""What a deciding entry delivers: files, their proof, and what they consume."""
+"""The content of a deciding entry: files, their evidence, and what it consumes."""
 
 from collections.abc import Iterable
 
@@ -8,8 +8,10 @@ from penstock.model.staged import StagedHandle
 from penstock.model.steps import Steps
 from penstock.model.value import Value
 
-QUARANTINE = "_quarantine"  # a group of its own; dataset names never start with an underscore
-INLINE_FILES = 1_000  # above these the content goes to a manifest object: entries stay small
+QUARANTINE = "_quarantine"  # a separate group; dataset names never start with an underscore
+INLINE_FILES = (
+    1_000  # above these limits the content goes to a manifest object, so entries stay small
+)
 INLINE_RUNS = 10_000
 
 
@@ -34,9 +36,9 @@ class Group(Value, frozen=True):
 
 
 class RecordSet(Value, frozen=True):
-    """Quarantined records of one partition that were meant for one dataset.
+    """Quarantined records of one partition for one dataset.
 
-    Where records become several rows, those rows of them that have one number.
+    If records become several rows: those of their rows that have one number.
     """
 
     topic: str
@@ -48,7 +50,7 @@ class RecordSet(Value, frozen=True):
 
 
 class Input(Value, frozen=True):
-    """A live file that an entry takes out of the lake, with the dataset it belongs to."""
+    """A live file that an entry removes from the lake, with its dataset."""
 
     dataset: str
     final: str
@@ -58,7 +60,7 @@ class Content(Value, frozen=True):
     """The long part of an entry.
 
     `quarantined` names the records that went to the quarantine; `inputs` and `records`
-    are what the entry takes out of the lake and out of the quarantine.
+    are what the entry removes from the lake and from the quarantine.
     """
 
     files: tuple[ManifestFile, ...] = ()
@@ -69,21 +71,21 @@ class Content(Value, frozen=True):
 
     @property
     def is_large(self) -> bool:
-        """True when it would make an entry too long to carry inline."""
+        """True when it is too large to be inside the entry."""
         runs = sum(len(seen.offsets.runs) for seen in self.evidence)
         runs += sum(len(part.offsets.runs) for part in (*self.quarantined, *self.records))
         return len(self.files) > INLINE_FILES or len(self.inputs) + runs > INLINE_RUNS
 
 
 class ManifestRef(Value, frozen=True):
-    """Where the content of a large entry lies, and the hash it must have."""
+    """The key of a large entry's content, and its hash."""
 
     key: str
     sha256: str
 
 
 def schema_versions(files: Iterable[ManifestFile]) -> dict[str, int]:
-    """The version of each dataset's schema; all files of an entry have the same."""
+    """The schema version of each dataset; all files of a dataset in an entry have the same."""
     return {file.dataset: file.schema for file in files if file.schema}
 
 

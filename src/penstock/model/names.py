@@ -1,4 +1,4 @@
-"""Names that lie in the lake: reversible, inside the root, visible to every reader."""
+"""Names in the lake: reversible, inside the root, visible to every reader."""
 
 import hashlib
 import re
@@ -7,7 +7,7 @@ from urllib.parse import unquote_to_bytes
 from penstock.model.value import Value
 
 MAX_COMPONENT_BYTES = 120
-NULL_NAME = "__HIVE_DEFAULT_PARTITION__"  # how lake readers spell a missing directory value
+NULL_NAME = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for a missing directory value
 _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _WINDOW = re.compile(r"\d+-[0-9a-z]+", re.ASCII)
 _FILE_NAME = re.compile(
@@ -37,19 +37,19 @@ def encode_component(value: str) -> str:
 
 
 def decode_component(name: str) -> str | None:
-    """The value behind a directory name, or None when the name was cut."""
+    """The value of a directory name, or None when the name was cut."""
     if "~" in name:
         return None
     return unquote_to_bytes(name).decode("utf-8", "surrogatepass")
 
 
 def window_id(epoch: int, sequence: int | str) -> str:
-    """A window's id. Owners count; commands beside an owner use a random word instead."""
+    """A window's id. Owners count windows; commands use a random word instead."""
     return f"{epoch}-{sequence}"
 
 
 def is_window_id(word: str) -> bool:
-    """True for the ids that `window_id` gives."""
+    """True for ids made by `window_id`."""
     return _WINDOW.fullmatch(word) is not None
 
 
@@ -79,7 +79,7 @@ class FileName(Value, frozen=True):
 
     @classmethod
     def parse(cls, name: str) -> "FileName | None":
-        """Read a name from the right, because a topic may contain anything; None for strangers."""
+        """Parse a name from the right, because a topic may have any character; None if it fails."""
         found = _FILE_NAME.fullmatch(name)
         if found is None:
             return None

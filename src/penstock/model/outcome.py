@@ -6,7 +6,7 @@ from penstock.model.value import Value
 
 
 class Outcome(Enum):
-    """What is known about a write after it was asked for."""
+    """What is known about a write."""
 
     LANDED = "landed"
     NOT_LANDED = "not landed"
@@ -14,7 +14,7 @@ class Outcome(Enum):
 
 
 class FinalState(Enum):
-    """What lies at a final name, judged by identity and never by existence."""
+    """What is at a final name, judged by identity and never by existence."""
 
     ABSENT = "absent"
     OURS = "ours"
@@ -22,17 +22,17 @@ class FinalState(Enum):
 
 
 class Sighting(Value, frozen=True):
-    """What one look at a staged file and its final name showed."""
+    """The state of a staged file and its final name."""
 
     final: FinalState
     staged: bool
 
     @property
     def is_done(self) -> bool:
-        """Ours is visible and its staged source is gone, so no sleeper can bring it back."""
+        """Our file is visible and its staged source is gone, so no old process can restore it."""
         return self.final is FinalState.OURS and not self.staged
 
     @property
     def is_lost(self) -> bool:
-        """Neither is there: published and removed since, or lost. Fold again before deciding."""
+        """Neither is there: published and then removed, or lost. Callers read the journal again."""
         return self.final is FinalState.ABSENT and not self.staged

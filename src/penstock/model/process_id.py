@@ -1,10 +1,10 @@
-"""A process as others may recognise it."""
+"""The identity of a process."""
 
 from penstock.model.value import Value
 
 
 class Process(Value, frozen=True):
-    """A process by host, number and start; numbers are used again, so the start is part of it."""
+    """A process by host, id and start time; ids are reused, so the start time is part of it."""
 
     host: str
     pid: int

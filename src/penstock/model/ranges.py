@@ -6,11 +6,11 @@ import msgspec
 
 from penstock.model.value import Value
 
-TOO_LARGE = -1  # in place of a partition's number, for a record that came without its contents
+TOO_LARGE = -1  # instead of a partition number, for a record without its contents
 
 
 class TopicPartition(Value, frozen=True, order=True):
-    """One partition of one life of a topic; a recreated topic has another id."""
+    """One partition of a topic id; a topic that is created again has another id."""
 
     topic_id: str
     partition: int
@@ -33,7 +33,7 @@ class OffsetRange(Value, frozen=True, order=True):
 
     @property
     def place(self) -> TopicPartition:
-        """The partition this range lies in."""
+        """The partition of this range."""
         return TopicPartition(self.topic_id, self.partition)
 
     @property
@@ -52,17 +52,17 @@ class OffsetRange(Value, frozen=True, order=True):
         return self.place == earlier.place and self.start == earlier.end
 
     def overlaps(self, other: "OffsetRange") -> bool:
-        """True when some offset lies in both."""
+        """True when some offset is in both."""
         if self.place != other.place:
             return False
         return max(self.start, other.start) < min(self.end, other.end)
 
     def lies_in(self, whole: "OffsetRange") -> bool:
-        """True when this is a part of `whole`, or all of it."""
+        """True when this range is inside `whole`."""
         return self.place == whole.place and whole.start <= self.start and self.end <= whole.end
 
     def split(self, at: int) -> tuple["OffsetRange", "OffsetRange"]:
-        """Cut in two at offset `at`; joining the parts gives this range again."""
+        """Split at offset `at`; joining the parts gives this range again."""
         if not self.start <= at <= self.end:
             raise ValueError(f"{at} lies outside [{self.start}, {self.end})")
         return self.with_bounds(self.start, at), self.with_bounds(at, self.end)
@@ -126,7 +126,7 @@ class OffsetSet(Value, frozen=True):
     def __sub__(self, other: "OffsetSet") -> "OffsetSet":
         holes = other.runs
         kept: list[tuple[int, int]] = []
-        at = 0  # the first hole that does not end before the run; sets may have very many runs
+        at = 0  # the first hole that does not end before the run; there may be many
         for run_start, end in self.runs:
             start = run_start
             while at < len(holes) and holes[at][0] < end:
@@ -149,7 +149,7 @@ class OffsetSet(Value, frozen=True):
         return not (self - other).runs
 
     def within(self, covered: OffsetRange) -> bool:
-        """True when every offset lies inside the range."""
+        """True when every offset is inside the range."""
         return not self.runs or (
             covered.start <= self.runs[0][0] and self.runs[-1][1] <= covered.end
         )

@@ -1,4 +1,4 @@
-"""A schema that a record names: in what form, in which words, with what it refers to."""
+"""A schema that a record names: its type, its text, and the schemas it refers to."""
 
 import hashlib
 import json
@@ -8,17 +8,16 @@ import msgspec
 from penstock.model.value import Value
 
 UNUSABLE = "unusable"  # the type of a schema that cannot be used
-# Of registered schemas as they lie in the lake. Since 2 they are of any codec; 1 knows these types.
+# The format of registered schemas in the lake. Format 1 has these types; 2 has any codec.
 REGISTERED_FORMAT = 2
 _TYPES_OF_FORMAT_1 = frozenset({"avro", "protobuf", "json", "text", "raw", UNUSABLE})
 
 
 class RegisteredSchema(Value, frozen=True):
-    """One schema of a registry, or of the configuration. It never changes behind its name.
+    """One schema of a registry or of the configuration. The schema of an id never changes.
 
-    `type` is the name of the codec that reads records of this schema; the text of one that is
-    `unusable` says why. `references` are (name, text) of all that it refers to, each after what it
-    refers to itself.
+    `type` is the name of the codec that reads records of this schema; the text of an `unusable` one
+    says why. `references` are (name, text) of all schemas it refers to, in order of dependency.
     """
 
     type: str
@@ -27,23 +26,23 @@ class RegisteredSchema(Value, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """What tells two schemas apart."""
+        """A hash that identifies the schema."""
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()
 
     def is_same(self, other: "RegisteredSchema") -> bool:
-        """Whether both say the same; white space and the order of keys say nothing in JSON."""
+        """Whether both are equal; white space and the order of keys are ignored in JSON."""
         if self == other:
             return True
         return self.type == other.type and self._form() == other._form()
 
     def _form(self) -> tuple[tuple[str, str], ...]:
-        """What the schema says, as far as that is known without reading it as a schema."""
+        """The normalised text of the schema and its references."""
         parts = (("", self.text), *self.references)
         return tuple((name, _form_of(text)) for name, text in parts)
 
 
 class StoredSchema(Value, frozen=True):
-    """A registered schema as it lies in the lake."""
+    """A registered schema as stored in the lake."""
 
     type: str
     text: str
@@ -55,7 +54,7 @@ _decoder = msgspec.json.Decoder(StoredSchema)
 
 
 def encode_registered(schema: RegisteredSchema) -> bytes:
-    """A schema for the lake; in format 1 where that can say it, so that older versions read it."""
+    """Encode a schema for the lake; in format 1 if possible, so that older versions read it."""
     if schema.type in _TYPES_OF_FORMAT_1:
         return msgspec.json.encode(schema)
     stored = StoredSchema(schema.type, schema.text, schema.references, REGISTERED_FORMAT)
@@ -63,7 +62,7 @@ def encode_registered(schema: RegisteredSchema) -> bytes:
 
 
 def decode_registered(raw: bytes) -> RegisteredSchema:
-    """A schema of the lake; raises ValueError. A newer format is for the caller to find out."""
+    """Decode a schema of the lake; raises ValueError. The caller detects a newer format."""
     found = _decoder.decode(raw)
     if found.format > REGISTERED_FORMAT:
         raise ValueError(f"it is of format {found.format}")
@@ -71,7 +70,7 @@ def decode_registered(raw: bytes) -> RegisteredSchema:
 
 
 def _form_of(text: str) -> str:
-    """One form for all ways to write a JSON document; a text of another language as it is."""
+    """A normal form of a JSON document; other text is returned unchanged."""
     try:
         found = json.loads(text)
         return text if isinstance(found, int | float) else json.dumps(found, sort_keys=True)

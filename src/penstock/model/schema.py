@@ -1,8 +1,8 @@
 """A dataset's schema as a frozen value: which event field becomes which column of which type.
 
-A schema is pinned on the driver, lies in the lake, and travels to executors. It knows nothing of
-the library that writes columns. Integers are 64 bits wide and floating point numbers are doubles
-from the start, because readers cannot merge files whose columns differ in width.
+A schema is fixed on the driver, stored in the lake, and sent to executors. It does not depend on
+the library that writes columns. Integers have 64 bits and floating point numbers are doubles from
+the start, because readers cannot merge files whose columns differ in width.
 """
 
 from collections.abc import Iterable, Set
@@ -25,17 +25,17 @@ Kind = Literal[
     "struct",
 ]
 
-SCHEMA_FORMAT = 1  # of schemas as they lie in the lake
+SCHEMA_FORMAT = 1  # of schemas in the lake
 MAX_FIELDS = 1_000  # nested ones count
 MAX_NESTING = 32
 MAX_PRECISION = 38
 RESERVED_COLUMNS = frozenset({"day", "hour", "minute"})  # directory keys of the lake
 RESERVED_PREFIX = "by_"  # directory keys that come from fields
-REST = "_rest"  # JSON text of whatever a schema has no column for
+REST = "_rest"  # JSON text of values without a column
 
 
 class Field(Value, frozen=True, omit_defaults=True):
-    """One event field: its name as it is written in events, and the column that holds it."""
+    """One event field: its name in events, and its column."""
 
     name: str
     column: str
@@ -60,7 +60,7 @@ class FieldType(Value, frozen=True, omit_defaults=True):
     unit_us: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what no column can be."""
+        """Refuse types that no column can have."""
         if (self.kind in {"list", "map"}) != (self.item is not None):
             raise ValueError(f"a {self.kind} and its item type do not go together")
         if (self.kind == "struct") != bool(self.fields):
@@ -99,15 +99,15 @@ def struct_of(fields: Iterable[Field]) -> FieldType:
 
 
 def decimal_of(precision: int, scale: int) -> FieldType:
-    """The type of exact numbers with `scale` digits behind the point."""
+    """The type of exact numbers with `scale` decimal places."""
     return FieldType("decimal", precision=precision, scale=scale)
 
 
 class DatasetSchema(Value, frozen=True):
     """One numbered version of a dataset's schema.
 
-    `declared`: a user wrote it, and a record that does not fit is bad. Otherwise it was inferred,
-    and what does not fit goes to the `_rest` column.
+    `declared`: the user wrote it, and a record that does not fit goes to the quarantine. Otherwise
+    it was inferred, and values that do not fit go to the `_rest` column.
     """
 
     dataset: str
@@ -116,7 +116,7 @@ class DatasetSchema(Value, frozen=True):
     fields: tuple[Field, ...]
 
     def __post_init__(self) -> None:
-        """Refuse two fields that readers could not tell apart, and columns that are ours."""
+        """Refuse columns that differ only by case, and names of Penstock's own columns."""
         columns = [field.column.casefold() for field in self.fields]
         if len(set(columns)) != len(columns):
             raise ValueError("two columns differ at most by case")
@@ -126,17 +126,17 @@ class DatasetSchema(Value, frozen=True):
                 raise ValueError(f"{column!r} cannot be a column")
 
     def renamed(self) -> tuple[Field, ...]:
-        """The top-level fields whose column has another name than they have."""
+        """The top-level fields whose column has another name."""
         return tuple(field for field in self.fields if field.name != field.column)
 
 
 def column_for(name: str, taken: Set[str], *, top: bool) -> str:
     """The column of a field, given the case-folded columns that are `taken`.
 
-    At the top level a leading `_` moves to the end and the directory keys get one: `_id` and
-    `day` become `id_` and `day_`. What may be the directory key of a field gets another beginning:
-    `by_country` becomes `field_by_country`. Partitioning may change later and columns may not, so
-    it does not matter which keys are in use. Everywhere a name that is taken gets a number:
+    At the top level a leading `_` moves to the end, and directory keys get one: `_id` and `day`
+    become `id_` and `day_`. A name that could be the directory key of a field gets a prefix:
+    `by_country` becomes `field_by_country`. This holds for all possible keys, because partitioning
+    may change later and columns may not. At all levels a name that is taken gets a number:
     `userid__2`.
     """
     column = name or "field_"
@@ -171,6 +171,6 @@ def count_fields(fields: Iterable[Field]) -> int:
 
 
 def count_nested(kind: FieldType) -> int:
-    """How many fields lie inside a type."""
+    """How many fields are inside a type."""
     inside = 0 if kind.item is None else count_nested(kind.item)
     return inside + count_fields(kind.fields)

@@ -1,15 +1,15 @@
-"""How versions of a schema become one: fields are added, nested and relaxed, and never narrowed.
+"""Merges versions of a schema: fields are added or become nullable, and are never narrowed.
 
-what the next version does                    what becomes of the dataset
+the next version has                          the dataset
 ------------------------------------------    ------------------------------------------------
 a field more, also inside another             a new column, null in older rows
 a field less                                  the column stays, and may be null from now on
 a field that may be null                      the column may be null from now on
 fields in another order                       the columns keep theirs
-another width of a number                     the same: whole numbers have 64 bits, others too
+another width of a number                     the same: all numbers have 64 bits
 another unit of a time                        the same: times are in microseconds
-another kind: a text for a number             incompatible
-a whole number for a fraction, or back        incompatible: rows would change their value
+another type: a string for a number           incompatible
+an integer for a fraction, or the reverse     incompatible: values would change
 a decimal with other digits                   incompatible: no reader merges such columns
 """
 
@@ -19,11 +19,11 @@ from penstock.model.schema import Field, FieldType, with_columns
 
 Fields = tuple[Field, ...]
 
-SCHEMA_INCOMPATIBLE = "SCHEMA_INCOMPATIBLE"  # why records of such a version are refused
+SCHEMA_INCOMPATIBLE = "SCHEMA_INCOMPATIBLE"  # the reason of quarantined records of such a version
 
 
 class Incompatible(ValueError):
-    """Two versions of a schema that cannot be one: where, and why."""
+    """Two versions of a schema that cannot be merged: where, and why."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"at {path}, {why}")
@@ -32,7 +32,7 @@ class Incompatible(ValueError):
 
 
 def first_version(fields: Fields) -> Fields:
-    """The columns for the fields of the first schema that a dataset has."""
+    """The columns for the fields of a dataset's first schema."""
     return tuple(msgspec.structs.replace(each, type=_settled(each.type)) for each in fields)
 
 
@@ -73,7 +73,7 @@ def _decimal(kind: FieldType) -> str:
 
 
 def _settled(kind: FieldType) -> FieldType:
-    """A type as columns have it: whatever events count times in, columns count microseconds."""
+    """A type in the form of columns: their times are in microseconds."""
     return msgspec.structs.replace(
         kind,
         item=None if kind.item is None else _settled(kind.item),

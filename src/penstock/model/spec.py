@@ -1,6 +1,6 @@
-"""What a user asks for, as frozen values: the configuration after it was checked.
+"""The checked configuration as frozen values.
 
-`config/` makes these from a file; every other room reads them. They travel to executors inside a
+`config/` creates them from a file; every other room reads them. They are sent to executors inside a
 closure, so they stay small and plain.
 """
 
@@ -20,12 +20,12 @@ SchemaKind = Literal["avsc", "jsonschema"]
 
 
 class DecodeSpec(Value, frozen=True):
-    """How a record's value becomes fields: `format` names the codec, and `codec` is where it is.
+    """How a record's value is decoded: `format` names the codec, and `codec` says where it is.
 
     `schema_text` is the content of the schema file with which all records were written, and
-    `message` which message of it; without one every record names its own, which a registry knows.
-    `incompatible` says what becomes of a dataset when records come whose schema cannot be merged
-    with its own: they go to the quarantine in any case, and with `stop` it goes no further.
+    `message` which message of it; without one every record names its schema, which a registry has.
+    `incompatible` says what happens to a dataset if the schema of records cannot be merged with
+    its own: the records always go to the quarantine, and with `stop` the dataset stops.
     JSON with `ids` begins with the id of its schema; with `spread`, each element of an array is a
     record. Texts are cut by `pattern`, or by `delimiter`
     into `columns`.
@@ -44,7 +44,7 @@ class DecodeSpec(Value, frozen=True):
 
 
 class RouteSpec(Value, frozen=True):
-    """What names the dataset: the topic, a header, or a field by its dotted path."""
+    """What decides the dataset: the topic, a header, or a field by its path with dots."""
 
     kind: RouteKind = "topic"
     name: str = ""
@@ -62,10 +62,10 @@ TIME_DIRECTIVES = frozenset("aAbBdfGHIjmMpSuUVwWyYz%")
 
 
 class TimeSpec(Value, frozen=True):
-    """Where the event time comes from, and which times are believed.
+    """Where the event time comes from, and which times are accepted.
 
     `field` empty: Kafka's timestamp. `unit`: auto, s, ms, us, ns, iso8601, or a strptime pattern.
-    `missing`: quarantine, kafka, or a day such as 1970-01-01 that stands in for it.
+    `missing`: quarantine, kafka, or a day such as 1970-01-01 to use instead.
     """
 
     field: str = ""
@@ -77,7 +77,7 @@ class TimeSpec(Value, frozen=True):
 
 
 class QuarantineSpec(Value, frozen=True):
-    """How much may be broken before a window stops; small windows are not judged."""
+    """How many records may be broken before the feed halts; small windows are not checked."""
 
     max_ratio: float = 0.05
     min_records: int = 1_000
@@ -86,7 +86,7 @@ class QuarantineSpec(Value, frozen=True):
 class DatasetSpec(Value, frozen=True):
     """A declared dataset. `schema_text` is the content of its schema file, if it has one.
 
-    `incompatible` empty: as the feed's `decode` says.
+    `incompatible` empty: as in the feed's `decode`.
     """
 
     route: str
@@ -99,7 +99,7 @@ class DatasetSpec(Value, frozen=True):
 
 
 class StartSpec(Value, frozen=True):
-    """Where a feed begins: earliest, latest, a time in milliseconds, or offsets by topic."""
+    """Where a feed starts: earliest, latest, a time in milliseconds, or offsets by topic."""
 
     kind: Literal["earliest", "latest", "time", "offsets"] = "earliest"
     time_ms: int = 0
@@ -107,7 +107,7 @@ class StartSpec(Value, frozen=True):
 
 
 class WindowSpec(Value, frozen=True):
-    """When a window is cut: whichever comes first."""
+    """When a window ends: at the first of these limits."""
 
     every_s: float = 60.0
     max_records: int = 5_000_000
@@ -115,7 +115,7 @@ class WindowSpec(Value, frozen=True):
 
 
 class FeedSpec(Value, frozen=True, kw_only=True):
-    """One feed: which topics, how to read them, where to put them."""
+    """One feed: its topics, how to decode them, where to write them."""
 
     name: str
     topics: tuple[str, ...] = ()
@@ -142,11 +142,11 @@ class FeedSpec(Value, frozen=True, kw_only=True):
 
     @property
     def has_rows(self) -> bool:
-        """True when a record may become several rows; then every row carries its number."""
+        """True when a record may become several rows; then every row has its number."""
         return self.decode.spread or bool(self.forks)
 
     def wants(self, topic: str) -> bool:
-        """True when the feed asks for this topic."""
+        """True when the feed wants this topic."""
         if topic in self.exclude:
             return False
         if topic in self.topics:
@@ -154,12 +154,12 @@ class FeedSpec(Value, frozen=True, kw_only=True):
         return bool(self.pattern) and re.fullmatch(self.pattern, topic) is not None
 
     def still_wanted(self, topics: Mapping[str, str]) -> dict[str, str]:
-        """Of the topics read so far, by id, those that it still asks for; others may be gone."""
+        """The topics read so far, by id, that the feed still wants; others may be gone."""
         return {name: topic_id for name, topic_id in topics.items() if self.wants(name)}
 
 
 class RegistrySpec(Value, frozen=True):
-    """Where schemas are found, with secrets in place; never part of a configuration."""
+    """The registry with secrets in place; never part of a configuration."""
 
     url: str
     user: str = ""

@@ -1,10 +1,10 @@
-"""Staged files: the handle that travels from a task through the journal to the publisher."""
+"""Staged files: the handle that a task returns and the journal records."""
 
 from penstock.model.value import Value
 
 
 class StagingSpot(Value, frozen=True):
-    """Where an attempt may write: a staging prefix, the window it belongs to, a unique attempt."""
+    """Where an attempt may write: a staging prefix, its window, a unique attempt."""
 
     prefix: str
     window: str
@@ -12,10 +12,10 @@ class StagingSpot(Value, frozen=True):
 
 
 class StagedHandle(Value, frozen=True):
-    """All that is needed to publish one staged file or to recognise it once published.
+    """All that is needed to publish one staged file, or to recognise it once published.
 
-    Small, and plain JSON, because it goes through a task's result row and into the journal.
-    `proof` holds what only the store understands: an upload id and part tags, a generation.
+    Small and plain JSON, because it is part of a task's result and of the journal. `proof` has what
+    only the store understands: an upload id and part tags, a generation.
     """
 
     store: str
@@ -27,7 +27,7 @@ class StagedHandle(Value, frozen=True):
 
 
 class StagedRef(Value, frozen=True):
-    """A staged thing found by listing: its place and the window in whose name it was written."""
+    """A staged file found by listing: its name, and the window it was written for."""
 
     place: str
     window: str

@@ -1,4 +1,4 @@
-"""The base of every value that can lie in the journal."""
+"""The base of every value that can be in the journal."""
 
 import msgspec
 
@@ -6,6 +6,6 @@ import msgspec
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A frozen value with a strict JSON form.
 
-    One class serves the code and the wire: a field that the class does not know makes the
-    decoder refuse the text, so there is no second schema that could drift from the first.
+    One class serves the code and the wire: the decoder refuses unknown fields, so there is no
+    second schema that could differ from the first.
     """

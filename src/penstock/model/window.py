@@ -1,4 +1,4 @@
-"""A window before it is decided: what there is to read, what was asked for, what was staged."""
+"""A window before it is decided: what can be read, the plan, and what was staged."""
 
 from collections.abc import Mapping
 
@@ -15,9 +15,9 @@ Place = tuple[str, int]  # a partition by its topic's name and its number
 
 
 class PartitionOffsets(Value, frozen=True):
-    """What a partition holds: [earliest, latest), read-committed.
+    """The offsets of a partition: [earliest, latest), read-committed.
 
-    `up_to` is where reading shall end, although the log may go on; None: nowhere before its end.
+    `up_to` is where reading should end before the end of the log; None: at the end of the log.
     """
 
     earliest: int
@@ -26,12 +26,12 @@ class PartitionOffsets(Value, frozen=True):
 
     @property
     def end(self) -> int:
-        """Where there is nothing more to read."""
+        """Where reading ends."""
         return self.latest if self.up_to is None else min(self.latest, self.up_to)
 
 
 class TopicOffsets(Value, frozen=True):
-    """One topic as the cluster describes it now."""
+    """One topic as it is in the cluster now."""
 
     topic: str
     topic_id: str
@@ -39,10 +39,10 @@ class TopicOffsets(Value, frozen=True):
 
 
 class Available(Value, frozen=True):
-    """What there is to read, with the identity of where it lies.
+    """What can be read, with the identity of the source.
 
-    `unreadable` are partitions that are there and cannot be read now, with why; they are not among
-    the `topics`' partitions, and their watermarks stand.
+    `unreadable` are existing partitions that cannot be read now, with the reason; they are not in
+    the partitions of `topics`, and their watermarks do not move.
     """
 
     cluster_id: str
@@ -50,7 +50,7 @@ class Available(Value, frozen=True):
     unreadable: dict[Place, str] = {}
 
     def without(self, held: Mapping[Place, str]) -> "Available":
-        """The same, with these partitions among the unreadable ones."""
+        """A copy with these partitions marked as unreadable."""
         if not held:
             return self
         topics = tuple(
@@ -68,11 +68,11 @@ class Available(Value, frozen=True):
 
 
 class StageOrder(Value, frozen=True):
-    """What the tasks are asked to do. Travels in the closure, so it must stay small.
+    """The order for the tasks of a window. It is part of the closure, so it must stay small.
 
-    `planned_s` is the time of the plan: times far ahead of it are not believed, by any attempt.
-    `largest_bytes` is the size of the largest record of recent windows, 0 if nobody knows.
-    `decided`: an entry names the window already, and so perhaps files that are staged for it.
+    `planned_s` is the time of the plan; every attempt refuses event times far after it.
+    `largest_bytes` is the size of the largest record of recent windows, 0 if it is not known.
+    `decided`: an entry already names the window, and perhaps files that are staged for it.
     """
 
     feed: str
@@ -90,11 +90,11 @@ class StageOrder(Value, frozen=True):
 
 
 class StagedWindow(Value, frozen=True):
-    """The manifest rows of the successful attempts, and nothing of the others.
+    """The files and evidence of the successful attempts, and nothing of the others.
 
-    `reasons` says how many records went to the quarantine for which reason, and `misfits` how many
-    of each dataset because of a schema that cannot be merged with the dataset's. Of a replay,
-    `tried` says how many quarantined records were read, and `delivered` which are in the files.
+    `reasons` counts quarantined records by reason, and `misfits` by dataset those whose schema
+    cannot be merged with the dataset's. For a replay, `tried` is the number of quarantined records
+    that were read, and `delivered` are those in the files.
     """
 
     files: tuple[ManifestFile, ...] = ()

@@ -1,9 +1,9 @@
-"""How an object of the lake tells its format, so that a newer one is not taken for a damaged one.
+"""The format numbers of objects in the lake: a newer object is not reported as damaged.
 
-Every class that lies in the lake belongs to a kind of object, and every kind has a number that is
-raised by each change of one of its classes (`tests/tidy/test_wire_formats.py` holds them together).
-An object without a number is of format 1. A later version that changes a class adds the field
-`format` to it; this version does not know that field, looks at its number, and says "upgrade".
+Every class in the lake belongs to a kind of object, and every kind has a number that is raised by
+each change of one of its classes (`tests/tidy/test_wire_formats.py` checks this). An object without
+a number has format 1. A later version that changes a class adds the field `format` to it; this
+version does not know that field, reads its number, and says "upgrade".
 """
 
 import msgspec
@@ -12,7 +12,7 @@ from penstock.errors import EntryNewer, JournalError, ObjectDamaged
 
 
 class _FormatOnly(msgspec.Struct):
-    """Just the format; all other fields may be unknown here."""
+    """Only the format; all other fields may be unknown here."""
 
     format: int = 1
 
@@ -21,10 +21,10 @@ _decoder = msgspec.json.Decoder(_FormatOnly)
 
 
 def format_of(raw: bytes) -> int | None:
-    """The format that an object says it has; None when it does not even say that."""
+    """The format of an object; None when it cannot be read."""
     try:
         return _decoder.decode(raw).format
-    except (msgspec.MsgspecError, ValueError):  # what is not UTF-8 is a ValueError
+    except (msgspec.MsgspecError, ValueError):  # invalid UTF-8 raises ValueError
         return None
 
 

@@ -1,8 +1,8 @@
 """The process from which Spark forks its Python workers, on a local master.
 
-Spark's own has little more than pyspark, from a zip without compiled code, and every worker imports
-all the rest once more. This one has it all before the first fork, from where it is installed: so
-workers start sooner, and share the memory of what they have in common.
+Spark's own daemon imports little more than pyspark, from a zip without compiled code, and every
+worker imports all the rest again. This one imports everything before the first fork, from where it
+is installed. So workers start sooner, and share memory.
 """
 
 import gc
@@ -16,7 +16,7 @@ from penstock.runtime.worker import forget_archives
 
 
 def without_archives(path: Sequence[str]) -> list[str]:
-    """A search path without the archives of an installed pyspark; all others stay in it."""
+    """A search path without the archives of an installed pyspark; all other entries stay."""
     archives = {entry for entry in path if entry.endswith((".zip", ".jar"))}
     found = PathFinder.find_spec("pyspark", [entry for entry in path if entry not in archives])
     if found is None or found.origin is None:
@@ -28,13 +28,13 @@ def without_archives(path: Sequence[str]) -> list[str]:
 
 def main() -> None:
     """Import what tasks need, then serve Spark as its own daemon does."""
-    sys.path[:] = without_archives(sys.path)  # before anything is imported from there
+    sys.path[:] = without_archives(sys.path)  # before anything is imported from the archives
     forget_archives()
     import_module("penstock.datapath.stage.task")
     import_module("penstock.datapath.codec.codecs").load_built_in()
-    import_module("pyarrow").array([""])  # the first array imports pandas, if that is there
+    import_module("pyarrow").array([""])  # the first array imports pandas, if installed
     daemon = import_module("pyspark.daemon")
-    gc.freeze()  # nothing of this is garbage, so no worker need look at it again
+    gc.freeze()  # none of this is garbage, so workers need not scan it
     daemon.manager()
 
 

@@ -1,7 +1,7 @@
-"""A JVM for Kafka's own client, without a Spark session. It is there in half a second.
+"""A JVM for Kafka's own client, without a Spark session. It starts in half a second.
 
 Commands that only ask Kafka need no Spark. So this starts py4j's plain gateway with the pinned
-connector on its class path. When the user's settings leave it to Spark to find the connector
+connector on its class path. If the user's settings make Spark find the connector
 (`spark.jars.packages`, jars on another machine), Spark's own launcher starts the gateway, which
 takes some seconds more. Driver only.
 """
@@ -37,20 +37,20 @@ ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
 
-# A short life: compile little, collect with one thread, take little memory.
+# For a short run: little compilation, one garbage collector thread, little memory.
 _JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
-# What Kafka's client needs of the jars that come with pyspark; the last three read OAuth tokens.
+# The jars of pyspark that Kafka's client needs; the last three read OAuth tokens.
 _FROM_SPARK = ("slf4j-api-*.jar", "jackson-core-2*.jar", "jackson-databind-*.jar",
                "jackson-annotations-*.jar")  # fmt: skip
-# Spark's launcher gets its settings as arguments, which everybody on the machine can read; so it
-# gets those that find classes, and none that could hold a secret.
+# Spark's launcher gets its settings as arguments, which all users of the machine can read. So it
+# gets only settings that find classes, and none that could contain a secret.
 _FOR_LAUNCHER = ("spark.jars", "spark.driver.extra")
 _STOP_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class JvmSpec:
-    """What the JVM is started with: our pinned jars, and the user's settings of Spark."""
+    """What the JVM is started with: the pinned jars, and the user's settings of Spark."""
 
     java: Path
     jars: Sequence[Path]
@@ -62,7 +62,7 @@ class JvmSpec:
 def kafka_jvm(spec: JvmSpec) -> Iterator[Any]:
     """Give the `jvm` of a new gateway, and stop it on every way out, Ctrl-C included.
 
-    The JVM also ends by itself when this process is killed. What it logs is thrown away.
+    The JVM also ends when this process is killed. Its log is discarded.
     """
     with _own_interrupts(), tempfile.TemporaryFile() as log:
         gateway, process = _started(spec, log)
@@ -74,19 +74,19 @@ def kafka_jvm(spec: JvmSpec) -> Iterator[Any]:
 
 
 def kafka_java_options(kafka: Mapping[str, str]) -> tuple[str, ...]:
-    """The JVM options that Kafka's settings ask for: token endpoints must be allowed by name."""
+    """The JVM options that Kafka's settings need: token endpoints must be allowed by name."""
     urls = sorted({v for key, v in kafka.items() if key.lower().endswith("endpoint.url")})
     return (f"-D{ALLOWED_URLS}={','.join(urls)}",) if urls else ()
 
 
 def with_java_options(given: str, options: Sequence[str]) -> str:
-    """The options of a JVM as Spark takes them; what the user has set himself stays."""
+    """Spark's settings with these JVM options added; the user's own options stay."""
     missing = [option for option in options if option.partition("=")[0] not in given]
     return " ".join(filter(None, [given, *map(shlex.quote, missing)]))
 
 
 def class_path(spec: JvmSpec) -> list[str] | None:
-    """Where the client's classes are, the user's first; None when only Spark can find them."""
+    """The class path of the client, the user's jars first; None if only Spark can find them."""
     named = [name.strip() for name in spec.settings.get("spark.jars", "").split(",")]
     own = [_local(name) for name in named if name]
     if None in own or (not spec.jars and "spark.jars.packages" in spec.settings):
@@ -119,13 +119,13 @@ def _started(spec: JvmSpec, log: IO[bytes]) -> tuple[JavaGateway, "subprocess.Po
             die_on_exit=True,
             redirect_stderr=log,
             java_path=str(spec.java),
-            create_new_process_group=True,  # Ctrl-C is ours to handle
+            create_new_process_group=True,  # this process handles Ctrl-C
             enable_auth=True,
             return_proc=True,
         )
     except (OSError, ValueError, Py4JError, PySparkRuntimeError) as error:
         raise GatewayFailed(_said(log) or str(error)) from error
-    # Without conversions: looking for them loads pandas, and we hand over plain words only.
+    # Without converters: loading them imports pandas, and only plain strings are passed.
     parameters = GatewayParameters(port=port, auth_token=token, auto_convert=False)
     return JavaGateway(gateway_parameters=parameters), process
 
@@ -149,7 +149,7 @@ def _started_by_spark(
 
 @contextmanager
 def _own_interrupts() -> Iterator[None]:
-    """Let Ctrl-C through py4j; outside it is what it was. Only the main thread hears signals."""
+    """Let Ctrl-C pass through py4j; restored afterwards. Only the main thread gets signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -167,7 +167,7 @@ def _own_interrupts() -> Iterator[None]:
 
 
 def _check_client(jvm: Any) -> None:
-    """py4j takes an unknown class for a package, and fails only when it is called."""
+    """Raise if Kafka's client is missing: py4j treats an unknown class as a package."""
     if not isinstance(jvm.org.apache.kafka.clients.admin.AdminClient, JavaClass):
         raise GatewayFailed("there is no Kafka client on its class path")
 
@@ -186,7 +186,7 @@ def _stop(gateway: JavaGateway, process: "subprocess.Popen[bytes]") -> None:
 
 
 def _said(log: IO[bytes]) -> str:
-    """The first line that the JVM left, for the error."""
+    """The first line of the JVM's output, for the error."""
     log.seek(0)
     lines = log.read(4000).decode(errors="replace").splitlines()
     return next((line.strip() for line in lines if line.strip()), "")

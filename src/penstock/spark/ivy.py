@@ -1,6 +1,6 @@
-"""Fetch exact jars with Ivy, the resolver that ships inside pyspark. Knows no host by name.
+"""Fetch exact jars with Ivy, the resolver inside pyspark. Contains no host name.
 
-A few of them are no jars but archives of a whole server, so coordinates may say how a file ends.
+Some of them are archives of a whole server, so coordinates may contain a file extension.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from penstock.spark.errors import JarsUnreachable
 
-# Without POMs: all jars are listed, so there is nothing to learn from them. Three times faster.
+# Without POMs, because all jars are listed. This is three times faster.
 _SETTINGS = """\
 <ivysettings>
   <settings defaultResolver="default"/>
@@ -26,13 +26,13 @@ _TIMEOUTS = (
     "-Dsun.net.client.defaultReadTimeout=60000",
 )
 _LONGEST_RUN_S = 900
-JAR = "jar"  # how a file ends unless its coordinates say otherwise
+JAR = "jar"  # the default file extension
 _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Coordinates:
-    """What a jar is called in a repository: `group:artifact:version[:classifier][@ext]`."""
+    """The name of a jar in a repository: `group:artifact:version[:classifier][@ext]`."""
 
     group: str
     artifact: str
@@ -47,7 +47,7 @@ class Coordinates:
 
     @property
     def file(self) -> Path:
-        """Where it lies below a directory of jars, relative to it."""
+        """Its path relative to a directory of jars."""
         ending = f"-{self.classifier}" if self.classifier else ""
         return Path(self.group) / f"{self.artifact}-{self.version}{ending}.{self.ext}"
 
@@ -74,13 +74,13 @@ class Ivy:
     settings: Path | None = None
 
     def retrieve(self, wanted: Sequence[Coordinates], work: Path, report: Report) -> Path:
-        """Bring `wanted` into a directory below `work`, which is ours alone; return it.
+        """Fetch `wanted` into a directory below `work`, which no other process uses; return it.
 
-        A run that failed half-way is tried again, since what it has fetched is not fetched twice.
+        A run that failed is tried again, because fetched files are not fetched twice.
         Raises JarsUnreachable with Ivy's own reason. Nothing is verified here.
         """
         if self.settings is not None and not self.settings.is_file():
-            raise JarsUnreachable(_names(wanted), f"{str(self.settings)!r} is no settings file")
+            raise JarsUnreachable(_names(wanted), f"{str(self.settings)!r} is not a settings file")
         (work / "ivy.xml").write_text(module_file(wanted), encoding="utf-8")
         (work / "ivysettings.xml").write_text(_SETTINGS, encoding="utf-8")
         command = self._command(work, _ivy_jar(wanted))
@@ -124,7 +124,7 @@ def module_file(wanted: Sequence[Coordinates]) -> str:
 
 
 def _dependency(jars: Sequence[Coordinates]) -> str:
-    """One module in one version, and which files of it; Ivy heeds only one mention of each."""
+    """One module in one version with its files; Ivy uses only one mention of each module."""
     first = jars[0]
     opening = (
         f'    <dependency org="{first.group}" name="{first.artifact}" rev="{first.version}"'
@@ -165,7 +165,7 @@ class _Run:
     def reason(self) -> str:
         """The first line of the output that says what went wrong, else the last one.
 
-        A name and password inside an address are left out.
+        A user name and password inside an address are removed.
         """
         telling = re.compile(r"Server access error|Exception|not found|FAILED", re.IGNORECASE)
         errors = [line for line in self._lines if line.startswith("Server access error")]

@@ -1,8 +1,8 @@
-"""The pinned jars: what they are, where they lie, and how they get there.
+"""The pinned jars: their list, their cache, and how they are fetched.
 
-`jars.lock` beside this package names every jar with its SHA-256. A jar is used only from the cache
-and only after its bytes were compared with the lock. On the command line this is `penstock jars`;
-the set-up calls `python -m penstock.spark.jars`, which loads less and is the same.
+`jars.lock` in this package names every jar with its SHA-256. A jar is used only from the cache and
+only after its checksum was verified. On the command line this is `penstock jars`; the set-up calls
+`python -m penstock.spark.jars`, which imports less and does the same.
 """
 
 import argparse
@@ -25,9 +25,9 @@ from penstock.spark.java import find_java
 
 CONNECTOR = "connector"
 BROKER = "broker"
-SPARK_AVRO = "avro"  # Spark's own reader of Avro, which the benches compare with
+SPARK_AVRO = "avro"  # Spark's own Avro reader, for comparison in benchmarks
 REGISTRY = "registry"
-# What `fetch` brings when no group is named. A server that only tests use, of 109 MB, is not.
+# What `fetch` fetches by default. Not included: a server of 109 MB that only tests use.
 _FOR_ALL = (BROKER, CONNECTOR)
 
 _LINE = re.compile(
@@ -50,7 +50,7 @@ class PinnedJar:
     sha256: str
 
     def path(self, cache: Path) -> Path:
-        """Where it lies in the cache, if it is there."""
+        """Its path in the cache."""
         return cache / self.coordinates.file
 
 
@@ -58,7 +58,7 @@ Lock = Mapping[str, tuple[PinnedJar, ...]]
 
 
 def parse_lock(text: str) -> Lock:
-    """Return the jars of each group, in the order of the file; refuse any line it cannot read."""
+    """Return the jars of each group, in the order of the file; raise for an invalid line."""
     groups: dict[str, list[PinnedJar]] = {}
     jars: list[PinnedJar] | None = None
     for number, line in enumerate(text.splitlines(), start=1):
@@ -80,7 +80,7 @@ def read_lock() -> Lock:
 
 
 def jar_paths(group: str, cache: Path, lock: Lock | None = None) -> list[Path]:
-    """Return the jars of one group out of the cache, each verified. Starts nothing.
+    """Return the jars of one group from the cache, each verified. Starts nothing.
 
     Raises JarsMissing when they were not fetched yet and JarChanged when one was altered.
     """
@@ -103,11 +103,11 @@ def fetch(
     report: Report = lambda _: None,
     lock: Lock | None = None,
 ) -> list[PinnedJar]:
-    """Bring what is missing or damaged into the cache; return what was brought.
+    """Fetch missing and damaged jars into the cache; return what was fetched.
 
     `settings` is the user's Ivy settings file, for mirrors and closed networks. Safe to repeat, and
-    safe while others do the same: jars are fetched into a directory of our own, verified, and put
-    in place by a rename. With everything in the cache neither Java nor Ivy runs.
+    safe while other processes do the same: jars are fetched into a separate directory, verified,
+    and renamed into place. If everything is in the cache, neither Java nor Ivy runs.
     """
     known = lock or read_lock()
     wanted = {jar.coordinates: jar for group in groups for jar in known[group]}
@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def add_acts(parser: argparse.ArgumentParser, name: str) -> None:
-    """The words `list` and `fetch`, each with its `command`; `name` stands in their examples."""
+    """Add `list` and `fetch` to the parser; `name` is the command in their examples."""
     parser.description = "List the pinned jars, or fetch those that are not in the cache yet."
     parser.epilog = f"example: {name} fetch --group connector --settings ivysettings.xml"
     acts = parser.add_subparsers(title="acts", required=True, metavar="ACT")
@@ -144,7 +144,7 @@ def add_acts(parser: argparse.ArgumentParser, name: str) -> None:
     )
     fetching = acts.add_parser(
         "fetch",
-        help="fetch what is not in the cache yet",
+        help="fetch the jars that are not in the cache yet",
         description=FETCH_DESCRIPTION,
         epilog=f"example: {name} fetch --settings ivysettings.xml",
     )
@@ -152,15 +152,15 @@ def add_acts(parser: argparse.ArgumentParser, name: str) -> None:
         act.add_argument(
             "--group", action="append", choices=sorted(read_lock()), help="only this group"
         )
-        act.add_argument("--cache", type=Path, metavar="DIR", help="another place for the jars")
-    listing.add_argument("--output", choices=("text", "json"), default="text", help="how to print")
+        act.add_argument("--cache", type=Path, metavar="DIR", help="another directory for the jars")
+    listing.add_argument("--output", choices=("text", "json"), default="text", help="text or json")
     fetching.add_argument("--settings", type=Path, metavar="FILE", help="an Ivy settings file")
     listing.set_defaults(command=_run_list)
     fetching.set_defaults(command=_run_fetch)
 
 
 class Teller:
-    """Shows progress: one line that changes on a terminal, now and then a plain line elsewhere."""
+    """Shows progress: one updated line on a terminal, a plain line from time to time elsewhere."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -223,7 +223,7 @@ def _pinned(found: re.Match[str]) -> PinnedJar:
 
 
 def _bring(missing: Sequence[PinnedJar], cache: Path, ivy: Ivy, report: Report) -> None:
-    """Fetch beside the cache's files, verify all, then move each into its place."""
+    """Fetch into a directory inside the cache, verify all, then move each jar into its place."""
     names = [str(jar.coordinates) for jar in missing]
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -233,7 +233,7 @@ def _bring(missing: Sequence[PinnedJar], cache: Path, ivy: Ivy, report: Report) 
         arrived = ivy.retrieve([jar.coordinates for jar in missing], Path(work), report)
         absent = [str(jar.coordinates) for jar in missing if not jar.path(arrived).is_file()]
         if absent:
-            raise JarsUnreachable(absent, "Ivy reported no error, and yet these did not come")
+            raise JarsUnreachable(absent, "Ivy reported no error, but did not fetch them")
         for jar in missing:
             _verify(jar, jar.path(arrived), "that was just fetched")
         for jar in missing:

@@ -1,4 +1,4 @@
-"""Find a Java that Spark runs on: `python -m penstock.spark.java` prints it, or what is wrong."""
+"""Finds a Java for Spark: `python -m penstock.spark.java` prints it, or what is wrong."""
 
 import re
 import shutil
@@ -17,17 +17,17 @@ _ANSWER_TIMEOUT_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A java program that was run once, and the feature version that it gave."""
+    """A java program that was run once, and its feature version."""
 
     path: Path
     version: int
 
 
 def find_java(home: Path | None, search: str | None = None) -> Java:
-    """Return the java of `home`, else the first one on the search path; run it to be sure.
+    """Return the java of `home`, or the first one on the search path; run it once to check it.
 
-    A `home` that was given is never passed over: Spark would take it as well. `search` replaces
-    PATH. Starts a JVM for a moment; safe to repeat.
+    A given `home` is always used, because Spark would use it too. `search` replaces PATH. Starts a
+    JVM for a moment; safe to repeat.
     """
     path = _path(home, search)
     version = _version(path)
@@ -37,9 +37,9 @@ def find_java(home: Path | None, search: str | None = None) -> Java:
 
 
 def parse_version(text: str) -> int | None:
-    """Return the feature version out of what `java -version` prints; None when there is none.
+    """Return the feature version in the output of `java -version`; None if there is none.
 
-    Before 9 the number came second: `1.8.0_402` is Java 8.
+    Before Java 9 it is the second number: `1.8.0_402` is Java 8.
     """
     found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if found is None:
@@ -49,7 +49,7 @@ def parse_version(text: str) -> int | None:
 
 
 def main() -> int:
-    """Print path and version of the Java that would be used, or one sentence and exit code 2."""
+    """Print path and version of the Java that would be used, or an error with exit code 2."""
     try:
         java = find_java(places.java_home())
     except PenstockError as error:
@@ -85,7 +85,7 @@ def _version(path: Path) -> int:
     version = parse_version(ran.stderr + ran.stdout)
     if ran.returncode != 0 or version is None:
         said = (ran.stderr + ran.stdout).strip()[-200:]
-        raise JavaMissing(str(path), f"does not tell its version ({said!r})")
+        raise JavaMissing(str(path), f"does not print its version ({said!r})")
     return version
 
 

@@ -174,7 +174,7 @@ def test_a_command_gives_up_when_owners_keep_coming() -> None:
         store.once(at_decision, come_again)
 
     arm()
-    assert "owners came and went" in compactor("a")(room)
+    assert "the owner changed" in compactor("a")(room)
     assert "Compact" not in kinds(room)
     assert store.shelf.staged == {}
 

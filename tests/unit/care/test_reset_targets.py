@@ -86,7 +86,7 @@ def test_a_target_outside_the_log_is_moved_to_its_nearest_end_and_that_is_said()
 
 def test_skipping_over_a_gap_tells_how_much_of_it_is_gone_already() -> None:
     move = moved(Target("offset", 40), first=(30, 100))
-    assert (move.skipped, move.note) == (30, "20 of the skipped are gone from Kafka already")
+    assert (move.skipped, move.note) == (30, "20 of the skipped offsets are no longer in Kafka")
 
 
 def test_what_was_skipped_before_can_be_read_after_all() -> None:
