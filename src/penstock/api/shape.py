@@ -8,10 +8,12 @@ from inspect import isfunction
 def missing_members(thing: object, shape: type) -> tuple[str, ...]:
     """The members of a protocol that a thing lacks, sorted; a method must be callable.
 
-    Of a class only methods and properties count: its instances get their data later.
+    Of a class only methods count: its instances get their data later.
     """
     wanted = _methods_and_properties(shape)
-    if not isinstance(thing, type):
+    if isinstance(thing, type):
+        wanted = {name: True for name, is_method in wanted.items() if is_method}
+    else:
         wanted |= dict.fromkeys(_data(shape), False)
     return tuple(sorted(name for name, is_call in wanted.items() if not _has(thing, name, is_call)))
 

@@ -11,10 +11,11 @@ from typing import TypeVar
 
 import msgspec
 
-from penstock.config.conditions_section import conditions, constant
+from penstock.config.conditions_section import conditions
 from penstock.config.errors import ConfigInvalid
 from penstock.config.feed_values import field_path, path_of
 from penstock.config.mistakes import Mistakes, Place, Refused, closest, shown
+from penstock.config.route_section import constants, plain_name
 from penstock.config.secrets import FORMS, is_only_references, revealed, with_whole_paths
 from penstock.config.section_grammar import Reading, as_table, described, listed, text
 from penstock.config.tree import Node, Scalar, Sequence, Table
@@ -96,13 +97,6 @@ def _words(
     return ConvertSpec(verb, tuple(found), tuple(found.values()))
 
 
-def _name(node: Node, _: Reading | None = None) -> str:
-    word = text(node)
-    if "." in word or not word.strip():
-        raise Refused(f"found {shown(word)}", "a name without a dot; a field cannot be moved")
-    return word
-
-
 def _type(node: Node, _: Reading) -> str:
     word = text(node)
     digits = _DECIMAL.fullmatch(word)
@@ -128,7 +122,7 @@ def _reference(node: Node, reading: Reading) -> str:
 
 
 def _rename(node: Node, _: Table, reading: Reading) -> ConvertSpec:
-    return _words("rename", node, reading, _name)
+    return _words("rename", node, reading, plain_name)
 
 
 def _drop(node: Node, _: Table, reading: Reading) -> ConvertSpec:
@@ -150,24 +144,8 @@ def _cast(node: Node, _: Table, reading: Reading) -> ConvertSpec:
 def _set(node: Node, _: Table, reading: Reading) -> ConvertSpec:
     if not as_table(node).entries:
         raise Refused("found nothing", "fields and their values, such as {source: web}")
-    found = _constants(node, reading)
+    found = constants(node, reading)
     return ConvertSpec("set", tuple(found), constants=tuple(found.values()))
-
-
-def _constants(node: Node, reading: Reading) -> dict[str, Constant]:
-    found: dict[str, Constant] = {}
-    for name, child in as_table(node).entries.items():
-        try:
-            found[_name(Scalar(name, child.place))] = _column_value(constant(child))
-        except Refused as refused:
-            reading.mistakes.refuse(child.place, refused)
-    return found
-
-
-def _column_value(value: Constant) -> Constant:
-    if isinstance(value, int) and not -_WHOLE_BEYOND <= value < _WHOLE_BEYOND:
-        raise Refused("an integer of more than 64 bits", "a smaller one, or a text in quotes")
-    return value
 
 
 def _filter(node: Node, _: Table, reading: Reading) -> ConvertSpec:
@@ -193,7 +171,7 @@ def _plugin(node: Node, step: Table, reading: Reading) -> ConvertSpec:
     given = step.entries.get("options")
     options: dict[str, Constant] = {}
     if given is not None:
-        options = _read(given, lambda each: _constants(each, reading), reading) or {}
+        options = _read(given, lambda each: constants(each, reading), reading) or {}
     return ConvertSpec("plugin", tuple(options), (text(node),), tuple(options.values()))
 
 

@@ -60,6 +60,7 @@ feeds:
       incompatible: quarantine # schemas that cannot be merged: quarantine | stop the dataset
     route:
       by: field:type           # topic | header:NAME | field:PATH | schema; decides the dataset
+      # or plugin:NAME, and options: {...} beside it; see docs/plugins.md
     # datasets:                # declared datasets; the others follow `unknown`
     #   page_view:
     #     schema: schemas/page_view.avsc   # Avro (.avsc) or JSON Schema (.json)
@@ -71,6 +72,7 @@ feeds:
     #   - to: big_orders
     #     from: [order]                    # default: from every dataset
     #     when: {amount: {least: 1000}}    # is | fits | null | least | most | multiple_of
+    # a plug-in may decide in place of `when`; see docs/plugins.md
     time:
       field: event_time        # without it: Kafka's timestamp
       unit: auto               # auto | s | ms | us | ns | iso8601 | a pattern such as '%d.%m.%Y'
@@ -78,7 +80,7 @@ feeds:
       not_before: 2015-01-01   # earlier times go to the quarantine
       not_after: 2d            # and so do times further in the future
       zone: UTC                # the time zone of days and hours
-    partition: [day]           # day | hour | minute | field:PATH
+    partition: [day]           # day | hour | minute | field:PATH | plugin:NAME
     include: []                # additional columns: key, headers, window
     tombstones: filter         # records without a value: filter | quarantine | keep
     convert: []                # steps, such as [{drop: [debug]}, {mask: {phone: 4}}]

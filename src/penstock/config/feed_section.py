@@ -6,20 +6,18 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.config import units
-from penstock.config.conditions_section import conditions
 from penstock.config.convert_section import converters
 from penstock.config.decode_section import DECODE, check_decode, names_records
 from penstock.config.feed_values import (
     SchemaFile,
     field_path,
-    partition,
-    route,
     schema,
     start,
     topic,
 )
 from penstock.config.file_formats import file_format, fits_its_files
 from penstock.config.mistakes import Refused, closest, shown
+from penstock.config.route_section import ROUTE, forks, has_options_for_a_plugin, partition
 from penstock.config.section_grammar import (
     Key,
     Named,
@@ -32,18 +30,16 @@ from penstock.config.section_grammar import (
     text,
 )
 from penstock.config.tree import Node, Scalar, Table
-from penstock.model.fork import MOST_FORKS, ForkSpec
+from penstock.model.fork import MOST_FORKS
 from penstock.model.spec import (
     DatasetSpec,
     FeedSpec,
     QuarantineSpec,
-    RouteSpec,
     TimeSpec,
     WindowSpec,
 )
 
 _FEED_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
-_BY_TOPIC = RouteSpec()
 
 
 def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object) -> DatasetSpec:
@@ -51,10 +47,6 @@ def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object
     if schema is None:
         return spec
     return msgspec.structs.replace(spec, schema_kind=schema.kind, schema_text=schema.text)
-
-
-def _make_route(by: RouteSpec = _BY_TOPIC) -> RouteSpec:
-    return by
 
 
 def _missing_time(word: str) -> str | None:
@@ -84,6 +76,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         _fits_its_format,
         _has_few_forks,
         fits_its_files,
+        has_options_for_a_plugin,
     ):
         check(spec, table, reading)
     return spec
@@ -169,15 +162,6 @@ DATASET = Section(
     },
     former={"owner": "team"},
 )
-FORK = Section(
-    ForkSpec,
-    {
-        "to": Key(text, required=True),
-        "when": Key(conditions, required=True),
-        "from": Key(listed(text, at_least=1), "datasets"),
-    },
-)
-ROUTE = Section(_make_route, {"by": Key(route, required=True)})
 FEED = Section(
     FeedSpec,
     {
@@ -189,7 +173,7 @@ FEED = Section(
         "route": Key(ROUTE),
         "datasets": Key(Named(_dataset, DATASET)),
         "unknown": Key(choice("create", "quarantine", "filter")),
-        "forks": Key(listed(FORK)),
+        "forks": Key(forks),
         "time": Key(TIME),
         "partition": Key(partition),
         "include": Key(listed(choice("key", "headers", "window"))),

@@ -1,4 +1,4 @@
-"""Readers of single values below a feed: topics, start, route, partition, schema files."""
+"""Readers of single values below a feed: topics, start, paths, schema files."""
 
 import re
 from collections.abc import Iterator
@@ -9,14 +9,13 @@ import msgspec
 
 from penstock.config import units
 from penstock.config.mistakes import Refused, closest, shown
-from penstock.config.section_grammar import Reading, as_table, described, listed, text
-from penstock.config.tree import Node, Scalar, Sequence, Table
-from penstock.model.spec import PartitionKey, PartitionKind, RouteSpec, SchemaKind, StartSpec
+from penstock.config.section_grammar import Reading, as_table, described, text
+from penstock.config.tree import Node, Scalar, Table
+from penstock.model.spec import SchemaKind, StartSpec
 
 MOST_SCHEMA_BYTES = 1_000_000
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)
 _TOPIC_FORM = "a topic: letters, digits, '.', '_' and '-'"
-_PIECES: dict[str, PartitionKind] = {"day": "day", "hour": "hour", "minute": "minute"}
 _SCHEMA_KINDS: dict[str, SchemaKind] = {".avsc": "avsc", ".json": "jsonschema"}
 _STARTS = f"earliest | latest | {units.TIME} | {{topic: {{partition: offset}}}}"
 
@@ -87,48 +86,6 @@ def _offsets(node: Table, reading: Reading) -> Iterator[tuple[str, dict[int, int
             else:
                 found[here] = offset
         yield name, found
-
-
-def route(node: Node, _: Reading) -> RouteSpec:
-    """What decides the dataset of a record."""
-    word = text(node)
-    kind, colon, name = word.partition(":")
-    if word == "topic":
-        return RouteSpec()
-    if kind == "header" and name.strip():
-        return RouteSpec("header", name)
-    if kind == "field" and colon:
-        return RouteSpec("field", path_of(name))
-    if word == "schema":
-        return RouteSpec("schema", "schema")
-    allowed = "topic | header:NAME | field:PATH | schema"
-    raise Refused(f"found {shown(word)}", allowed, closest(word, ("topic", "schema")))
-
-
-def _partition_key(node: Node, _: Reading) -> PartitionKey:
-    word = text(node)
-    if word in _PIECES:
-        return PartitionKey(_PIECES[word])
-    if word.startswith("field:"):
-        return PartitionKey("field", path_of(word.removeprefix("field:")))
-    raise Refused(
-        f"found {shown(word)}", "day | hour | minute | field:PATH", closest(word, _PIECES)
-    )
-
-
-_partition_keys = listed(_partition_key, at_least=1)
-
-
-def partition(node: Node, reading: Reading) -> tuple[PartitionKey, ...]:
-    """The directory levels. Parts of the time go from coarse to fine, without gaps."""
-    keys = _partition_keys(node, reading)
-    pieces = [key.kind for key in keys if key.kind != "field"]
-    if isinstance(node, Sequence) and len(keys) < len(node.items):
-        return keys  # an item was refused, so the order cannot be checked
-    if pieces != list(_PIECES)[: len(pieces)]:
-        found = f"found the order {', '.join(pieces)}"
-        raise Refused(found, "day, then hour, then minute, none left out; fields anywhere")
-    return keys
 
 
 def text_pattern(node: Node, _: Reading) -> str:

@@ -7,6 +7,7 @@ not collide when forks are added later.
 
 from penstock.model.convert_spec import Condition
 from penstock.model.names import encode_component
+from penstock.model.plugin_call import PluginCall
 from penstock.model.value import Value
 
 FORK_ROWS = 1 << 20
@@ -17,12 +18,14 @@ ROW_COLUMN = "_row"  # the column with the number; absent if each record is one 
 class ForkSpec(Value, frozen=True):
     """Records that meet every condition also go to the dataset `to`.
 
-    With `datasets`, only records that were routed to one of them.
+    With a `call`, those for which the fork function names `to`. With `datasets`, only those that
+    were routed to one of them.
     """
 
     to: str = ""
     when: tuple[Condition, ...] = ()
     datasets: tuple[str, ...] = ()
+    call: PluginCall | None = None
 
     @property
     def dataset(self) -> str:

@@ -13,10 +13,14 @@ class Header(msgspec.Struct, gc=False):
 _HEADERS = msgspec.json.Decoder(list[Header])
 
 
-def first_header(text: str, name: str) -> Header | None:
-    """The first header with a name, its value in base64; None if there is none."""
+def read_headers(text: str) -> list[Header]:
+    """All headers of a record, values still in base64; none when it is not their JSON."""
     try:
-        headers = _HEADERS.decode(text)
+        return _HEADERS.decode(text)
     except msgspec.DecodeError:
-        return None
-    return next((header for header in headers if header.key == name), None)
+        return []
+
+
+def first_header(text: str, name: str) -> Header | None:
+    """The first header of a name, its value still in base64; None when there is none."""
+    return next((header for header in read_headers(text) if header.key == name), None)

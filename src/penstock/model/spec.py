@@ -11,12 +11,14 @@ from typing import Literal
 from penstock.model.convert_spec import ConvertSpec
 from penstock.model.fork import ForkSpec
 from penstock.model.plugin import PluginRef
+from penstock.model.plugin_call import Options, PluginCall
 from penstock.model.store_spec import StoreSpec
 from penstock.model.value import Value
 
-RouteKind = Literal["topic", "header", "field", "schema"]
-PartitionKind = Literal["day", "hour", "minute", "field"]
+RouteKind = Literal["topic", "header", "field", "schema", "plugin"]
+PartitionKind = Literal["day", "hour", "minute", "field", "plugin"]
 SchemaKind = Literal["avsc", "jsonschema"]
+TIME_PIECES = ("day", "hour", "minute")
 
 
 class DecodeSpec(Value, frozen=True):
@@ -44,17 +46,56 @@ class DecodeSpec(Value, frozen=True):
 
 
 class RouteSpec(Value, frozen=True):
-    """What decides the dataset: the topic, a header, or a field by its path with dots."""
+    """What names the dataset: the topic, a header, a field by its dotted path, or a plug-in.
+
+    `ref` is what is behind the door of routes, once the driver has found it.
+    """
 
     kind: RouteKind = "topic"
     name: str = ""
+    options: Options = ()
+    ref: PluginRef | None = None
+
+    @property
+    def call(self) -> PluginCall:
+        """What is behind the door of routes, and what it is made with."""
+        if self.kind == "plugin":
+            return PluginCall(self.name, self.options, self.ref)
+        argument = {"header": "name", "field": "path"}.get(self.kind)
+        options = () if argument is None else ((argument, self.name),)
+        return PluginCall(self.kind, options, self.ref)
 
 
 class PartitionKey(Value, frozen=True):
-    """One directory level below a dataset: a piece of the event time, or a field."""
+    """One directory level below a dataset: a piece of the event time, a field, or a plug-in.
+
+    `path` is that of the field; of a plug-in it is the name of the directory, without `by_`. `ref`
+    is what is behind the door of partition values, once the driver has found it.
+    """
 
     kind: PartitionKind = "day"
     path: str = ""
+    plugin: str = ""
+    options: Options = ()
+    ref: PluginRef | None = None
+
+    @property
+    def is_time(self) -> bool:
+        """True for a piece of the event time."""
+        return self.kind in TIME_PIECES
+
+    @property
+    def column(self) -> str:
+        """Under which name its values travel; that of a plug-in cannot be the path of a field."""
+        return f"\0{self.path}" if self.kind == "plugin" else self.path
+
+    @property
+    def call(self) -> PluginCall:
+        """What is behind the door of partition values, and what it is made with."""
+        if self.kind == "plugin":
+            return PluginCall(self.plugin, self.options, self.ref)
+        options = (("path", self.path),) if self.kind == "field" else ()
+        return PluginCall(self.kind, options, self.ref)
 
 
 # The directives of a time pattern that mean the same on every machine: no locale, no local zone.

@@ -151,20 +151,26 @@ def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
     looks: list[Callable[[], object]] = [partial(fixed_for, feed)]
     looks += [partial(declared_schema, feed, each) for each in feed.datasets if each.schema_kind]
     told = [_try(f"schema {feed.name}", lambda look=look: str(look())) for look in looks]  # type: ignore[misc]
+    told.append(_try(f"plug-ins {feed.name}", partial(_plugins, feed)))
     if feed.convert and all(finding.state == "ok" for finding in told):
         told.append(_try(f"convert {feed.name}", partial(_converters, feed)))
     shown = Finding(f"convert {feed.name}")
-    for sentence in shown_by_names(feed):
+    for sentence in shown_by_names(feed) if told[-1].state == "ok" else ():
         shown.warn(sentence)
     for finding in [*told, shown]:
         if finding.state != "ok":
             tell(finding)
 
 
-def _converters(feed: FeedSpec) -> str:
-    """Check secrets and plug-ins, and apply the steps to the declared schemas."""
-    keys = reveal_keys([feed], os.environ)
+def _plugins(feed: FeedSpec) -> str:
+    """Make everything that the feed finds by name, with its options."""
     check_plugins(feed)
+    return "found"
+
+
+def _converters(feed: FeedSpec) -> str:
+    """Check secrets, and apply the steps to the declared schemas."""
+    keys = reveal_keys([feed], os.environ)
     for each in feed.datasets:
         if each.schema_kind:
             output_fields(feed, declared_schema(feed, each), keys)

@@ -12,7 +12,7 @@ from penstock.cli.common import feed_named, print_rows, with_config, with_output
 from penstock.cli.errors import UsageMistake
 from penstock.datapath.schemas.ddl import DIALECTS, ddl, own_columns, type_name
 from penstock.datapath.schemas.schema_objects import kept_schemas
-from penstock.datapath.shape.route.partition import keys_as_read
+from penstock.datapath.shape.route.directories import keys_as_read
 from penstock.datapath.stage.split_rows import partition_keys
 from penstock.model.names import encode_component
 from penstock.model.schema import DatasetSchema, Field, FieldType

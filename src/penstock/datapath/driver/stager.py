@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from penstock.api.doors import FORMATS
+from penstock.api.feed_refs import with_refs
 from penstock.api.find import find
 from penstock.api.source import ANY_SIZE, ReadFailed
 from penstock.api.store import Store
@@ -57,7 +58,7 @@ class Stager:
         tick: Callable[[], float],
         max_new: int = MAX_NEW,
     ) -> None:
-        self._feed = feed
+        self._feed = with_refs(feed)  # tasks import what it names, and look up nothing
         self._store = store
         self._learning = learning
         self._run_tasks = run_tasks

@@ -19,6 +19,7 @@ from penstock.datapath.shape.convert.converters import converted_fields, fitting
 from penstock.datapath.shape.convert.flow import ConvertImpossible, has_field
 from penstock.datapath.shape.convert.plugins import look_for
 from penstock.datapath.shape.convert.rest_column import hidden_paths
+from penstock.datapath.shape.route.placing import check_places
 from penstock.model.convert_spec import steps_for
 from penstock.model.encryption_keys import Keys
 from penstock.model.layout import Layout
@@ -112,7 +113,8 @@ def output_fields(
 
 
 def check_plugins(feed: FeedSpec) -> None:
-    """Raise a `PluginError` for a plug-in that cannot be had."""
+    """Raise a `PluginError` for a plug-in that cannot be had: of a step, a route or the like."""
+    check_places(feed)
     for spec in feed.convert:
         if spec.verb == "plugin":
             look_for(spec)

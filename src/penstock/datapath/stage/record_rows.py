@@ -3,7 +3,7 @@
 Such a batch has the column `row`: the number of each row within its Kafka record.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.datapath.shape.convert.conditions import fulfils, fulfils_values
+from penstock.datapath.shape.route.placing import ForkAnswers
 from penstock.evidence.position_columns import Offsets
 from penstock.model.fork import FORK_ROWS, ForkSpec
 
@@ -29,6 +30,12 @@ def numbers_of(batch: Any, rows: Any) -> Offsets | None:
         return None
     numbers: Offsets = batch[ROW].to_numpy()[rows]
     return numbers
+
+
+def largest_of(batch: Any) -> int:
+    """A bound for the bytes of any record: the longest key, value and headers together."""
+    columns = (batch[name] for name in ("key", "value", "headers"))
+    return sum(pc.max(pc.binary_length(each)).as_py() or 0 for each in columns)
 
 
 def or_firsts(numbers: Offsets | None, count: int) -> Offsets:
@@ -50,11 +57,15 @@ def with_numbers(batch: Any, numbers: Offsets) -> Any:
     return batch.append_column(ROW, pa.array(numbers))
 
 
-def fork_members(fork: ForkSpec, dataset: str, fields: dict[str, Any], count: int) -> Any:
-    """Which records of a dataset fulfil a fork's conditions."""
+def fork_members(
+    fork: ForkSpec, dataset: str, fields: Mapping[str, Any], count: int, asked: ForkAnswers | None
+) -> Any:
+    """Which records of a dataset fulfil a fork's conditions, or its function names it for."""
     if not fork.is_for(dataset):
         return np.empty(0, np.int64)
-    good = np.ones(count, dtype=bool)
+    if fork.call is not None:
+        return np.flatnonzero(asked.named(fork, fork.call)) if asked else np.empty(0, np.int64)
+    good = np.ones(count, dtype=bool) if asked is None else asked.sure(count)
     for condition in fork.when:
         values = fields[condition.path]
         ask = fulfils if isinstance(values, pa.Array) else fulfils_values

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from penstock.api.store import Store
 from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
-from penstock.datapath.shape.route.route import Router
+from penstock.datapath.shape.route.router import Router
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.quarantine_writer import by_number
 from penstock.datapath.stage.record_rows import numbers_of, or_firsts, with_numbers

@@ -6,7 +6,7 @@ dataset whose columns do not cover it, are told to the driver, which learns and 
 """
 
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ from penstock.datapath.codec.codecs import codec_of, record_reader
 from penstock.datapath.codec.shared.framing import frames_of
 from penstock.datapath.codec.shared.projection import project
 from penstock.datapath.shape.event_time.event_time import Times, event_times
+from penstock.datapath.shape.route.placing import ForkAnswers
 from penstock.datapath.stage.shred_plan import Unlearned
 from penstock.datapath.stage.shredder import RangeShredder, take
 from penstock.model.bad_records import BadRecord
@@ -96,14 +97,18 @@ class WrittenShredder(RangeShredder):
         self, batch: Any, rows: Any, frame: Frame, reader: RecordReader, read: DecodedBatch
     ) -> None:
         """Route records that were read, and put them where they belong."""
-        route = self._feed.route
-        wanted = [route.name] if route.kind == "field" else []
+        wanted = self._placement.route_paths
         fields = {path: values_of(column_at(read.batch, reader.fields, path)) for path in wanted}
         for dataset, members in self._placed(batch, rows, fields, reader):
-            some = read.take(members)
+            mine, some = rows[members], read.take(members)
+            values = partial(_values_at, some.batch, reader.fields)
+            asked, sure = self._ask_forks(batch, mine, dataset, values)
+            left = np.flatnonzero(sure)
             if dataset:
-                self._put_dataset(batch, rows[members], dataset, frame, reader, some)
-            self._fork_read(batch, rows[members], dataset, frame, reader, some)
+                self._put_dataset(batch, mine[left], dataset, frame, reader, some.take(left))
+            else:
+                self._filter(batch, mine[left])
+            self._fork_read(batch, mine, dataset, frame, reader, some, asked)
 
     def _fork_read(
         self,
@@ -113,11 +118,12 @@ class WrittenShredder(RangeShredder):
         frame: Frame,
         reader: RecordReader,
         read: DecodedBatch,
+        asked: ForkAnswers | None,
     ) -> None:
         """Put records to further datasets, too, if they fulfil what a fork asks."""
         paths = {condition.path for fork in self._forks for condition in fork.when}
         columns = {path: column_at(read.batch, reader.fields, path) for path in paths}
-        for fork, members, again in self._forked(batch, rows, dataset, columns):
+        for fork, members, again in self._forked(batch, rows, dataset, columns, asked):
             mine = np.arange(len(members))
             self._put_dataset(again, mine, fork.dataset, frame, reader, read.take(members))
 
@@ -150,7 +156,8 @@ class WrittenShredder(RangeShredder):
     ) -> Iterator[tuple[str, Any]]:
         """The members of each dataset. Where the schema names it, all of them are of one."""
         if self._feed.route.kind != "schema" or self._only_to:
-            return self._routed(batch, rows, fields, np.ones(len(rows), dtype=bool))
+            every = np.ones(len(rows), dtype=bool)
+            return self._routed(batch, rows, fields, every, reader.name)
         known = self._router.accepted(reader.name)
         if known is not None:
             return iter([(known, np.arange(len(rows)))])
@@ -158,7 +165,6 @@ class WrittenShredder(RangeShredder):
         if routed.datasets:
             return iter([(routed.datasets[0], np.arange(len(rows)))])
         if len(routed.filtered):
-            self._filter(batch, rows)
             return iter([("", np.arange(len(rows)))])
         for bad in routed.bad:
             self._refuse_all(batch, rows, bad.reason, bad.detail)
@@ -215,6 +221,10 @@ def column_at(batch: pa.RecordBatch, fields: tuple[Field, ...], path: str) -> pa
             break
         arrays, fields = array.flatten(), field.type.fields
     return pa.nulls(count, pa.string())
+
+
+def _values_at(batch: pa.RecordBatch, fields: tuple[Field, ...], path: str) -> list[Any]:
+    return values_of(column_at(batch, fields, path))
 
 
 def values_of(column: pa.Array) -> list[Any]:

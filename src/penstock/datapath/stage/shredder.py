@@ -7,29 +7,31 @@ not know is sampled and not written: the driver learns it and asks again.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.api.codec import JsonRecords
 from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.codec.json.decoder import DatasetRecords, json_decoder
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.shape.event_time.event_time import Times, event_times
-from penstock.datapath.shape.route.route import Router, header_values, members_by_name
+from penstock.datapath.shape.route.placing import ForkAnswers
+from penstock.datapath.shape.route.router import Router
 from penstock.datapath.stage.convert_rows import Converters
 from penstock.datapath.stage.evidence_tally import Tally
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import extra_columns
+from penstock.datapath.stage.placement import Placement, chosen
 from penstock.datapath.stage.quarantine_writer import QuarantineRows, StayingRows
 from penstock.datapath.stage.record_rows import (
     ROW,
     as_fork,
     fork_members,
+    largest_of,
     numbers_of,
     spread_arrays,
 )
@@ -44,10 +46,8 @@ from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.schema import DatasetSchema
-from penstock.model.spec import FeedSpec
 
 TOMBSTONE = "TOMBSTONE"
-_WITHOUT_VALUE = frozenset({"topic", "header"})  # routes that a record without a value has
 
 
 class RangeShredder:
@@ -61,13 +61,14 @@ class RangeShredder:
         self._covered = covered
         self._files = files
         self._router = router
+        self._placement = Placement(plan.feed, covered, router)
         self._codec = json_decoder(codec_of(plan.feed.decode).json or JsonRecords())
-        self._paths = peek_paths(plan.feed)
+        self._paths = self._placement.paths
         self._one_pass = self._codec.one_pass(*self._usual(), self._paths)
         self._declared = {encode_component(d.route): d for d in plan.feed.datasets}
         name = file_name(plan.order, covered, data_suffix(plan))
         self._splitter = Splitter(plan, covered, files, name, self._declared)
-        self._kept_paths = partition_paths(plan.feed)
+        self._kept_paths = self._placement.kept_paths
         self._converters = Converters(plan, covered)
         kind = StayingRows if plan.is_replay else QuarantineRows
         self._quarantine = kind(plan, covered, files, self._declared)
@@ -170,7 +171,7 @@ class RangeShredder:
             gone = rows[nulls]
             if self._feed.tombstones == "filter":
                 self._filter(batch, gone)
-            elif self._feed.tombstones == "keep" and self._feed.route.kind in _WITHOUT_VALUE:
+            elif self._feed.tombstones == "keep" and not self._placement.needs_a_value:
                 self._keep_tombstones(batch, gone)
             else:
                 self._refuse(batch, gone, _tombstones(len(gone), "no value"), "")
@@ -180,9 +181,10 @@ class RangeShredder:
     def _keep_tombstones(self, batch: Any, rows: Any) -> None:
         """Records without a value as rows without event columns, at Kafka's time."""
         for dataset, mine in self._routed(batch, rows, {}, np.ones(len(rows), dtype=bool)):
-            if not dataset:
-                continue
             gone = rows[mine]
+            if not dataset:
+                self._filter(batch, gone)
+                continue
             schema = self._plan.schemas.get(dataset)
             schema = self._plan.file_schemas.get(dataset, schema)
             if schema is None:
@@ -202,7 +204,7 @@ class RangeShredder:
         fields: dict[str, list[Any]] = {path: [None] * len(rows) for path in self._paths}
         empty = pa.RecordBatch.from_arrays(nulls, schema=columns)
         piece = self._piece(batch, rows, schema, empty, times.micros, fields)
-        self._wait(batch, rows, piece, good)
+        self._wait(batch, rows, *self._partitioned(batch, rows, piece, good))
 
     def _usual(self) -> tuple[dict[str, DatasetSchema], str]:
         """The datasets that can be told apart while parsing, by text, and the field of the text."""
@@ -229,12 +231,14 @@ class RangeShredder:
             return rows
 
         def put(part: DatasetRecords) -> None:
-            mine = rows[part.members]
+            mine, dataset = rows[part.members], part.schema.dataset
+            asked, sure = self._ask_forks(batch, mine, dataset, part.fields.__getitem__)
             times = self._times(batch, mine, part.fields)
-            good = self._refuse(batch, mine, times.bad, part.schema.dataset)
+            late = [bad for bad in times.bad if sure[bad.index]]
+            good = self._refuse(batch, mine, late, dataset) & sure
             piece = self._piece(batch, mine, part.schema, part.batch, times.micros, part.fields)
             self._put(batch, mine, piece, good)
-            self._fork(batch, mine, part.schema.dataset, part.fields)
+            self._fork(batch, mine, dataset, part.fields, asked)
 
         return rows[self._one_pass.read(self._texts(batch, rows), put)]
 
@@ -247,22 +251,53 @@ class RangeShredder:
         fields = dict(zip(self._paths, partial.fields, strict=True))
         for dataset, members in self._routed(batch, rows, fields, good):
             mine = {path: [column[m] for m in members] for path, column in fields.items()}
-            if dataset:
-                self._shred_dataset(batch, rows[members], dataset, mine)
-            self._fork(batch, rows[members], dataset, mine)
+            some = rows[members]
+            asked, sure = self._ask_forks(batch, some, dataset, mine.__getitem__)
+            if not dataset:
+                self._filter(batch, some[sure])
+            elif sure.all():
+                self._shred_dataset(batch, some, dataset, mine)
+            else:
+                left = {path: list(compress(column, sure)) for path, column in mine.items()}
+                self._shred_dataset(batch, some[sure], dataset, left)
+            self._fork(batch, some, dataset, mine, asked)
 
-    def _fork(self, batch: Any, rows: Any, dataset: str, fields: dict[str, Any]) -> None:
+    def _ask_forks(
+        self, batch: Any, rows: Any, dataset: str, values: Callable[[str], Any]
+    ) -> tuple[ForkAnswers | None, Any]:
+        """What fork functions say, and a mask of the records for which none of them fails.
+
+        The others go to the quarantine whole, before any row of theirs has gone anywhere.
+        """
+        asked = self._placement.forked(self._forks, dataset, batch, rows, values)
+        if asked is None:
+            return None, np.ones(len(rows), dtype=bool)
+        return asked, self._refuse(batch, rows, asked.bad, "")
+
+    def _fork(
+        self,
+        batch: Any,
+        rows: Any,
+        dataset: str,
+        fields: Mapping[str, Any],
+        asked: ForkAnswers | None,
+    ) -> None:
         """Shred records for further datasets, too, if they fulfil what a fork asks."""
-        for fork, members, again in self._forked(batch, rows, dataset, fields):
-            mine = {path: _chosen(values, members) for path, values in fields.items()}
+        for fork, members, again in self._forked(batch, rows, dataset, fields, asked):
+            mine: dict[str, Any] = {p: chosen(column, members) for p, column in fields.items()}
             self._shred_dataset(again, np.arange(len(members)), fork.dataset, mine)
 
     def _forked(
-        self, batch: Any, rows: Any, dataset: str, fields: dict[str, Any]
+        self,
+        batch: Any,
+        rows: Any,
+        dataset: str,
+        fields: Mapping[str, Any],
+        asked: ForkAnswers | None,
     ) -> Iterator[tuple[ForkSpec, Any, Any]]:
         """Each fork that records of a dataset take: which of them, and a batch of their rows."""
         for place, fork in enumerate(self._forks, start=1):
-            members = fork_members(fork, dataset, fields, len(rows))
+            members = fork_members(fork, dataset, fields, len(rows), asked)
             if len(members):
                 again = as_fork(batch, rows[members], place)
                 self._count_extra(again, slice(None))
@@ -285,21 +320,17 @@ class RangeShredder:
         self._numbers = {*lowest_rows((*self._numbers, *np.unique(numbers).tolist()))}
 
     def _routed(
-        self, batch: Any, rows: Any, fields: dict[str, list[Any]], good: Any
+        self, batch: Any, rows: Any, fields: Mapping[str, Any], good: Any, schema_name: str = ""
     ) -> Iterator[tuple[str, Any]]:
-        """The members of each dataset among the good rows; those of no dataset meet their fate.
+        """The members of each dataset among the good rows; those without one are refused.
 
-        Those that are filtered come under no name: there may be forks for them.
+        Those that are to be filtered come under no name: there may be forks for them.
         """
         if self._only_to:
             return iter([(self._only_to, np.flatnonzero(good))])
-        routed = self._router.assign(self._route_values(batch, rows, fields))
-        self._refuse(batch, rows, [b for b in routed.bad if good[b.index]], "")
-        dropped = np.asarray(routed.filtered, dtype=np.int64)
-        dropped = dropped[good[dropped]]
-        self._filter(batch, rows[dropped])
-        members = members_by_name(np.where(good, routed.codes, -1), routed.datasets)
-        return chain(members, [("", dropped)] if len(dropped) else [])
+        places = self._placement.routed(batch, rows, fields, good, schema_name)
+        self._refuse(batch, rows, places.bad, "")
+        return places.groups()
 
     def _filter(self, batch: Any, rows: Any) -> None:
         """Let records go; those of the quarantine are not forgotten so easily."""
@@ -325,14 +356,6 @@ class RangeShredder:
             self._quarantine.add(batch, rows, bad, dataset)
             good[[record.index for record in bad]] = False
         return good
-
-    def _route_values(self, batch: Any, rows: Any, fields: dict[str, list[Any]]) -> list[Any]:
-        route = self._feed.route
-        if route.kind == "field":
-            return fields[route.name]
-        if route.kind == "header":
-            return list(header_values(take(batch["headers"], rows), route.name))
-        return [self._covered.topic] * len(rows)
 
     def _shred_dataset(
         self, batch: Any, rows: Any, dataset: str, fields: dict[str, list[Any]]
@@ -388,6 +411,7 @@ class RangeShredder:
     def _put(self, batch: Any, rows: Any, piece: Piece, good: Any) -> None:
         """Convert the good rows, and let what becomes of them wait for their files."""
         dataset = piece.schema.dataset
+        piece, good = self._partitioned(batch, rows, piece, good)
         if dataset in self._converters and not self.is_learning:
             piece, rows = piece.only(good), rows[good]
             converted = self._converters.convert(piece)
@@ -398,6 +422,13 @@ class RangeShredder:
             piece, rows = converted.piece, rows[left]
             good = np.ones(len(rows), dtype=bool)
         self._wait(batch, rows, piece, good)
+
+    def _partitioned(self, batch: Any, rows: Any, piece: Piece, good: Any) -> tuple[Piece, Any]:
+        """A piece with the directories that plug-ins name, and the mask of those left in it."""
+        piece, bad = self._placement.partitioned(batch, rows, piece, good)
+        if bad:
+            good = self._refuse(batch, rows, bad, piece.schema.dataset) & good
+        return piece, good
 
     def _wait(self, batch: Any, rows: Any, piece: Piece, good: Any) -> None:
         """Let the good rows wait for their files; while learning nothing is written."""
@@ -410,12 +441,6 @@ class RangeShredder:
         return self._splitter.add(piece)
 
 
-def largest_of(batch: Any) -> int:
-    """A bound for the bytes of any record: the longest key, value and headers together."""
-    columns = (batch[name] for name in ("key", "value", "headers"))
-    return sum(pc.max(pc.binary_length(each)).as_py() or 0 for each in columns)
-
-
 def _tombstones(count: int, why: str) -> list[BadRecord]:
     return [BadRecord(index, TOMBSTONE, why) for index in range(count)]
 
@@ -423,24 +448,3 @@ def _tombstones(count: int, why: str) -> list[BadRecord]:
 def take(column: Any, rows: Any) -> Any:
     """Some rows of a column or a batch, in their order; all of them are not copied."""
     return column if len(rows) == len(column) else column.take(pa.array(rows))
-
-
-def _chosen(values: Any, members: Any) -> Any:
-    """Some of the values of a field."""
-    if isinstance(values, pa.Array):
-        return values.take(pa.array(members))
-    return [values[member] for member in members]
-
-
-def peek_paths(feed: FeedSpec) -> tuple[str, ...]:
-    """The fields that decide where a record goes, each once."""
-    paths = [feed.route.name] if feed.route.kind == "field" else []
-    paths += [feed.time.field] if feed.time.field else []
-    paths += [condition.path for fork in feed.forks for condition in fork.when]
-    return tuple(dict.fromkeys([*paths, *partition_paths(feed)]))
-
-
-def partition_paths(feed: FeedSpec) -> tuple[str, ...]:
-    """The fields that name directories, of any dataset."""
-    every = (*feed.partition, *(key for each in feed.datasets for key in each.partition or ()))
-    return tuple(dict.fromkeys(key.path for key in every if key.kind == "field"))

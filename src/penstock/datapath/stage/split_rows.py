@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.datapath.shape.route.partition import partition_directories
-from penstock.datapath.shape.route.route import members_by_name
+from penstock.datapath.shape.route.directories import partition_directories
+from penstock.datapath.shape.route.router import members_by_name
 from penstock.datapath.stage.open_file import SMALL_BYTES, FileTarget
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import row_column, with_meta_columns
@@ -133,7 +133,7 @@ class Splitter:
         pieces = self._waiting.pop(dataset)
         del self._rows[dataset], self._bytes[dataset]
         keys = partition_keys(self._plan.feed, self._declared.get(dataset))
-        whole = _joined(pieces, [key.path for key in keys if key.kind == "field"])
+        whole = _joined(pieces, [key.column for key in keys if not key.is_time])
         zone = self._plan.feed.time.zone
         found = partition_directories(whole.micros, keys, zone, whole.fields)
         numbers, extras = whole.rows, whole.extras

@@ -12,7 +12,7 @@ import pyarrow as pa
 from penstock.api.source import REPORT
 from penstock.api.store import Store
 from penstock.datapath.codec.codecs import codec_of
-from penstock.datapath.shape.route.route import Router
+from penstock.datapath.shape.route.router import Router
 from penstock.datapath.stage.msgpack_shredder import PackedShredder
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import constant

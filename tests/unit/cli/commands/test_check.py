@@ -113,7 +113,7 @@ def test_converters_that_cannot_work_are_told(
         _check_schemas(feed, found.append)
     assert [(each.what, each.exit_code) for each in found] == [
         ("convert a", 2),
-        ("convert b", 2),
+        ("plug-ins b", 2),
         ("convert c", 2),
     ]
     codes = ("CONFIG_INVALID", "PLUGIN_UNKNOWN", "CONVERT_REFUSED")

@@ -13,7 +13,7 @@ from penstock.datapath.formats.orc.orc import FORMAT as ORC
 from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.schemas.ddl import DIALECTS, Dialect, columns_of, ddl, own_columns, type_name
-from penstock.datapath.shape.route.partition import keys_as_read
+from penstock.datapath.shape.route.directories import keys_as_read
 from penstock.datapath.stage.shred_plan import Samples
 from penstock.model.convert_spec import Condition, ConvertSpec
 from penstock.model.fork import ForkSpec

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.stage import task
+from penstock.datapath.stage.record_rows import largest_of
 from penstock.datapath.stage.shred_plan import ShredPlan
-from penstock.datapath.stage.shredder import largest_of
 from penstock.datapath.stage.task import (
     FEW_DATASETS,
     RecordTooLarge,

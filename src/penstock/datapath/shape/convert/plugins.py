@@ -43,10 +43,7 @@ def plugin(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
         empty = [pa.array([], each.type) for each in wanted]
         return _with_columns(flow, wanted, empty)
     batch = _batch_of(flow.columns, schema, len(flow.rows))
-    if isinstance(made, _Records):
-        found = made.convert(batch, wanted)
-    else:
-        found = _batch(made, batch, wanted)
+    found = _converted(made, batch, wanted)
     bad = [
         BadRecord(int(flow.rows[row]), CONVERT_FAILED, writable(f"{name}: {why}")[:LONGEST_DETAIL])
         for row, why in found.bad
@@ -90,6 +87,19 @@ def _made(encoded: bytes) -> "_Records | BatchConverter":
     spec = msgspec.json.decode(encoded, type=ConvertSpec)
     ref = spec.ref or offer(CONVERTERS, spec.words[0])
     return _of_a_kind(make(CONVERTERS, ref, **dict(zip(spec.paths, spec.constants, strict=True))))
+
+
+def converted(plugin: RecordConverter | BatchConverter, batch: pa.RecordBatch) -> ConvertedBatch:
+    """What a converter makes of a batch, as Penstock takes it."""
+    return _converted(_of_a_kind(plugin), batch, plugin.output_schema(batch.schema))
+
+
+def _converted(
+    made: "_Records | BatchConverter", batch: pa.RecordBatch, wanted: pa.Schema
+) -> ConvertedBatch:
+    if isinstance(made, _Records):
+        return made.convert(batch, wanted)
+    return _batch(made, batch, wanted)
 
 
 def _of_a_kind(made: RecordConverter | BatchConverter) -> "_Records | BatchConverter":

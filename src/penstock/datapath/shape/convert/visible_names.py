@@ -5,8 +5,10 @@ Where a record goes is decided by its fields as they came, before any step.
 
 from collections.abc import Iterator, Sequence
 
+from penstock.api.doors import PARTITIONS, ROUTES
 from penstock.datapath.shape.convert.field_paths import NOT_SHOWN, names_of
 from penstock.datapath.shape.convert.rest_column import hidden_paths
+from penstock.datapath.shape.plugins.made import asked_fields
 from penstock.model.convert_spec import ConvertSpec, steps_for
 from penstock.model.names import encode_component
 from penstock.model.spec import FeedSpec, PartitionKey
@@ -18,8 +20,9 @@ def shown_by_names(feed: FeedSpec) -> list[str]:
 
 
 def _sentences(feed: FeedSpec) -> Iterator[str]:
-    if feed.route.kind == "field":
-        yield from _about("route", "datasets", feed.route.name, feed.convert)
+    for path in asked_fields(ROUTES, feed.route.call):
+        by = f"field:{path}" if feed.route.kind == "field" else f"plugin:{feed.route.name}"
+        yield from _about(f"route by {by}", "datasets", path, feed.convert)
     apart = {encode_component(each.route) for each in feed.datasets if each.partition is not None}
     others = [
         spec
@@ -34,8 +37,9 @@ def _sentences(feed: FeedSpec) -> Iterator[str]:
 
 def _about_keys(keys: Sequence[PartitionKey], steps: Sequence[ConvertSpec]) -> Iterator[str]:
     for key in keys:
-        if key.kind == "field":
-            yield from _about("partition", "directories", key.path, steps)
+        for path in asked_fields(PARTITIONS, key.call):
+            by = f"field:{path}" if key.kind == "field" else f"plugin:{key.plugin}"
+            yield from _about(f"partition by {by}", "directories", path, steps)
 
 
 def _about(by: str, named: str, path: str, steps: Sequence[ConvertSpec]) -> Iterator[str]:
@@ -45,6 +49,11 @@ def _about(by: str, named: str, path: str, steps: Sequence[ConvertSpec]) -> Iter
         hidden = hidden_paths([*before, spec], NOT_SHOWN)
         if any(here[: len(names)] == names for names in hidden):
             yield (
-                f"{by} by field:{path}: the names of {named} show its values in the clear, as they "
-                f"came; `{spec.verb}` hides them in rows only."
+                f"{by}: the names of {named} show {_what(by, path)} in the clear, as they came; "
+                f"`{spec.verb}` hides them in rows only."
             )
+
+
+def _what(by: str, path: str) -> str:
+    """The values that names are made of. What a plug-in makes of them is its own business."""
+    return "its values" if by.endswith(f"field:{path}") else f"what it makes of values of {path}"

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from penstock.datapath.shape.route.directory_escape import MAX_COMPONENT_BYTES, component, escape
-from penstock.datapath.shape.route.partition import (
+from penstock.datapath.shape.route.directories import (
     Directories,
     directory_keys,
     partition_directories,
 )
+from penstock.datapath.shape.route.directory_escape import MAX_COMPONENT_BYTES, component, escape
 from penstock.model.spec import PartitionKey, PartitionKind
 from penstock.ports.store.keys import check_key
 

@@ -9,12 +9,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from penstock.datapath.shape.event_time.zones import EARLIEST, LATEST
+from penstock.datapath.shape.route.directories import directory_keys, partition_directories
 from penstock.datapath.shape.route.directory_escape import (
     MAX_COMPONENT_BYTES,
     component,
     escape,
 )
-from penstock.datapath.shape.route.partition import directory_keys, partition_directories
 from penstock.datapath.shape.route.value_names import encode_scalars, scalar_text
 from penstock.model.names import NULL_NAME
 from penstock.model.spec import PartitionKey

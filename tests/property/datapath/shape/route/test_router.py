@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.shape.route.route import (
+from penstock.datapath.shape.route.router import (
     ROUTE_FLOOD,
     ROUTE_MISSING,
     ROUTE_UNKNOWN,

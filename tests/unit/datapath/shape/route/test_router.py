@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.shape.route.route import (
+from penstock.datapath.shape.route.router import (
     NOT_ROUTED,
     ROUTE_FLOOD,
     ROUTE_MISSING,

@@ -54,7 +54,7 @@ class _Level:
     `positions` are the places of these levels in the path.
     """
 
-    positions: list[int]
+    positions: tuple[int, ...]
     codes: Codes
     components: list[tuple[str, ...]]
 
@@ -62,13 +62,14 @@ class _Level:
 def directory_keys(keys: Sequence[PartitionKey]) -> tuple[str, ...]:
     """The name of each level: day, hour, minute, or `by_` and the last part of a field's path.
 
-    Where two fields end alike (to a reader that ignores case), both get their whole path.
+    That of a plug-in is `by_` and the name that the configuration gives it. Where two fields end
+    alike (to a reader that ignores case), both get their whole path.
     """
-    short = [key.path.rpartition(".")[2] for key in keys]
-    folded = [name.casefold() for key, name in zip(keys, short, strict=True) if key.kind == "field"]
+    short = [key.path.rpartition(".")[2] if key.kind == "field" else key.path for key in keys]
+    folded = [name.casefold() for key, name in zip(keys, short, strict=True) if not key.is_time]
     return tuple(
         key.kind
-        if key.kind != "field"
+        if key.is_time
         else _field_key(name if name and folded.count(name.casefold()) == 1 else key.path)
         for key, name in zip(keys, short, strict=True)
     )
@@ -85,23 +86,32 @@ def partition_directories(
     zone: str,
     fields: Mapping[str, Sequence[object | None]],
 ) -> Directories:
-    """The directory of each row, by its event time and its fields (by path, as in `keys`).
+    """The directory of each row, by its event time and its values (by the `column` of a key).
 
     Runs on executors, once per dataset and batch. A field without a usable value (missing, empty,
     an object or a list) lies under Hive's name for null. Without keys the path is empty.
     """
     names = directory_keys(keys)
     levels = [
-        _field_level(at, names[at], fields[key.path], len(micros))
+        _field_level(at, names[at], fields[key.column], len(micros))
         for at, key in enumerate(keys)
-        if key.kind == "field"
+        if not key.is_time
     ]
     if len(levels) < len(keys):
-        time = _time_level(micros, keys, ZoneInfo(zone))
+        positions = tuple(at for at, key in enumerate(keys) if key.is_time)
+        kinds = tuple(keys[at].kind for at in positions)
+        time = _time_level(micros, kinds, positions, ZoneInfo(zone))
         if not levels:  # as in most feeds: there is nothing to combine
             return _distinct(time.codes, ["/".join(names) for names in time.components])
         levels.insert(0, time)
     return _joined(levels, len(micros), len(keys))
+
+
+def time_texts(micros: Micros, kind: str, zone: str) -> list[str]:
+    """The values of one level of time, one per row; what `partition_directories` does for many."""
+    level = _time_level(micros, (kind,), (0,), ZoneInfo(zone))
+    texts = [names[0].partition("=")[2] for names in level.components]
+    return [texts[code] for code in level.codes.tolist()]
 
 
 def _field_key(name: str) -> str:
@@ -119,16 +129,16 @@ def _field_level(at: int, name: str, values: Sequence[object | None], count: int
     if (codes == NO_TEXT).any():
         codes = np.where(codes == NO_TEXT, len(components), codes).astype(np.int32)
         components.append((component(name, None),))
-    return _Level([at], codes, components)
+    return _Level((at,), codes, components)
 
 
-def _time_level(micros: Micros, keys: tuple[PartitionKey, ...], zone: ZoneInfo) -> _Level:
+def _time_level(
+    micros: Micros, kinds: tuple[str, ...], positions: tuple[int, ...], zone: ZoneInfo
+) -> _Level:
     """All levels of time together: rows that share the finest of them share the others."""
     wall = utc_to_wall(micros, zone)
     if len(wall) and not (wall.min() >= FIRST_WALL and wall.max() <= LAST_WALL):
         raise ValueError("an event time outside the calendar; such rows go to the quarantine")
-    positions = [at for at, key in enumerate(keys) if key.kind != "field"]
-    kinds = tuple(keys[at].kind for at in positions)
     step = min(_STEPS[kind] for kind in kinds)
     found = pa.array(wall // step).dictionary_encode()
     components = [_time_components(start * step, kinds) for start in found.dictionary.to_pylist()]
