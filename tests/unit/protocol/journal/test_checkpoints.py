@@ -100,7 +100,7 @@ def test_a_checkpoint_of_a_newer_fold_asks_for_an_upgrade() -> None:
     store.create(LAYOUT.checkpoint(whole.number), hashed(newer))
     for deep in (False, True):
         with pytest.raises(
-            EntryNewer, match=f"format {FOLD + 1}; this Penstock knows up to {FOLD}"
+            EntryNewer, match=f"format {FOLD + 1}; this version knows up to {FOLD}"
         ):
             room.journal().open(deep=deep)
 

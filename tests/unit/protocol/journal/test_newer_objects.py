@@ -73,7 +73,7 @@ def test_an_object_of_a_newer_format_asks_for_an_upgrade(name: str) -> None:
     error = refusal(room, look)
     assert isinstance(error, EntryNewer)
     assert key in str(error)
-    assert "format 2; this Penstock knows up to 1" in str(error)
+    assert "format 2; this version knows up to 1" in str(error)
     assert "upgrade this one" in str(error)
 
 
