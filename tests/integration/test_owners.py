@@ -121,10 +121,9 @@ def test_s19_s20_two_start_together_one_waits_and_follows_and_the_paused_one_is_
         assert "FENCED" in owner.log.read_text()
         third = start("three")
         third.wait_for("waiting")
-        killed_at = time.monotonic()
         follower.signal(signal.SIGKILL)
+        # That it does not wait for silence is tested without a clock, in the lease's unit tests.
         third.wait_for("claimed")
-        assert time.monotonic() - killed_at < 10  # dead on this host: no need to wait for silence
         produce_more(30)
         wait_for(lambda: watermark(lake) == 360, "the end")
         os.kill(third.process.pid, signal.SIGTERM)

@@ -99,9 +99,7 @@ def test_a_checkpoint_of_a_newer_fold_asks_for_an_upgrade() -> None:
     newer = {"fold": FOLD + 1, "state": {"everything": "is different"}}
     store.create(LAYOUT.checkpoint(whole.number), hashed(newer))
     for deep in (False, True):
-        with pytest.raises(
-            EntryNewer, match=f"format {FOLD + 1}; this version knows up to {FOLD}"
-        ):
+        with pytest.raises(EntryNewer, match=f"format {FOLD + 1}; this version knows up to {FOLD}"):
             room.journal().open(deep=deep)
 
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.api.codec import DecodedBatch
-from penstock.datapath.codec.json import codec as json_codec
+from penstock.datapath.codec.json import decoder
 from penstock.datapath.codec.json import one_pass
 from penstock.datapath.codec.json.decoder import DatasetRecords, JsonDecoder
 from penstock.datapath.codec.json.value_count import count_items, json_value_counter
@@ -179,7 +179,7 @@ def test_rows_are_the_same_however_few_values_are_made_at_once(
     values = [*EVENTS, *SPARSE, an_event("a", n=1, other=5), an_event("a", items=5)]
     wanted = shred(BY_TYPE, values, known)
     with ExitStack() as patches:
-        for module in (one_pass, json_codec):
+        for module in (one_pass, decoder):
             patches.enter_context(mock.patch.object(module, "MOST_AT_ONCE", most))
         found = shred(BY_TYPE, values, known)
     assert found.rows("a") == wanted.rows("a")
