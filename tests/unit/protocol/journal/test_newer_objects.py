@@ -74,7 +74,7 @@ def test_an_object_of_a_newer_format_asks_for_an_upgrade(name: str) -> None:
     assert isinstance(error, EntryNewer)
     assert key in str(error)
     assert "format 2; this version knows up to 1" in str(error)
-    assert "upgrade this one" in str(error)
+    assert "upgrade this installation" in str(error)
 
 
 @pytest.mark.parametrize("name", OBJECTS)

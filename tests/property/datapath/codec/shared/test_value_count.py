@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.api.codec import DecodedBatch
-from penstock.datapath.codec.json import decoder
-from penstock.datapath.codec.json import one_pass
+from penstock.datapath.codec.json import decoder, one_pass
 from penstock.datapath.codec.json.decoder import DatasetRecords, JsonDecoder
 from penstock.datapath.codec.json.value_count import count_items, json_value_counter
 from penstock.datapath.codec.protobuf import codec as proto_codec
