@@ -43,11 +43,11 @@ from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER
 from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.feed_book.fold import apply
+from penstock.protocol.feed_book.state import FOLD, FeedState
 from penstock.protocol.journal.checkpoints import Checkpoint
-from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.markers import Marker
-from penstock.protocol.journal.state import FOLD, FeedState
 from penstock.protocol.journal.wire import seal
 from penstock.runtime.surroundings import Surroundings
 

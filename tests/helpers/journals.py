@@ -25,9 +25,9 @@ from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER, REWRITE
-from penstock.protocol.journal.fold import apply
-from penstock.protocol.journal.rules import objection
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.fold import apply
+from penstock.protocol.feed_book.rules import objection
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.feed_rules import FeedRules
 from penstock.protocol.loop.owner import Intake, Owner, OwnerSpec

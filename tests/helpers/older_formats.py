@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from penstock.model.entries import Entry
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 
 # What the fold of the first version did not keep of a partition.
 UNKNOWN_TO_FOLD_1 = ("first_offset", "last_window")

@@ -22,13 +22,14 @@ from penstock.model.staged import StagedHandle
 from penstock.model.steps import Step
 from penstock.model.window import Available
 from penstock.ports.store import create_once as create_once_room
-from penstock.protocol.journal import checkpoints, rules, wire
+from penstock.protocol.feed_book import rules
+from penstock.protocol.feed_book.inventory import Inventory
+from penstock.protocol.feed_book.state import FeedState, PartitionState
+from penstock.protocol.journal import checkpoints, wire
 from penstock.protocol.journal import journal as journal_room
 from penstock.protocol.journal import witnesses as witness
 from penstock.protocol.journal.checkpoints import FoundCheckpoint, write_checkpoint
-from penstock.protocol.journal.inventory import Inventory
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState, PartitionState
 from penstock.protocol.journal.wire import unseal
 from penstock.protocol.loop import owner as owner_room
 from penstock.protocol.loop.owner import Owner

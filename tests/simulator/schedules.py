@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.errors import JournalError
 from penstock.model.entries import FORMAT, Claim, Window
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import open_entry, seal
 from penstock.testing.memory_store import Act, MemoryStore, Shelf
 from tests.helpers.older_formats import checkpoint_of_fold_1

@@ -20,7 +20,8 @@ PACKAGE = Path(__file__).parents[2] / "src" / "penstock"
 BOTTOM = frozenset({"model", "errors"})
 
 _SEAMS = BOTTOM | {"api", "runtime"}
-_PROTOCOL = frozenset({"protocol/journal", "protocol/publish", "protocol/loop"})
+_JOURNALS = frozenset({"protocol/journal", "protocol/feed_book"})
+_PROTOCOL = _JOURNALS | {"protocol/publish", "protocol/loop"}
 _SHAPE = frozenset(
     f"datapath/shape/{name}" for name in ("event_time", "plugins", "route", "convert")
 )
@@ -59,8 +60,9 @@ ROOMS: dict[str, frozenset[str]] = {
     "ports/source": _SEAMS,
     "ports/source/kafka": _SEAMS | {"ports/source", "evidence", "spark"},
     "protocol": BOTTOM,
-    "protocol/journal": _SEAMS | {"ports/store", "evidence"},
-    "protocol/publish": _SEAMS | {"ports/store", "protocol/journal"},
+    "protocol/feed_book": _SEAMS | {"evidence"},
+    "protocol/journal": _SEAMS | {"ports/store", "protocol/feed_book"},
+    "protocol/publish": _SEAMS | _JOURNALS | {"ports/store"},
     "protocol/loop": _SEAMS | _PROTOCOL | {"ports/store", "evidence"},
     "datapath": BOTTOM,
     "datapath/codec": BOTTOM | {"api", "datapath/codec/shared"} | _FORMATS_OF_RECORDS,
@@ -83,9 +85,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "spark": _SEAMS | {"config"},
     "feeds": _TO_FEEDS,
     "care": _TO_FEEDS,
-    "audit": _SEAMS
-    | {"ports/store", "ports/source", "protocol/journal", "evidence", "datapath/formats"},
-    "status": _SEAMS | {"ports/store", "protocol/journal", "audit"},
+    "audit": _SEAMS | _JOURNALS | {"ports/store", "ports/source", "evidence", "datapath/formats"},
+    "status": _SEAMS | _JOURNALS | {"ports/store", "audit"},
     "testing": _ALL_BUT_CLI | {"ports/store/local"},
     "testing/contracts": _ALL_BUT_CLI | {"testing"},
     "demo": _ALL_BUT_CLI | {"testing"},
@@ -100,7 +101,7 @@ _ONE = frozenset({"cli", "cli/commands"})
 
 
 def room_of(path: str) -> str | None:
-    """The room of a module or package, such as `protocol/journal/fold`; the longest match."""
+    """The room of a module or package, such as `protocol/feed_book/fold`; the longest match."""
     parts = path.removesuffix(".py").split("/")
     names = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
     return next((name for name in names if name in ROOMS), None)
@@ -281,12 +282,12 @@ def test_the_table_names_only_rooms_and_has_no_circle() -> None:
     ("path", "source", "sentence"),
     [
         (
-            "protocol/journal/fold.py",
+            "protocol/journal/wire.py",
             "from penstock.protocol.loop.owner import Owner",
             "protocol/journal may not import protocol/loop",
         ),
         (
-            "protocol/journal/fold.py",
+            "protocol/journal/wire.py",
             "from penstock import cli",
             "protocol/journal may not import cli",
         ),
@@ -321,7 +322,7 @@ def test_the_table_names_only_rooms_and_has_no_circle() -> None:
             "ports/store/local may not import protocol/journal",
         ),
         (
-            "protocol/journal/fold.py",
+            "protocol/journal/wire.py",
             "from penstock.ports.store.local.local_store import LocalStore",
             "protocol/journal may not import ports/store/local",
         ),
@@ -366,7 +367,7 @@ def test_the_table_names_only_rooms_and_has_no_circle() -> None:
             "time.sleep in datapath/schemas",
         ),
         ("datapath/stage/task.py", "from pyspark.sql import SparkSession", "without a JVM"),
-        ("protocol/journal/fold.py", "from pyspark.sql import SparkSession", "without a JVM"),
+        ("protocol/journal/wire.py", "from pyspark.sql import SparkSession", "without a JVM"),
         ("feeds/running_feed.py", "from pyspark.sql import SparkSession", "without a JVM"),
         (
             "feeds/running_feed.py",
@@ -434,9 +435,9 @@ def test_the_checker_catches_a_planted_fault(path: str, source: str, sentence: s
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("protocol/journal/fold.py", "from penstock.protocol.journal.entry import Entry"),
+        ("protocol/journal/wire.py", "from penstock.protocol.journal.entry import Entry"),
         (
-            "protocol/journal/fold.py",
+            "protocol/journal/wire.py",
             "from penstock.api.store import Store\nfrom penstock.errors import Gap",
         ),
         ("model/range.py", "from penstock.errors import PenstockError"),

@@ -18,12 +18,12 @@ from penstock.model.entries import FORMAT, Entry
 from penstock.model.registered_schema import REGISTERED_FORMAT, StoredSchema
 from penstock.model.schema import SCHEMA_FORMAT, DatasetSchema
 from penstock.model.value import Value
+from penstock.protocol.feed_book.state import FOLD
 from penstock.protocol.journal.acceptance import ACCEPTANCE_FORMAT, Accepted
 from penstock.protocol.journal.checkpoints import Checkpoint
 from penstock.protocol.journal.lake_identity import LAKE_FORMAT, LakeIdentity
 from penstock.protocol.journal.lease import BEAT_FORMAT, Beat
 from penstock.protocol.journal.markers import MARKER_FORMAT, Marker
-from penstock.protocol.journal.state import FOLD
 from tests.helpers.wire_schema import wire_classes, wire_hash
 
 ROOT = Path(__file__).parents[2]

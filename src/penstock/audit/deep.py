@@ -43,8 +43,8 @@ from penstock.evidence.position_columns import records_evidence
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
 from penstock.model.value import Value
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState
 from penstock.runtime.parallel import ParallelMap
 
 MOST_FOREIGN = 100  # how many foreign files are read; all of them are named

@@ -8,8 +8,8 @@ from penstock.audit.receipt import Difference, Pending
 from penstock.datapath.formats.formats_by_ending import known_endings
 from penstock.model.layout import Layout
 from penstock.ports.store.keys import UNTEXT
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState
 
 HIDDEN = ("_", ".")  # most readers ignore such names
 

@@ -34,10 +34,10 @@ from penstock.model.evidence import Evidence, RangeEvidence, lowest_rows
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.value import Value
-from penstock.protocol.journal.inventory import Inventory
+from penstock.protocol.feed_book.inventory import Inventory
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.journal.markers import Marker, still_undone
-from penstock.protocol.journal.state import FeedState
 
 Progress = Callable[
     [str, int, int], None

@@ -19,8 +19,8 @@ from penstock.model.fork import ROW_COLUMN
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetSet
 from penstock.model.value import Value
-from penstock.protocol.journal.inventory import Inventory, LiveFile
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.inventory import Inventory, LiveFile
+from penstock.protocol.feed_book.state import FeedState
 
 Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the row in its record
 Lives = dict[Place, dict[str, OffsetSet]]  # the live offsets, by topic id

@@ -18,8 +18,8 @@ from penstock.audit.ledger import Ledger, Opened, Progress, read_ledger
 from penstock.audit.receipt import Difference, GivenUp, Receipt
 from penstock.audit.waiting import lost_files
 from penstock.model.ranges import TopicPartition
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState
 
 
 def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None) -> Receipt:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from penstock.audit.receipt import Difference
 from penstock.errors import EntryNewer, JournalError
+from penstock.protocol.feed_book.state import FeedState, Undone
 from penstock.protocol.journal.checkpoints import FoundCheckpoint, newest_checkpoint
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.markers import Marker, still_undone
-from penstock.protocol.journal.state import FeedState, Undone
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from penstock.audit.receipt import Difference
 from penstock.model.entries import SealedEntry, Window
 from penstock.model.manifest import ManifestFile
 from penstock.model.value import Value
+from penstock.protocol.feed_book.state import FeedState, Undone
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState, Undone
 
 
 class WaitingFile(Value, frozen=True):

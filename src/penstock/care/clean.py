@@ -2,8 +2,8 @@
 
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.staged import StagedRef
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState
 
 
 def clean(journal: Journal) -> int:

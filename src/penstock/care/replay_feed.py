@@ -11,8 +11,8 @@ from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
 from penstock.model.manifest import RecordSet
 from penstock.model.spec import FeedSpec
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Fold, Journal
-from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.owner import check_format
 from penstock.runtime.parallel import ParallelMap
 from penstock.runtime.surroundings import Surroundings

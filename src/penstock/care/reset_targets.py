@@ -7,7 +7,7 @@ from penstock.care.errors import ResetRefused
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 from penstock.model.window import Available, PartitionOffsets
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 
 TargetKind = Literal["earliest", "latest", "time", "offset", "shift"]
 

@@ -16,8 +16,8 @@ from penstock.model.entries import (
 )
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Fold, Journal
-from penstock.protocol.journal.state import FeedState
 from penstock.protocol.publish.groups import leave_tail_mark
 from penstock.runtime.surroundings import Surroundings
 

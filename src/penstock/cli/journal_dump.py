@@ -15,9 +15,9 @@ from penstock.errors import PenstockError
 from penstock.model.layout import Layout
 from penstock.model.value import Value
 from penstock.ports.store.open_store import open_store
+from penstock.protocol.feed_book.state import FeedState, Undone
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity
-from penstock.protocol.journal.state import FeedState, Undone
 from penstock.runtime.surroundings import Surroundings
 
 EXAMPLE = """\

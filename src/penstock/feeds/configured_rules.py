@@ -9,9 +9,9 @@ from penstock.model.names import encode_component
 from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
 from penstock.model.spec import FeedSpec, QuarantineSpec, StartSpec
 from penstock.model.window import PartitionOffsets
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.acceptance import is_accepted
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.pace import Pace
 from penstock.protocol.loop.prove import Findings
 from penstock.protocol.loop.window_plan import WindowPolicy

@@ -8,7 +8,7 @@ from penstock.api.source import HashesLastRecords
 from penstock.feeds.errors import LogRewritten
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import Available
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 
 
 def check_last_records(state: FeedState, available: Available, source: HashesLastRecords) -> None:

@@ -9,7 +9,7 @@ from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec
 from penstock.model.value import Value
 from penstock.model.window import Available
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.owner import check_format
 from penstock.protocol.loop.window_plan import check_source, new_starts, plan_ranges
 

@@ -16,8 +16,8 @@ from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lease import Beat
-from penstock.protocol.journal.state import FeedState
 
 PASSING = (SourceUnavailable, RegistryTrouble, ReadFailed, StoreUnavailable, OutcomeUnknown)
 AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable)

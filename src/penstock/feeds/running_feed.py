@@ -22,10 +22,10 @@ from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StageOrder
 from penstock.ports.registry.registry import Registry
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Beat, Contender, Lease, Note
-from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.pace import Pace
 from penstock.protocol.loop.window_plan import waiting_ranges

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from penstock.model.entries import Counts
 from penstock.model.value import Value
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lease import STALE_S, Beat
-from penstock.protocol.journal.state import FeedState
 
 
 class Ends(Value, frozen=True):

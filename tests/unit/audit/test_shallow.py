@@ -15,10 +15,10 @@ from penstock.model.entries import FORMAT, AnyBody, Rebind, SealedEntry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, Input
 from penstock.model.ranges import OffsetSet, TopicPartition
-from penstock.protocol.journal.fold import apply
-from penstock.protocol.journal.inventory import Inventory
+from penstock.protocol.feed_book.fold import apply
+from penstock.protocol.feed_book.inventory import Inventory
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.markers import Marker
-from penstock.protocol.journal.state import FeedState
 from penstock.protocol.journal.wire import open_entry, seal
 from tests.helpers.journals import (
     LAYOUT,

@@ -7,7 +7,7 @@ from penstock.care.seek import Approval, accept_gaps, rebind, seek_all
 from penstock.errors import EntryRefused
 from penstock.model.entries import Gap, PartitionStart, Rebind, Seek
 from penstock.model.ranges import TopicPartition
-from penstock.protocol.journal.state import FeedState, PartitionState
+from penstock.protocol.feed_book.state import FeedState, PartitionState
 from tests.helpers.journals import WatchedStore, a_room, an_owner, covered, delivered, kinds, rows
 from tests.simulator.kafka import TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import Room

@@ -10,7 +10,7 @@ from penstock.feeds.last_records import check_last_records
 from penstock.model.entries import LastRecord
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 from tests.helpers.journals import BEGINNING, a_window, covered, told
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 

@@ -5,8 +5,8 @@ import msgspec
 from penstock.cli.commands.status import row_of
 from penstock.model.entries import Claim, LastRecord, Park
 from penstock.model.process_id import Process
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lease import Beat, Note
-from penstock.protocol.journal.state import FeedState
 from penstock.status.snapshot import Ends, ends_of, snapshot
 from tests.helpers.journals import BEGINNING, a_window, covered, told
 from tests.simulator.kafka import TOPIC, TOPIC_ID

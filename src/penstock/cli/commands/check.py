@@ -32,9 +32,9 @@ from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
 from penstock.ports.source.kafka.admin import KafkaAdmin
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import known_identity
-from penstock.protocol.journal.state import FeedState
 from penstock.spark.java import find_java
 
 State = Literal["ok", "warning", "failed", "halted"]

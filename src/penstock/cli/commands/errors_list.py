@@ -28,10 +28,10 @@ from penstock.cli.common import (
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
 from penstock.model.names import encode_component
+from penstock.protocol.feed_book.inventory import Inventory
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.acceptance import accept_next
-from penstock.protocol.journal.inventory import Inventory
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState
 
 SAMPLE_CHARACTERS = 60
 SHOWN_RECORDS = 20

@@ -40,7 +40,7 @@ from penstock.model.manifest import RecordSet
 from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import LakeSpec
-from penstock.protocol.journal.inventory import RecordsKey
+from penstock.protocol.feed_book.inventory import RecordsKey
 from penstock.protocol.journal.journal import Fold, Journal
 from penstock.spark.parallel_map import SparkParallelMap
 

@@ -35,8 +35,8 @@ from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.window_plan import check_identity
 
 Row = dict[str, object]

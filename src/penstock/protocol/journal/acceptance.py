@@ -10,9 +10,9 @@ import msgspec
 from penstock.model.value import Value
 from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.errors import AcceptanceDamaged
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FeedState
 
 ACCEPTANCE_FORMAT = 1
 

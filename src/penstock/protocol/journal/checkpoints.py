@@ -15,8 +15,8 @@ from penstock.errors import ChainBroken, EntryNewer, JournalError
 from penstock.model.layout import Layout, number_in
 from penstock.model.value import Value
 from penstock.ports.store.create_once import create_once
+from penstock.protocol.feed_book.state import FOLD, FeedState
 from penstock.protocol.journal.markers import KEPT, prune
-from penstock.protocol.journal.state import FOLD, FeedState
 from penstock.protocol.journal.wire import seal, unseal
 
 if TYPE_CHECKING:

@@ -28,16 +28,16 @@ from penstock.model.entries import (
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.manifest import Content, ManifestRef
 from penstock.ports.store.create_once import create_once
+from penstock.protocol.feed_book.fold import apply
+from penstock.protocol.feed_book.inventory import Inventory, consumes
+from penstock.protocol.feed_book.rules import objection
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.checkpoints import (
     FoundCheckpoint,
     newest_checkpoint,
     without_done,
 )
-from penstock.protocol.journal.fold import apply
-from penstock.protocol.journal.inventory import Inventory, consumes
 from penstock.protocol.journal.markers import still_undone
-from penstock.protocol.journal.rules import objection
-from penstock.protocol.journal.state import FeedState
 from penstock.protocol.journal.wire import check_home, open_entry, seal
 from penstock.protocol.journal.witnesses import Witnesses, check_witnesses
 from penstock.runtime.surroundings import Surroundings

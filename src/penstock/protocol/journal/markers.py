@@ -8,7 +8,7 @@ from penstock.model.layout import Layout, number_in
 from penstock.model.value import Value
 from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
-from penstock.protocol.journal.state import Undone
+from penstock.protocol.feed_book.state import Undone
 
 MARKER_FORMAT = 1  # of done markers and tail marks
 KEPT = 3  # how many checkpoints and tail marks stay; the newest would do, the others are for people

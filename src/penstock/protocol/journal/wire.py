@@ -11,7 +11,7 @@ import msgspec
 from penstock.errors import EntryDamaged, EntryForeign, EntryMisplaced, EntryNewer
 from penstock.model.entries import FORMAT, Entry, SealedEntry
 from penstock.model.value import Value
-from penstock.protocol.journal.upgrade_entries import JsonObject, upgraded
+from penstock.protocol.feed_book.upgrade_entries import JsonObject, upgraded
 
 _HEAD = b'{"hash":"'
 _FROM = len(_HEAD)

@@ -10,8 +10,8 @@ from penstock.api.store import Store
 from penstock.errors import JournalCut, JournalMissing
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.value import Value
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.markers import read_marker
-from penstock.protocol.journal.state import FeedState
 
 if TYPE_CHECKING:
     from penstock.protocol.journal.journal import Journal

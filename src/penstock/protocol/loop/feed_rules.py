@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from penstock.model.window import PartitionOffsets
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.prove import Findings
 
 

@@ -22,9 +22,9 @@ from penstock.model.names import window_id
 from penstock.model.steps import DELIVER
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.ports.store.discard_windows import discard_windows
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.protocol.journal.journal import Fold, Journal
-from penstock.protocol.journal.state import FeedState
 from penstock.protocol.loop.errors import FormatChanged
 from penstock.protocol.loop.feed_rules import FeedRules, TakeEverything
 from penstock.protocol.loop.prove import counts_of, findings_of, prove

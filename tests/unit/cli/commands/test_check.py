@@ -13,7 +13,7 @@ from penstock.model.entries import Park
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
 from penstock.ports.registry.errors import RegistryDown
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.errors import FormatChanged
 from tests.helpers.journals import BEGINNING, told
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID

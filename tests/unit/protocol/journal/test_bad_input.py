@@ -41,9 +41,9 @@ from penstock.model.entries import FORMAT, AnyBody, Window
 from penstock.model.manifest import INLINE_FILES, ManifestFile
 from penstock.ports.store.local.disk import Disk, OpenFile
 from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.feed_book.state import FOLD
 from penstock.protocol.journal.checkpoints import Checkpoint
 from penstock.protocol.journal.lake_identity import LAKE_KEY, LakeIdentity
-from penstock.protocol.journal.state import FOLD
 from penstock.protocol.journal.wire import seal
 from tests.helpers.journals import (
     LAYOUT,

@@ -6,9 +6,9 @@ import pytest
 
 from penstock.errors import EntryNewer
 from penstock.model.ranges import TopicPartition
+from penstock.protocol.feed_book.state import FOLD, FeedState
 from penstock.protocol.journal.checkpoints import read_checkpoint, write_checkpoint
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.state import FOLD, FeedState
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import LAYOUT, WatchedStore, a_room, an_owner, delivered
 from tests.helpers.older_formats import checkpoint_of_fold_1, hashed

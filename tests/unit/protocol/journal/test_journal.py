@@ -13,10 +13,10 @@ from penstock.model.entries import Bind, Claim, Park, Seek, Start
 from penstock.model.manifest import INLINE_FILES, Content, Input
 from penstock.model.ranges import TopicPartition
 from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.feed_book.state import Undone
 from penstock.protocol.journal.journal import MAX_OVERTAKEN, Fold, Journal
 from penstock.protocol.journal.lake_identity import LAKE_KEY, lake_identity
 from penstock.protocol.journal.markers import mark_done, still_undone
-from penstock.protocol.journal.state import Undone
 from penstock.protocol.loop.owner import Owner
 from penstock.testing.fault_store import Fault, FaultStore, What
 from penstock.testing.memory_store import MemoryStore

@@ -33,7 +33,7 @@ from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content, Group, Input, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetSet
 from penstock.model.steps import DELIVER, REWRITE
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import check_home, open_entry, seal, unseal
 from tests.helpers.journals import a_compaction, a_file, begins, covered, next_entry
 

@@ -20,8 +20,8 @@ from penstock.model.entries import LastRecord, PartitionStart, Rebind, Start
 from penstock.model.manifest import QUARANTINE, ManifestRef
 from penstock.model.names import FileName
 from penstock.model.window import StagedWindow, StageOrder
+from penstock.protocol.feed_book.state import FOLD
 from penstock.protocol.journal.checkpoints import Checkpoint
-from penstock.protocol.journal.state import FOLD
 from penstock.protocol.journal.wire import seal
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import (

@@ -9,7 +9,7 @@ from penstock.model.entries import Compact, SealedEntry
 from penstock.model.manifest import Content, Group
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.steps import DELIVER, REMOVE, REWRITE, Step, Steps
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.publish.acts import (
     GroupWork,
     StepTools,

@@ -7,7 +7,7 @@ from penstock.model.entries import AnyBody, Drop, Generation, Replace, Replay, R
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, Content, Input, ManifestFile, RecordSet
 from penstock.model.ranges import OffsetSet
-from penstock.protocol.journal.inventory import Inventory, LiveFile
+from penstock.protocol.feed_book.inventory import Inventory, LiveFile
 from tests.helpers.journals import (
     BEGINNING,
     a_compaction,

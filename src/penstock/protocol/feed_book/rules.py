@@ -28,7 +28,7 @@ from penstock.model.entries import (
 )
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.ranges import TopicPartition
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 
 
 def objection(state: FeedState, entry: Entry) -> str | None:

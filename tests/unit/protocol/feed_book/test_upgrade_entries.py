@@ -8,7 +8,7 @@ import pytest
 from penstock.errors import EntryDamaged
 from penstock.model.entries import FORMAT, AnyBody, Deciding
 from penstock.model.steps import DeleteInputs, PublishFiles
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import open_entry
 from tests.helpers.journals import next_entry
 from tests.helpers.older_formats import entry_of_format_1, hashed

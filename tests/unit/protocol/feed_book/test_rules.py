@@ -25,7 +25,7 @@ from penstock.model.entries import (
 )
 from penstock.model.manifest import Content
 from penstock.model.ranges import OffsetRange
-from penstock.protocol.journal.state import FeedState
+from penstock.protocol.feed_book.state import FeedState
 from tests.helpers.journals import BEGINNING, a_window, begins, covered, told, why_not
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 

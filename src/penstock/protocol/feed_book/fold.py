@@ -22,7 +22,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.protocol.journal.state import FeedState, PartitionState, Undone
+from penstock.protocol.feed_book.state import FeedState, PartitionState, Undone
 
 
 def apply(state: FeedState, sealed: SealedEntry) -> None:

@@ -27,8 +27,8 @@ from penstock.model.entries import (
 from penstock.model.manifest import Content, Group, Input, groups_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.steps import DELIVER, REMOVE
-from penstock.protocol.journal.fold import apply
-from penstock.protocol.journal.state import FeedState, PartitionState, Undone
+from penstock.protocol.feed_book.fold import apply
+from penstock.protocol.feed_book.state import FeedState, PartitionState, Undone
 from tests.helpers.journals import (
     BEGINNING,
     a_compaction,
