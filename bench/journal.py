@@ -26,7 +26,6 @@ from penstock.model.entries import (
     FORMAT,
     AnyBody,
     Bind,
-    Claim,
     Counts,
     Entry,
     PartitionStart,
@@ -35,6 +34,7 @@ from penstock.model.entries import (
     Start,
     Window,
 )
+from penstock.model.envelope import Claim
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.layout import SHARD, Layout
 from penstock.model.manifest import Content, ManifestFile, groups_of

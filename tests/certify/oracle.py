@@ -15,7 +15,8 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from penstock.model.entries import Claim, Gap, Replay, Start, Window
+from penstock.model.entries import Gap, Replay, Start, Window
+from penstock.model.envelope import Claim
 from penstock.model.manifest import Content
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import ReadRecord

@@ -10,7 +10,6 @@ from penstock.model.entries import (
     FORMAT,
     AnyBody,
     Bind,
-    Claim,
     Compact,
     Counts,
     Entry,
@@ -19,6 +18,7 @@ from penstock.model.entries import (
     Start,
     Window,
 )
+from penstock.model.envelope import Claim
 from penstock.model.evidence import Evidence
 from penstock.model.layout import Layout
 from penstock.model.manifest import Content, ManifestFile, groups_of

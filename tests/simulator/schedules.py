@@ -9,7 +9,8 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.errors import JournalError
-from penstock.model.entries import FORMAT, Claim, Window
+from penstock.model.entries import FORMAT, Window
+from penstock.model.envelope import Claim
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import open_entry, seal
 from penstock.testing.memory_store import Act, MemoryStore, Shelf

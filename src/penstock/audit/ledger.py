@@ -13,7 +13,6 @@ from penstock.audit.unmarked import DoneBefore, find_checkpoint, gone_markers
 from penstock.errors import EntryNewer, JournalCut, JournalError, JournalMissing, MarkerWrong
 from penstock.model.entries import (
     Bind,
-    Claim,
     Compact,
     Drop,
     Entry,
@@ -30,6 +29,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
+from penstock.model.envelope import Claim
 from penstock.model.evidence import Evidence, RangeEvidence, lowest_rows
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition

@@ -1,4 +1,4 @@
-"""The journal's entries: one envelope, and one body per kind.
+"""The entries of a feed's journal: one body per kind, in the envelope that all books share.
 
 The kinds are a closed set. An entry says what was decided, not which code has to run: steps are
 values from a closed set (`model/steps.py`), and there is no class path in an entry.
@@ -6,16 +6,12 @@ values from a closed set (`model/steps.py`), and there is no class path in an en
 
 from typing import TypeAlias
 
+from penstock.model.envelope import Body, Claim, Envelope, Sealed
 from penstock.model.manifest import Content, Group, ManifestRef
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 
 FORMAT = 2  # raised by every change of a class inside entries; see `upgrade_entries`
-GENESIS = "0" * 64  # the `previous` hash of entry 0
-
-
-class Body(Value, frozen=True, tag_field="kind"):
-    """What an entry decides."""
 
 
 class Bind(Body, frozen=True, tag="bind"):
@@ -26,12 +22,6 @@ class Bind(Body, frozen=True, tag="bind"):
 
     cluster_id: str
     files: str = "parquet"
-
-
-class Claim(Body, frozen=True, tag="claim"):
-    """A new owner with the next epoch. It fences every older epoch."""
-
-    owner: str
 
 
 class PartitionStart(Value, frozen=True):
@@ -222,9 +212,8 @@ class Generation(Deciding, frozen=True, kw_only=True, tag="generation"):
     ranges: tuple[OffsetRange, ...]
 
 
-AnyBody: TypeAlias = (
+FeedBody: TypeAlias = (
     Bind
-    | Claim
     | Start
     | Window
     | Gap
@@ -239,35 +228,7 @@ AnyBody: TypeAlias = (
     | Retire
     | Generation
 )
+AnyBody: TypeAlias = FeedBody | Claim
 
-
-class Entry(Value, frozen=True, kw_only=True):
-    """One numbered decision. `previous` is the hash of the entry before, `nonce` is random."""
-
-    format: int
-    number: int
-    feed: str
-    lake: str
-    incarnation: int
-    epoch: int
-    nonce: str
-    previous: str
-    at: str
-    body: AnyBody
-
-
-class SealedEntry(Value, frozen=True):
-    """An entry with the hash of its bytes in the journal."""
-
-    entry: Entry
-    sha256: str
-
-    @property
-    def number(self) -> int:
-        """The entry's number in the journal."""
-        return self.entry.number
-
-    @property
-    def body(self) -> AnyBody:
-        """What the entry decides."""
-        return self.entry.body
+Entry: TypeAlias = Envelope[FeedBody]
+SealedEntry: TypeAlias = Sealed[FeedBody]

@@ -3,7 +3,8 @@
 import msgspec
 
 from penstock.cli.commands.status import row_of
-from penstock.model.entries import Claim, LastRecord, Park
+from penstock.model.entries import LastRecord, Park
+from penstock.model.envelope import Claim
 from penstock.model.process_id import Process
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lease import Beat, Note

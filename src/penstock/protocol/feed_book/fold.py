@@ -4,7 +4,6 @@ from typing import assert_never
 
 from penstock.model.entries import (
     Bind,
-    Claim,
     Compact,
     Deciding,
     Drop,
@@ -22,6 +21,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
+from penstock.model.envelope import Claim
 from penstock.protocol.feed_book.state import FeedState, PartitionState, Undone
 
 

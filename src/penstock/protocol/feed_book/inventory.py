@@ -10,7 +10,6 @@ from penstock.evidence.position_columns import records_evidence
 from penstock.model.entries import (
     AnyBody,
     Bind,
-    Claim,
     Compact,
     Drop,
     Entry,
@@ -26,6 +25,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
+from penstock.model.envelope import Claim
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet

@@ -9,7 +9,6 @@ from typing import assert_never
 
 from penstock.model.entries import (
     Bind,
-    Claim,
     Compact,
     Drop,
     Entry,
@@ -26,6 +25,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
+from penstock.model.envelope import Claim
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.feed_book.state import FeedState

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from penstock.model.entries import GENESIS, Counts
+from penstock.model.entries import Counts
+from penstock.model.envelope import GENESIS
 from penstock.model.ranges import TopicPartition
 
 FOLD = 2  # raised when the state gets another form, or when other state comes of the same entries

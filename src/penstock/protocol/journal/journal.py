@@ -15,16 +15,8 @@ from penstock.errors import (
     JournalCut,
     ManifestDamaged,
 )
-from penstock.model.entries import (
-    FORMAT,
-    AnyBody,
-    Bind,
-    Claim,
-    Deciding,
-    Drop,
-    Entry,
-    SealedEntry,
-)
+from penstock.model.entries import FORMAT, AnyBody, Bind, Deciding, Drop, Entry, SealedEntry
+from penstock.model.envelope import Claim, Sealed
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.manifest import Content, ManifestRef
 from penstock.ports.store.create_once import create_once
@@ -150,7 +142,7 @@ class Journal:
             self._check_valid(fold, entry, content)
             data, sha256 = seal(entry)
             if create_once(self.store, self.layout.entry(entry.number), data) is None:
-                sealed = SealedEntry(entry, sha256)
+                sealed = Sealed(entry, sha256)
                 self._apply(fold, sealed, content)
                 return sealed
             self.fold_on(fold)

@@ -10,6 +10,7 @@ import msgspec
 
 from penstock.errors import EntryDamaged, EntryForeign, EntryMisplaced, EntryNewer
 from penstock.model.entries import FORMAT, Entry, SealedEntry
+from penstock.model.envelope import Sealed
 from penstock.model.value import Value
 from penstock.protocol.feed_book.upgrade_entries import JsonObject, upgraded
 
@@ -55,7 +56,7 @@ def open_entry(key: str, number: int, raw: bytes) -> SealedEntry:
     entry = _read_entry(key, plain)
     if entry.number != number:
         raise EntryMisplaced(key, number, entry.number)
-    return SealedEntry(entry, digest)
+    return Sealed(entry, digest)
 
 
 def _read_entry(key: str, plain: bytes) -> Entry:

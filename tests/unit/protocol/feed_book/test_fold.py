@@ -4,9 +4,7 @@ import msgspec
 import pytest
 
 from penstock.model.entries import (
-    GENESIS,
     AnyBody,
-    Claim,
     Compact,
     Counts,
     Drop,
@@ -24,6 +22,7 @@ from penstock.model.entries import (
     Start,
     Unpark,
 )
+from penstock.model.envelope import GENESIS, Claim
 from penstock.model.manifest import Content, Group, Input, groups_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.steps import DELIVER, REMOVE

@@ -8,7 +8,6 @@ import pytest
 from penstock.model.entries import (
     AnyBody,
     Bind,
-    Claim,
     Compact,
     Drop,
     Gap,
@@ -23,6 +22,7 @@ from penstock.model.entries import (
     Start,
     Unpark,
 )
+from penstock.model.envelope import Claim
 from penstock.model.manifest import Content
 from penstock.model.ranges import OffsetRange
 from penstock.protocol.feed_book.state import FeedState

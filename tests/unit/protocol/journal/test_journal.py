@@ -9,7 +9,8 @@ import pytest
 from penstock.api.store import Store
 from penstock.care.seek import unpark
 from penstock.errors import EntryRefused, Fenced, ManifestDamaged, OutcomeUnknown
-from penstock.model.entries import Bind, Claim, Park, Seek, Start
+from penstock.model.entries import Bind, Park, Seek, Start
+from penstock.model.envelope import Claim
 from penstock.model.manifest import INLINE_FILES, Content, Input
 from penstock.model.ranges import TopicPartition
 from penstock.ports.store.local.local_store import LocalStore

@@ -11,7 +11,6 @@ from penstock.errors import EntryDamaged, EntryForeign, EntryMisplaced, EntryNew
 from penstock.model.entries import (
     AnyBody,
     Bind,
-    Claim,
     Counts,
     Drop,
     Entry,
@@ -29,6 +28,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
+from penstock.model.envelope import Claim
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content, Group, Input, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetSet
