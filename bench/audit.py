@@ -38,7 +38,7 @@ from penstock.model.window import (
 )
 from penstock.ports.store.discard_windows import discard_windows
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
@@ -109,9 +109,9 @@ class Batches:
             )
 
 
-def journal_of(store: LocalStore) -> Journal:
+def journal_of(store: LocalStore) -> FeedJournal:
     """The journal of the one feed."""
-    return Journal(store, Layout(FEED.name), lake_identity(store, AROUND), AROUND)
+    return FeedJournal(store, Layout(FEED.name), lake_identity(store, AROUND), AROUND)
 
 
 def fill(store: LocalStore, records: int, types: int) -> None:

@@ -43,10 +43,11 @@ from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.feed_book.fold import apply
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FOLD, FeedState
-from penstock.protocol.journal.checkpoints import Checkpoint
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.journal.book_state import Checkpoint
+from penstock.protocol.journal.every_book import apply
 from penstock.protocol.journal.markers import Marker
 from penstock.protocol.journal.wire import seal
 from penstock.runtime.surroundings import Surroundings
@@ -100,7 +101,7 @@ class Writer:
             for room in (LAYOUT.journal, LAYOUT.done):
                 (self.root / LAYOUT.shard(room, entry.number)).mkdir(parents=True)
         self.put(LAYOUT.entry(entry.number), data)
-        apply(self.state, SealedEntry(entry, sha256))
+        apply(FEED_BOOK, self.state, SealedEntry(entry, sha256))
         undone = self.state.undone.pop(entry.number, None)
         if undone is not None:
             marker = Marker(entry.number, sha256, tuple(undone.groups))
@@ -176,10 +177,10 @@ def build(root: Path, count: int, files: int, checkpoint_before_end: int | None)
     return writer.state.number
 
 
-def open_journal(root: Path) -> Journal:
+def open_journal(root: Path) -> FeedJournal:
     """A client that has never seen this directory, with a real clock."""
     around = Surroundings(time.time, time.sleep, Random())
-    return Journal(LocalStore(root), LAYOUT, LAKE, around)
+    return FeedJournal(LocalStore(root), LAYOUT, LAKE, around)
 
 
 def timed(act: Callable[[], object]) -> float:

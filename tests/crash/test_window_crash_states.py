@@ -17,7 +17,7 @@ from penstock.errors import PenstockError
 from penstock.model.layout import Layout
 from penstock.ports.store.local.disk import Disk, OpenFile
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.testing.crash_states import EMPTY, CrashState, crash_states, materialise
@@ -58,7 +58,7 @@ def run_owner(
     """A whole life of an owner."""
     store = LocalStore(root, disk, random_word=surroundings(name).nonce)
     around = surroundings(name)
-    journal = Journal(store, Layout(FEED), LAKE, around)
+    journal = FeedJournal(store, Layout(FEED), LAKE, around)
     source = SimSource(kafka or small_kafka(), store, around)
     spec = OwnerSpec(owner=name, policy=WindowPolicy(2))
     owner = Owner(journal, source, around, spec, GivenRules(stopping=is_stopping))
@@ -133,7 +133,7 @@ def stop_and_check(tmp_path: Path, state: CrashState) -> None:
             assert oracle.story(shelf_of(root)).stopped_at.keys() == {STOPPING}
         around = surroundings("person")
         store = LocalStore(root, NoSync(), random_word=around.nonce)
-        unpark(Journal(store, Layout(FEED), LAKE, around), around, STOPPING, PERSON, "test")
+        unpark(FeedJournal(store, Layout(FEED), LAKE, around), around, STOPPING, PERSON, "test")
         run_owner(root, "fourth", NoSync(), kafka=kafka)
         oracle.check_end(shelf_of(root))
     except BaseException as error:

@@ -22,6 +22,7 @@ from penstock.model.spec import FeedSpec, LakeSpec, RouteSpec, TimeSpec
 from penstock.model.window import Available
 from penstock.ports.source.found import RangeFound
 from penstock.ports.source.kafka.recheck import tally
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.journal.markers import Marker
 from penstock.protocol.journal.wire import open_entry, seal
 from penstock.runtime.parallel import ParallelMap, in_this_process
@@ -180,7 +181,7 @@ def reseal(
     previous = ""
     for each in range(number, end):
         path = root / layout.entry(each)
-        entry = open_entry(str(path), each, path.read_bytes()).entry
+        entry = open_entry(FEED_BOOK, str(path), each, path.read_bytes()).entry
         changed = change(entry) if each == number else entry
         if previous:
             changed = msgspec.structs.replace(changed, previous=previous)
@@ -190,7 +191,7 @@ def reseal(
 
 def remark(root: Path, layout: Layout, number: int) -> None:
     """Let an entry's done marker and tail mark name the hash that it has now."""
-    sha256 = open_entry("", number, (root / layout.entry(number)).read_bytes()).sha256
+    sha256 = open_entry(FEED_BOOK, "", number, (root / layout.entry(number)).read_bytes()).sha256
     for path in (root / layout.marker(number), root / layout.tail(number)):
         if path.exists():
             marker = msgspec.json.decode(path.read_bytes(), type=Marker)

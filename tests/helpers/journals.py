@@ -25,9 +25,9 @@ from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER, REWRITE
-from penstock.protocol.feed_book.fold import apply
-from penstock.protocol.feed_book.rules import objection
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.journal.every_book import apply, objection
 from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.feed_rules import FeedRules
 from penstock.protocol.loop.owner import Intake, Owner, OwnerSpec
@@ -153,7 +153,7 @@ def next_entry(state: FeedState, body: AnyBody, **others: Any) -> Entry:
 
 def why_not(state: FeedState, body: AnyBody, **others: Any) -> str | None:
     """What the rules say against a body as the next entry."""
-    return objection(state, next_entry(state, body, **others))
+    return objection(FEED_BOOK, state, next_entry(state, body, **others))
 
 
 def told(*bodies: AnyBody, state: FeedState | None = None) -> FeedState:
@@ -161,8 +161,8 @@ def told(*bodies: AnyBody, state: FeedState | None = None) -> FeedState:
     state = FeedState() if state is None else state
     for body in bodies:
         entry = next_entry(state, body)
-        assert objection(state, entry) is None
-        apply(state, SealedEntry(entry, seal(entry)[1]))
+        assert objection(FEED_BOOK, state, entry) is None
+        apply(FEED_BOOK, state, SealedEntry(entry, seal(entry)[1]))
     return state
 
 

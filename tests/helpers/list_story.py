@@ -19,7 +19,7 @@ from penstock.feeds.running_feed import FeedTools
 from penstock.model.entries import AnyBody
 from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, WindowSpec
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.testing.list_source import ListCluster, ListedRecord, ListSource
 from penstock.testing.memory_store import MemoryStore
@@ -84,10 +84,10 @@ class Story:
         """Of the quarantine."""
         return self.rows("_penstock/feed/quarantine")
 
-    def journal(self) -> Journal:
+    def journal(self) -> FeedJournal:
         """A client of the feed's journal."""
         around = self.clock.around()
-        return Journal(self.store, Layout("feed"), lake_identity(self.store, around), around)
+        return FeedJournal(self.store, Layout("feed"), lake_identity(self.store, around), around)
 
     def entries(self, kind: type[AnyBody]) -> list[Any]:
         """What the journal decided of one kind, in order."""

@@ -27,7 +27,7 @@ from penstock.feeds import runner as run_module
 from penstock.feeds import running_feed as feed_module
 from penstock.feeds.heartbeat import Heart
 from penstock.model.layout import Layout
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Lease
 from penstock.protocol.loop import owner
@@ -167,7 +167,7 @@ def clean_once(lake: str, fuse: Fuse) -> int:
     """The cleaner, which needs no Spark."""
     store = DyingStore(lake, fuse)
     around = Surroundings(time.time, time.sleep, SystemRandom())
-    clean(Journal(store, Layout("events"), lake_identity(store, around), around))
+    clean(FeedJournal(store, Layout("events"), lake_identity(store, around), around))
     return 0
 
 

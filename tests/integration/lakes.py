@@ -29,7 +29,7 @@ from penstock.ports.registry.registry import Registry
 from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.ports.source.kafka.recheck import KafkaRecheck
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.runtime.surroundings import Surroundings, side_by_side
 from penstock.spark.parallel_map import SparkParallelMap
@@ -157,13 +157,13 @@ def run_through(
     return runner.run(), told
 
 
-def journal_of(lake: Path, feed: str = "events") -> Journal:
+def journal_of(lake: Path, feed: str = "events") -> FeedJournal:
     """A client of a feed's journal."""
     store = LocalStore(lake)
-    return Journal(store, Layout(feed), lake_identity(store, AROUND), AROUND)
+    return FeedJournal(store, Layout(feed), lake_identity(store, AROUND), AROUND)
 
 
-def deep_fold(lake: Path, feed: str = "events") -> Fold:
+def deep_fold(lake: Path, feed: str = "events") -> FeedFold:
     """The journal with its files."""
     return journal_of(lake, feed).open(deep=True)
 
@@ -200,7 +200,7 @@ def audit_deep(
 
 
 def positions_in(
-    lake: Path, fold: Fold
+    lake: Path, fold: FeedFold
 ) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
     """Positions of all rows in data files and in the quarantine, read without our code."""
     assert fold.inventory is not None

@@ -21,7 +21,7 @@ from penstock.model.layout import Layout
 from penstock.model.spec import DatasetSpec, FeedSpec, TimeSpec
 from penstock.model.staged import StagedHandle, StagedRef
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.spark.parallel_map import SparkParallelMap
 from penstock.testing.broker import EmbeddedKafka
@@ -88,7 +88,7 @@ class Replays:
         """One replay, to its end."""
         store = store or LocalStore(self._lake)
         layout = Layout("events")
-        journal = Journal(store, layout, lake_identity(store, AROUND), AROUND)
+        journal = FeedJournal(store, layout, lake_identity(store, AROUND), AROUND)
         decode = ReplayStager(
             self._feed,
             store,

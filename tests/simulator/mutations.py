@@ -12,24 +12,22 @@ from unittest.mock import patch
 
 import msgspec
 
-from penstock.api.store import Store
 from penstock.care import clean as clean_room
 from penstock.errors import OutcomeUnknown, PenstockError
 from penstock.model.entries import SealedEntry, Start
-from penstock.model.layout import Layout
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import Step
 from penstock.model.window import Available
 from penstock.ports.store import create_once as create_once_room
 from penstock.protocol.feed_book import rules
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState, PartitionState
-from penstock.protocol.journal import checkpoints, wire
+from penstock.protocol.journal import checkpoints, every_book, wire
 from penstock.protocol.journal import journal as journal_room
 from penstock.protocol.journal import witnesses as witness
 from penstock.protocol.journal.checkpoints import FoundCheckpoint, write_checkpoint
-from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.wire import unseal
 from penstock.protocol.loop import owner as owner_room
 from penstock.protocol.loop.owner import Owner
@@ -112,8 +110,8 @@ def _nothing(*_args: object, **_kwargs: object) -> None:
 @contextmanager
 def _no_epoch_check() -> Iterator[None]:
     with (
-        patch.object(Journal, "_check_fenced", _nothing),
-        patch.object(rules, "epoch_objection", _nothing),
+        patch.object(FeedJournal, "_check_fenced", _nothing),
+        patch.object(every_book, "epoch_objection", _nothing),
         patch.object(rules, "stale_objection", _nothing),
     ):
         yield
@@ -129,10 +127,10 @@ def _clobber() -> Iterator[None]:
 def _trim_journal() -> Iterator[None]:
     """After a checkpoint, delete the entries that it makes unnecessary."""
 
-    def trimming(store: Store, layout: Layout, state: FeedState) -> None:
-        write_checkpoint(store, layout, state)
+    def trimming(journal: FeedJournal, state: FeedState) -> None:
+        write_checkpoint(journal, state)
         for number in range(state.number - 1):
-            store.delete(layout.entry(number))
+            journal.store.delete(journal.layout.entry(number))
 
     with patch.object(owner_room, "write_checkpoint", trimming):
         yield
@@ -198,9 +196,9 @@ def _no_tail_check() -> Iterator[None]:
 @contextmanager
 def _discard_on_unknown() -> Iterator[None]:
     """Treat `no answer` as `not landed`, and tidy up."""
-    append = Journal.append
+    append = FeedJournal.append
 
-    def hasty(journal: Journal, *args: Any, **kwargs: Any) -> SealedEntry:
+    def hasty(journal: FeedJournal, *args: Any, **kwargs: Any) -> SealedEntry:
         try:
             return append(journal, *args, **kwargs)
         except OutcomeUnknown:
@@ -208,11 +206,11 @@ def _discard_on_unknown() -> Iterator[None]:
                 journal.store.discard(ref)
             raise
 
-    with patch.object(Journal, "append", hasty):
+    with patch.object(FeedJournal, "append", hasty):
         yield
 
 
-def _with_defaults(key: str, raw: bytes) -> FoundCheckpoint:
+def _with_defaults(_book: object, key: str, raw: bytes) -> FoundCheckpoint[FeedState]:
     """Take any checkpoint for one of the present fold; what it lacks gets a default."""
     plain = msgspec.json.decode(unseal(key, raw)[0])
     for partitions in plain["state"]["partitions"].values():
@@ -264,7 +262,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("a window starts at the watermark", _patch(rules, "window_objection", _nothing)),
     Mutation("nothing is deleted on unknown", _discard_on_unknown),
-    Mutation("a hole is not the tail", _patch(Journal, "_first_after", _nothing)),
+    Mutation("a hole is not the tail", _patch(FeedJournal, "_first_after", _nothing)),
     Mutation("data without a journal is no start", _patch(witness, "check_first_start", _nothing)),
     Mutation("a newer format is not read as a known one", _patch(wire, "check_format", _nothing)),
     Mutation(

@@ -17,7 +17,7 @@ from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.staged import StagingSpot
 from penstock.model.window import PartitionOffsets, StageOrder
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.loop.feed_rules import TakeEverything
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import FirstOffset, WindowPolicy, from_earliest
@@ -36,9 +36,9 @@ class Room:
     around: Surroundings
     kafka: SimKafka
 
-    def journal(self) -> Journal:
+    def journal(self) -> FeedJournal:
         """A client of the feed's journal."""
-        return Journal(self.store, Layout(FEED), LAKE, self.around)
+        return FeedJournal(self.store, Layout(FEED), LAKE, self.around)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import msgspec
 from penstock.errors import JournalError
 from penstock.model.entries import FORMAT, Window
 from penstock.model.envelope import Claim
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import open_entry, seal
 from penstock.testing.memory_store import Act, MemoryStore, Shelf
@@ -472,7 +473,7 @@ def journal_cut_and_grown_again() -> None:
     world = _delivered()
     story = world.oracle.story(world.shelf)
     raw = world.shelf.objects[_entry(story.number)]
-    sealed = open_entry(_entry(story.number), story.number, raw)
+    sealed = open_entry(FEED_BOOK, _entry(story.number), story.number, raw)
     other, _ = seal(msgspec.structs.replace(sealed.entry, nonce="f" * 32))
     world.put(_entry(story.number), other, "puts another entry in the place of")
     _refuses(world)
@@ -491,7 +492,7 @@ def journal_entry_edited_and_rehashed() -> None:
     world = _delivered()
     for number in range(world.oracle.story(world.shelf).number):
         raw = world.shelf.objects[_entry(number)]
-        sealed = open_entry(_entry(number), number, raw)
+        sealed = open_entry(FEED_BOOK, _entry(number), number, raw)
         if isinstance(sealed.body, Window):
             edited, _ = seal(msgspec.structs.replace(sealed.entry, at="1999"))
             world.put(_entry(number), edited, "edits and hashes again")
@@ -523,7 +524,7 @@ def journal_entry_of_a_newer_version() -> None:
     """Somebody runs a newer Penstock here: nothing is read as if it were known."""
     world = _delivered()
     last = world.oracle.story(world.shelf).number
-    sealed = open_entry(_entry(last), last, world.shelf.objects[_entry(last)])
+    sealed = open_entry(FEED_BOOK, _entry(last), last, world.shelf.objects[_entry(last)])
     claim = msgspec.structs.replace(
         sealed.entry,
         format=FORMAT + 1,

@@ -60,8 +60,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "ports/source": _SEAMS,
     "ports/source/kafka": _SEAMS | {"ports/source", "evidence", "spark"},
     "protocol": BOTTOM,
-    "protocol/feed_book": _SEAMS | {"evidence"},
-    "protocol/journal": _SEAMS | {"ports/store", "protocol/feed_book"},
+    "protocol/journal": _SEAMS | {"ports/store"},
+    "protocol/feed_book": _SEAMS | {"ports/store", "protocol/journal", "evidence"},
     "protocol/publish": _SEAMS | _JOURNALS | {"ports/store"},
     "protocol/loop": _SEAMS | _PROTOCOL | {"ports/store", "evidence"},
     "datapath": BOTTOM,
@@ -118,6 +118,11 @@ class Rule:
 
 
 _NOWHERE: frozenset[str] = frozenset()
+# Values about records, files and topics. The envelope of entries is not among them.
+_OF_FEEDS = (
+    "entries", "evidence", "manifest", "names", "ranges", "schema", "spec", "staged", "steps",
+    "window",
+)  # fmt: skip
 _GIVEN_ITS_CLOCK = (_PROTOCOL | _DATAPATH | {"datapath/driver", "feeds", "care"}) - {
     "datapath/stage"
 }
@@ -149,6 +154,11 @@ RULES = (
         why="clock, sleep and random arrive as arguments",
         # The type of such an argument; `import random` alone does nothing yet.
         except_names=("random", "random.Random"),
+    ),
+    Rule(
+        names=tuple(f"penstock.model.{name}" for name in _OF_FEEDS),
+        only_in=frozenset(ROOMS) - {"protocol/journal"},
+        why="a journal knows only what its book hands in",
     ),
 )  # fmt: skip
 
@@ -290,6 +300,31 @@ def test_the_table_names_only_rooms_and_has_no_circle() -> None:
             "protocol/journal/wire.py",
             "from penstock import cli",
             "protocol/journal may not import cli",
+        ),
+        (
+            "protocol/journal/journal.py",
+            "from penstock.protocol.feed_book.feed_book import FEED_BOOK",
+            "protocol/journal may not import protocol/feed_book",
+        ),
+        (
+            "protocol/journal/journal.py",
+            "if TYPE_CHECKING:\n    from penstock.protocol.feed_book.state import FeedState",
+            "protocol/journal may not import protocol/feed_book",
+        ),
+        (
+            "protocol/journal/journal.py",
+            "from penstock.model.entries import Window",
+            "penstock.model.entries.Window in protocol/journal: a journal knows only what",
+        ),
+        (
+            "protocol/journal/journal.py",
+            "from penstock.model import manifest",
+            "penstock.model.manifest in protocol/journal: a journal knows only what",
+        ),
+        (
+            "protocol/feed_book/fold.py",
+            "from penstock.protocol.publish.acts import Act",
+            "protocol/feed_book may not import protocol/publish",
         ),
         (
             "model/range.py",
@@ -436,6 +471,8 @@ def test_the_checker_catches_a_planted_fault(path: str, source: str, sentence: s
     ("path", "source"),
     [
         ("protocol/journal/wire.py", "from penstock.protocol.journal.entry import Entry"),
+        ("protocol/journal/wire.py", "from penstock.model.envelope import Claim, Envelope"),
+        ("protocol/feed_book/rules.py", "from penstock.protocol.journal.book import Book"),
         (
             "protocol/journal/wire.py",
             "from penstock.api.store import Store\nfrom penstock.errors import Gap",

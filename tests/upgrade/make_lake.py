@@ -36,7 +36,7 @@ from penstock.model.ranges import OffsetSet, TopicPartition
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.acceptance import accept_next
+from penstock.protocol.feed_book.acceptance import accept_next
 from penstock.protocol.journal.lease import Contender, Lease, Note
 from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.owner import Owner

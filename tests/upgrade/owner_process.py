@@ -24,7 +24,7 @@ FEED, LAKE, TOPIC, TOPIC_ID = "feed", "lake-1", "events", "topic-id-1"
 WINDOW_RECORDS = 2
 STANDBY_S = 60.0
 
-# Where things are in each version.
+# Where things are in each version, and their names where those changed.
 PLACES = {
     "0.1.0": {
         "Owner": "penstock.engine.owner",
@@ -45,7 +45,7 @@ PLACES = {
 PRESENT = {
     "Owner": "penstock.protocol.loop.owner",
     "OwnerSpec": "penstock.protocol.loop.owner",
-    "Journal": "penstock.protocol.journal.journal",
+    "Journal": "penstock.protocol.feed_book.feed_journal:FeedJournal",
     "Layout": "penstock.model.layout",
     "Contender": "penstock.protocol.journal.lease",
     "Lease": "penstock.protocol.journal.lease",
@@ -74,7 +74,8 @@ SAME_IN_ALL = {
 def the(name: str) -> Any:
     """A class or function of the version that is on the path."""
     places = {**SAME_IN_ALL, **PLACES.get(penstock.__version__, PRESENT)}
-    return getattr(import_module(places[name]), name)
+    module, _, other_name = places[name].partition(":")
+    return getattr(import_module(module), other_name or name)
 
 
 class Records:

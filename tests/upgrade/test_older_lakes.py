@@ -15,7 +15,8 @@ from penstock.datapath.schemas.schema_objects import kept_schemas
 from penstock.model.entries import FORMAT, AnyBody, Deciding
 from penstock.model.steps import Step
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.acceptance import is_accepted
+from penstock.protocol.feed_book.acceptance import is_accepted
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.journal.checkpoints import newest_checkpoint
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.protocol.journal.lease import last_beat
@@ -86,7 +87,7 @@ def test_a_lake_and_entries_are_kept_of_the_version_before() -> None:
 
 @pytest.mark.parametrize("version", kept_versions())
 def test_an_entry_of_every_kind_of_an_older_version_is_read(version: str) -> None:
-    found = [open_entry("entry", 5, raw).body for raw in kept_entries(version)]
+    found = [open_entry(FEED_BOOK, "entry", 5, raw).body for raw in kept_entries(version)]
     assert {type(body) for body in found} <= set(get_args(AnyBody))
     steps = [step for b in found if isinstance(b, Deciding) for g in b.groups for step in g.steps]
     assert steps

@@ -21,7 +21,7 @@ from penstock import __version__
 from penstock.audit.shallow import audit
 from penstock.model.layout import Layout
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import LAKE_FORMAT, LAKE_KEY, LakeIdentity
 from tests.helpers.lakes_on_disk import CONFIG
 from tests.simulator.programs import FEED, LAKE, surroundings
@@ -129,7 +129,7 @@ class Site:
     def is_whole(self, records: int) -> None:
         """Every record once, nothing undone, and the audit agrees."""
         assert self.rows() == Counter(range(records))
-        journal = Journal(self.store, Layout(FEED), LAKE, surroundings("auditor"))
+        journal = FeedJournal(self.store, Layout(FEED), LAKE, surroundings("auditor"))
         assert journal.open().state.undone == {}
         receipt = audit(journal)
         assert (receipt.verdict, receipt.differences) == ("ok", ())

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from penstock.audit.receipt import Difference
 from penstock.errors import JournalError, MarkerWrong
 from penstock.model.layout import number_in
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.markers import Marker, check_marker
 
 
@@ -17,13 +17,13 @@ def damage_difference(error: JournalError) -> Difference:
     return Difference("journal", words, key, entry=-1 if number is None else number)
 
 
-def list_markers(journal: Journal) -> list[str]:
+def list_markers(journal: FeedJournal) -> list[str]:
     """All done markers. They are listed before the journal is read, like all witnesses."""
     return journal.store.list_after(journal.layout.done)
 
 
 def stray_markers(
-    journal: Journal, listed: list[str], marks: Mapping[int, Marker]
+    journal: FeedJournal, listed: list[str], marks: Mapping[int, Marker]
 ) -> Iterator[Difference]:
     """Differences for markers of entries that publish nothing, or that contradict their entry.
 
@@ -44,7 +44,7 @@ def stray_markers(
 
 
 def _marker_differences(
-    journal: Journal, key: str, most: Marker, group: str
+    journal: FeedJournal, key: str, most: Marker, group: str
 ) -> Iterator[Difference]:
     """The differences of one marker; `group` is the group in its name, if any."""
     try:

@@ -43,8 +43,8 @@ from penstock.evidence.position_columns import records_evidence
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
 from penstock.model.value import Value
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Journal
 from penstock.runtime.parallel import ParallelMap
 
 MOST_FOREIGN = 100  # how many foreign files are read; all of them are named
@@ -74,7 +74,7 @@ class DeepTools:
     progress: Progress = lambda _what, _done, _of: None
 
 
-def deep_audit(journal: Journal, spec: DeepSpec, tools: DeepTools) -> Receipt:
+def deep_audit(journal: FeedJournal, spec: DeepSpec, tools: DeepTools) -> Receipt:
     """Compare a feed's journal with itself, with the rows of every file, and with Kafka."""
     began = tools.tick()
     sight = look(journal, tools.progress, keeps_reading=True)
@@ -126,7 +126,7 @@ def is_since(ledger: Ledger, number: int, spec: DeepSpec) -> bool:
         return True  # an entry with an unreadable time is not left out
 
 
-def chosen_files(journal: Journal, sight: Sight, spec: DeepSpec) -> list[FileOrder]:
+def chosen_files(journal: FeedJournal, sight: Sight, spec: DeepSpec) -> list[FileOrder]:
     """The live files to read, including visible files of pending groups.
 
     A lost or forged done marker must not prevent a check.
@@ -159,7 +159,7 @@ def orders_of(feed: str, ledger: Ledger, odd: Odd) -> Iterator[FileOrder]:
 
 
 def rows_differences(
-    journal: Journal,
+    journal: FeedJournal,
     sight: Sight,
     orders: list[FileOrder],
     findings: list[FileFinding],
@@ -211,7 +211,7 @@ class Explained:
 
 
 def explained(
-    journal: Journal, files: list[FileOrder], ledger: Ledger, wrong: set[str], tools: DeepTools
+    journal: FeedJournal, files: list[FileOrder], ledger: Ledger, wrong: set[str], tools: DeepTools
 ) -> Explained:
     """Work out what happened to the rows of the files that are wrong."""
     areas = areas_of(files, (seen for _, seen in ledger.reads), ledger.replayed, wrong)
@@ -263,7 +263,7 @@ def refused_differences(
 
 
 def other_files(
-    journal: Journal, sight: Sight, orders: list[FileOrder], progress: Progress
+    journal: FeedJournal, sight: Sight, orders: list[FileOrder], progress: Progress
 ) -> Iterator[Difference]:
     """Differences for files outside the limits: they must be there, with their size."""
     read = {order.final for order in orders}
@@ -279,7 +279,7 @@ def other_files(
         yield from still_live(journal, opened.ledger, suspects)
 
 
-def strangers(journal: Journal, sight: Sight) -> Iterator[Difference]:
+def strangers(journal: FeedJournal, sight: Sight) -> Iterator[Difference]:
     """Differences for foreign files; the first ones are compared with what was written."""
     opened = sight.opened
     owners = by_checksum(opened.ledger)

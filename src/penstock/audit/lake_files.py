@@ -8,8 +8,8 @@ from penstock.audit.receipt import Difference, Pending
 from penstock.datapath.formats.formats_by_ending import known_endings
 from penstock.model.layout import Layout
 from penstock.ports.store.keys import UNTEXT
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Journal
 
 HIDDEN = ("_", ".")  # most readers ignore such names
 
@@ -99,7 +99,7 @@ def pending_groups(state: FeedState, ledger: Ledger) -> tuple[Pending, ...]:
 
 
 def file_differences(
-    journal: Journal, state: FeedState, ledger: Ledger, odd: Odd, progress: Progress
+    journal: FeedJournal, state: FeedState, ledger: Ledger, odd: Odd, progress: Progress
 ) -> Iterator[Difference]:
     """Files that should be visible and are not, or have another size.
 
@@ -137,7 +137,7 @@ def odd_differences(ledger: Ledger, odd: Odd) -> Iterator[Difference]:
 
 
 def foreign_files(
-    journal: Journal, state: FeedState, ledger: Ledger, listed: list[str]
+    journal: FeedJournal, state: FeedState, ledger: Ledger, listed: list[str]
 ) -> Iterator[Difference]:
     """Differences for files that readers read as data and that no live entry names.
 
@@ -152,7 +152,7 @@ def foreign_files(
             yield Difference("file_foreign", "no live entry names it", key)
 
 
-def inputs_of_undone(journal: Journal, state: FeedState) -> set[str]:
+def inputs_of_undone(journal: FeedJournal, state: FeedState) -> set[str]:
     """Files that a decided entry removes, and that may still be there."""
     return {
         taken.final

@@ -34,9 +34,10 @@ from penstock.model.evidence import Evidence, RangeEvidence, lowest_rows
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.value import Value
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.journal.journal import Fold
 from penstock.protocol.journal.markers import Marker, still_undone
 
 Progress = Callable[
@@ -218,7 +219,7 @@ def _span(records: RecordSet) -> OffsetRange:
 
 
 def open_ledger(
-    journal: Journal,
+    journal: FeedJournal,
     progress: Progress = lambda _what, _done, _of: None,
     *,
     keeps_reading: bool = False,
@@ -250,7 +251,7 @@ class Opened:
 
 
 def read_ledger(
-    journal: Journal,
+    journal: FeedJournal,
     progress: Progress = lambda _what, _done, _of: None,
     *,
     keeps_reading: bool = False,
@@ -273,7 +274,7 @@ def read_ledger(
         lambda number: progress("entries", number + 1, max(total, number + 1)),
         keeps_reading=keeps_reading,
     )
-    fold = Fold(FeedState(), ledger)
+    fold: FeedFold = Fold(FeedState(), ledger)
     try:
         journal.fold_on(fold)
     except EntryNewer:
@@ -296,7 +297,7 @@ def read_ledger(
     return Opened(fold.state, ledger, damage, marks, unmarked, is_whole=not is_cut)
 
 
-def marker_damage(journal: Journal, state: FeedState, known: set[str]) -> list[JournalError]:
+def marker_damage(journal: FeedJournal, state: FeedState, known: set[str]) -> list[JournalError]:
     """Find out what is done, as `Journal.see_done`; markers that fit no entry are returned."""
     damage: list[JournalError] = []
     for undone in list(state.undone.values()):

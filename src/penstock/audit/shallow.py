@@ -18,11 +18,11 @@ from penstock.audit.ledger import Ledger, Opened, Progress, read_ledger
 from penstock.audit.receipt import Difference, GivenUp, Receipt
 from penstock.audit.waiting import lost_files
 from penstock.model.ranges import TopicPartition
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Journal
 
 
-def audit(journal: Journal, progress: Progress = lambda _what, _done, _of: None) -> Receipt:
+def audit(journal: FeedJournal, progress: Progress = lambda _what, _done, _of: None) -> Receipt:
     """Compare a feed's journal with itself and with the lake.
 
     Damage of the journal is a difference. The files are listed before the journal is read, so
@@ -53,7 +53,7 @@ class Sight:
     opened: Opened
 
 
-def look(journal: Journal, progress: Progress, *, keeps_reading: bool = False) -> Sight:
+def look(journal: FeedJournal, progress: Progress, *, keeps_reading: bool = False) -> Sight:
     """List first, then fold: a listed file that is not in the fold belongs to no entry."""
     listed = visible_files(journal.store, journal.layout)
     odd = Odd(visible_odd_names(journal.store, journal.layout))
@@ -67,7 +67,7 @@ def damage_of(sight: Sight) -> list[Difference]:
     return [damage_difference(error) for error in sight.opened.damage]
 
 
-def journal_differences(journal: Journal, sight: Sight) -> list[Difference]:
+def journal_differences(journal: FeedJournal, sight: Sight) -> list[Difference]:
     """All contradictions inside the journal."""
     opened = sight.opened
     damage = damage_of(sight)
@@ -119,7 +119,7 @@ def row_differences(ledger: Ledger) -> Iterator[Difference]:
 
 
 def still_live(
-    journal: Journal, ledger: Ledger, suspects: list[Difference]
+    journal: FeedJournal, ledger: Ledger, suspects: list[Difference]
 ) -> Iterator[Difference]:
     """The files that are still the same: others may have been compacted or derived again."""
     now = read_ledger(journal)
@@ -133,7 +133,7 @@ def is_same(before: Ledger, now: Ledger, final: str) -> bool:
     return final in now.files and now.recorded[final] == before.recorded[final]
 
 
-def receipt_of(journal: Journal, opened: Opened, found: list[Difference]) -> Receipt:
+def receipt_of(journal: FeedJournal, opened: Opened, found: list[Difference]) -> Receipt:
     """The receipt of an audit."""
     state, ledger = opened.state, opened.ledger
     pending = pending_groups(state, ledger)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from penstock.audit.receipt import Difference
 from penstock.errors import EntryNewer, JournalError
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState, Undone
 from penstock.protocol.journal.checkpoints import FoundCheckpoint, newest_checkpoint
-from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.markers import Marker, still_undone
 
 
@@ -23,7 +23,7 @@ class DoneBefore:
     every group of an entry before one with a marker had a marker too.
     """
 
-    checkpoint: FoundCheckpoint | None
+    checkpoint: FoundCheckpoint[FeedState] | None
     marks: Mapping[int, Marker]  # the groups that the markers of each entry may name
     parked: Set[str]
 
@@ -49,7 +49,7 @@ class DoneBefore:
         return set(undone.groups) - self.parked if undone.number < newest else set()
 
 
-def find_checkpoint(journal: Journal) -> FoundCheckpoint | None:
+def find_checkpoint(journal: FeedJournal) -> FoundCheckpoint[FeedState] | None:
     """The newest checkpoint. Opening the journal reports a damaged one."""
     try:
         return newest_checkpoint(journal, journal.store.list_after(journal.layout.checkpoints))
@@ -60,7 +60,7 @@ def find_checkpoint(journal: Journal) -> FoundCheckpoint | None:
 
 
 def gone_markers(
-    journal: Journal, state: FeedState, before: DoneBefore, *, with_later: bool
+    journal: FeedJournal, state: FeedState, before: DoneBefore, *, with_later: bool
 ) -> Iterator[Difference]:
     """The differences for missing done markers; their groups count as done, so files must exist.
 
@@ -86,7 +86,7 @@ def gone_markers(
             del state.undone[undone.number]
 
 
-def _difference(journal: Journal, number: int, gone: list[str], proof: str) -> Difference:
+def _difference(journal: FeedJournal, number: int, gone: list[str], proof: str) -> Difference:
     words = f"the done marker of entry {number} for {', '.join(sorted(gone))} is gone"
     key = journal.layout.marker(number)
     return Difference("journal", f"{words}; {proof} proves that there was one", key, entry=number)

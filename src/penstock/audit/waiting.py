@@ -8,8 +8,8 @@ from penstock.audit.receipt import Difference
 from penstock.model.entries import SealedEntry, Window
 from penstock.model.manifest import ManifestFile
 from penstock.model.value import Value
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState, Undone
-from penstock.protocol.journal.journal import Journal
 
 
 class WaitingFile(Value, frozen=True):
@@ -28,7 +28,7 @@ class WaitingFile(Value, frozen=True):
         return f"{what}; it cannot be derived again, and the next run stops there"
 
 
-def waiting_files(journal: Journal, state: FeedState) -> Iterator[WaitingFile]:
+def waiting_files(journal: FeedJournal, state: FeedState) -> Iterator[WaitingFile]:
     """Every file of the undone groups, with its last staged name."""
     for number, undone in sorted(state.undone.items()):
         sealed = journal.require(number)
@@ -37,7 +37,7 @@ def waiting_files(journal: Journal, state: FeedState) -> Iterator[WaitingFile]:
             yield WaitingFile(number, file, is_of_window)
 
 
-def _files(journal: Journal, sealed: SealedEntry, undone: Undone) -> Iterator[ManifestFile]:
+def _files(journal: FeedJournal, sealed: SealedEntry, undone: Undone) -> Iterator[ManifestFile]:
     anew = {
         file.handle.final: file
         for number in undone.replaced_by
@@ -48,7 +48,7 @@ def _files(journal: Journal, sealed: SealedEntry, undone: Undone) -> Iterator[Ma
             yield anew.get(file.handle.final, file)
 
 
-def lost_files(journal: Journal, state: FeedState, odd: Odd) -> Iterator[Difference]:
+def lost_files(journal: FeedJournal, state: FeedState, odd: Odd) -> Iterator[Difference]:
     """Differences for decided files that are neither staged nor visible.
 
     While an owner runs, both places may look empty: a file was published and compacted since the
@@ -66,7 +66,7 @@ def lost_files(journal: Journal, state: FeedState, odd: Odd) -> Iterator[Differe
             yield Difference("file_missing", each.words, final, ranges, each.number)
 
 
-def _lost(journal: Journal, state: FeedState, odd: Odd) -> Iterator[WaitingFile]:
+def _lost(journal: FeedJournal, state: FeedState, odd: Odd) -> Iterator[WaitingFile]:
     """The files that are not found. A file at a final name is checked elsewhere."""
     for each in waiting_files(journal, state):
         handle = each.file.handle

@@ -6,18 +6,18 @@ from penstock.errors import EntryRefused, Fenced
 from penstock.model.entries import AnyBody, Deciding, SealedEntry
 from penstock.model.names import window_id
 from penstock.ports.store.discard_windows import discard_windows
-from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.publish.finisher import Finisher
 from penstock.protocol.publish.groups import leave_tail_mark
 from penstock.runtime.surroundings import Surroundings
 
 TRIES = 5
 
-Build = Callable[[Fold, str], AnyBody]
+Build = Callable[[FeedFold, str], AnyBody]
 
 
 def decide_beside(
-    journal: Journal, around: Surroundings, build: Build, known: Fold | None = None
+    journal: FeedJournal, around: Surroundings, build: Build, known: FeedFold | None = None
 ) -> SealedEntry:
     """Build a body on a fresh, deep fold and append it in the epoch of that fold.
 
@@ -50,7 +50,7 @@ def decide_beside(
     raise EntryRefused("command", f"the owner changed {TRIES} times; last: {fenced}")
 
 
-def _up_to_date(journal: Journal, known: Fold | None) -> Fold:
+def _up_to_date(journal: FeedJournal, known: FeedFold | None) -> FeedFold:
     if known is None:
         return journal.open(deep=True)
     journal.fold_on(known)
@@ -58,7 +58,7 @@ def _up_to_date(journal: Journal, known: Fold | None) -> Fold:
     return known
 
 
-def discard(journal: Journal, window: str, body: AnyBody) -> None:
+def discard(journal: FeedJournal, window: str, body: AnyBody) -> None:
     """Remove the staged files of a command whose entry was certainly not written."""
     journal.forget(body)
     discard_windows(journal.store, journal.layout.staging, {window})

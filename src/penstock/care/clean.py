@@ -2,11 +2,11 @@
 
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.staged import StagedRef
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Journal
 
 
-def clean(journal: Journal) -> int:
+def clean(journal: FeedJournal) -> int:
     """Remove staged files that no entry can name any more; returns how many.
 
     A decision that names staged files of an older epoch must already be in the journal, because

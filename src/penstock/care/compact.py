@@ -8,7 +8,7 @@ from penstock.model.entries import AnyBody, Compact, Retire, SealedEntry
 from penstock.model.manifest import Content, Group, Input, ManifestFile, groups_of
 from penstock.model.steps import REMOVE, REWRITE
 from penstock.model.value import Value
-from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.runtime.surroundings import Surroundings
 
 
@@ -24,10 +24,12 @@ class RewriteOrder(Value, frozen=True):
 Rewrite = Callable[[RewriteOrder], tuple[ManifestFile, ...]]
 
 
-def compact(journal: Journal, around: Surroundings, dataset: str, rewrite: Rewrite) -> SealedEntry:
+def compact(
+    journal: FeedJournal, around: Surroundings, dataset: str, rewrite: Rewrite
+) -> SealedEntry:
     """Rewrite a dataset's live files of done windows. Refused if there are fewer than two."""
 
-    def build(fold: Fold, window: str) -> AnyBody:
+    def build(fold: FeedFold, window: str) -> AnyBody:
         inputs = done_files(fold, dataset)
         if len(inputs) < 2:
             raise EntryRefused("compaction", f"{dataset} has {len(inputs)} files to compact")
@@ -41,7 +43,7 @@ def compact(journal: Journal, around: Surroundings, dataset: str, rewrite: Rewri
 
 
 def retire(
-    journal: Journal,
+    journal: FeedJournal,
     around: Surroundings,
     dataset: str,
     inputs: tuple[str, ...],
@@ -50,7 +52,7 @@ def retire(
 ) -> SealedEntry:
     """Remove the named files of done windows, for retention."""
 
-    def build(_fold: Fold, window: str) -> AnyBody:
+    def build(_fold: FeedFold, window: str) -> AnyBody:
         content = Content(inputs=tuple(Input(dataset, final) for final in inputs))
         groups = (Group(dataset, 0, 0, 0, REMOVE),)
         body = Retire(window=window, groups=groups, content=content, author=author, reason=reason)
@@ -59,7 +61,7 @@ def retire(
     return decide_beside(journal, around, build)
 
 
-def done_files(fold: Fold, dataset: str) -> tuple[str, ...]:
+def done_files(fold: FeedFold, dataset: str) -> tuple[str, ...]:
     """The live files of a dataset whose entries are done, in name order."""
     if fold.inventory is None:
         raise ValueError("compaction needs a deep fold")

@@ -17,7 +17,7 @@ from penstock.model.manifest import (
 from penstock.model.ranges import OffsetRange
 from penstock.model.steps import DELIVER
 from penstock.model.value import Value
-from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.runtime.surroundings import Surroundings
 
 
@@ -62,12 +62,12 @@ def lives(records: Iterable[RecordSet]) -> list[frozenset[str]]:
 
 
 def replay(
-    journal: Journal,
+    journal: FeedJournal,
     around: Surroundings,
     author: str,
     stage: StageReplay,
     topic_ids: frozenset[str] | None = None,
-    known: Fold | None = None,
+    known: FeedFold | None = None,
 ) -> SealedEntry:
     """Deliver quarantined records of these topic ids, or of the first id of every topic.
 
@@ -75,7 +75,7 @@ def replay(
     caller, which is brought up to date.
     """
 
-    def build(fold: Fold, window: str) -> AnyBody:
+    def build(fold: FeedFold, window: str) -> AnyBody:
         live = live_records(fold)
         mine = lives(live)[0] if topic_ids is None else topic_ids
         records = tuple(each for each in live if each.topic_id in mine)
@@ -100,7 +100,7 @@ def replay(
 
 
 def drop(
-    journal: Journal,
+    journal: FeedJournal,
     around: Surroundings,
     records: tuple[RecordSet, ...],
     author: str,
@@ -108,13 +108,13 @@ def drop(
 ) -> SealedEntry:
     """Give up the named quarantined records."""
 
-    def build(_fold: Fold, _window: str) -> AnyBody:
+    def build(_fold: FeedFold, _window: str) -> AnyBody:
         return Drop(content=Content(records=records), author=author, reason=reason)
 
     return decide_beside(journal, around, build)
 
 
-def live_files(fold: Fold) -> tuple[tuple[str, tuple[OffsetRange, ...]], ...]:
+def live_files(fold: FeedFold) -> tuple[tuple[str, tuple[OffsetRange, ...]], ...]:
     """The visible files of the quarantine, with the ranges they cover."""
     if fold.inventory is None:
         raise ValueError("replay needs a deep fold")
@@ -126,7 +126,7 @@ def live_files(fold: Fold) -> tuple[tuple[str, tuple[OffsetRange, ...]], ...]:
     )
 
 
-def live_records(fold: Fold) -> tuple[RecordSet, ...]:
+def live_records(fold: FeedFold) -> tuple[RecordSet, ...]:
     """Every quarantined record that no entry has consumed."""
     if fold.inventory is None:
         raise ValueError("replay needs a deep fold")

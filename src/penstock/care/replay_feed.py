@@ -11,8 +11,8 @@ from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
 from penstock.model.manifest import RecordSet
 from penstock.model.spec import FeedSpec
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.loop.owner import check_format
 from penstock.runtime.parallel import ParallelMap
 from penstock.runtime.surroundings import Surroundings
@@ -67,7 +67,7 @@ class Replayed:
 
 
 def replay_feed(
-    journal: Journal, fold: Fold, request: ReplayRequest, tools: ReplayTools
+    journal: FeedJournal, fold: FeedFold, request: ReplayRequest, tools: ReplayTools
 ) -> Replayed:
     """Deliver what can be delivered, by one entry for each group of topic ids.
 
@@ -97,8 +97,8 @@ def replay_feed(
 
 def _replay_one_life(
     done: Replayed,
-    journal: Journal,
-    fold: Fold,
+    journal: FeedJournal,
+    fold: FeedFold,
     author: str,
     stager: ReplayStager,
     topic_ids: frozenset[str],

@@ -16,8 +16,8 @@ from penstock.model.entries import (
 )
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.publish.groups import leave_tail_mark
 from penstock.runtime.surroundings import Surroundings
 
@@ -32,7 +32,7 @@ class Approval(Value, frozen=True):
 
 
 def seek_all(
-    journal: Journal, targets: Mapping[TopicPartition, int], approval: Approval
+    journal: FeedJournal, targets: Mapping[TopicPartition, int], approval: Approval
 ) -> list[SealedEntry]:
     """Decide the next offsets to read, by partition: one fold, an entry each.
 
@@ -47,7 +47,7 @@ def seek_all(
 
 
 def accept_gaps(
-    journal: Journal, lost: Iterable[OffsetRange], approval: Approval
+    journal: FeedJournal, lost: Iterable[OffsetRange], approval: Approval
 ) -> list[SealedEntry]:
     """Give up many ranges with one fold, an entry each. Entries before an error stay."""
 
@@ -58,7 +58,7 @@ def accept_gaps(
 
 
 def rebind(
-    journal: Journal,
+    journal: FeedJournal,
     around: Surroundings,
     topic: str,
     starts: tuple[PartitionStart, ...],
@@ -70,7 +70,7 @@ def rebind(
     beginning.
     """
 
-    def build(fold: Fold, _window: str) -> AnyBody:
+    def build(fold: FeedFold, _window: str) -> AnyBody:
         old_id = fold.state.topics.get(topic)
         if old_id is None:
             raise EntryRefused("rebind", f"topic {topic} was never read")
@@ -83,7 +83,7 @@ def rebind(
 
 
 def unpark(
-    journal: Journal, around: Surroundings, dataset: str, author: str, reason: str = ""
+    journal: FeedJournal, around: Surroundings, dataset: str, author: str, reason: str = ""
 ) -> SealedEntry:
     """Let a parked dataset be tried again; the owner publishes its queue in order."""
     return decide_beside(journal, around, lambda _fold, _window: Unpark(dataset, author, reason))
@@ -105,7 +105,7 @@ def _seek_body(state: FeedState, place: TopicPartition, to_offset: int, approval
 
 
 def _decide_each(
-    journal: Journal, wanted: Iterable[T], build: Callable[[FeedState, T], AnyBody]
+    journal: FeedJournal, wanted: Iterable[T], build: Callable[[FeedState, T], AnyBody]
 ) -> list[SealedEntry]:
     """Append entries that consume nothing, one after the other, while an owner may run."""
     fold = journal.open()
@@ -120,7 +120,7 @@ def _decide_each(
 
 
 def _decide(
-    journal: Journal, fold: Fold, each: T, build: Callable[[FeedState, T], AnyBody]
+    journal: FeedJournal, fold: FeedFold, each: T, build: Callable[[FeedState, T], AnyBody]
 ) -> SealedEntry:
     """Append one entry. If an owner was faster, build it again; a refusal by the rules is final."""
     for _ in range(TRIES):

@@ -18,7 +18,7 @@ from penstock.config.load import load
 from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.store.open_store import open_store
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.runtime.surroundings import Surroundings, side_by_side
 
@@ -73,17 +73,17 @@ def lake_store(spec: LakeSpec) -> Store:
     return open_store(reveal_store(spec.lake, os.environ))
 
 
-def reading_journal(spec: LakeSpec, feed: str) -> Journal:
+def reading_journal(spec: LakeSpec, feed: str) -> FeedJournal:
     """A journal to read. Nothing is created, not even the lake's identity."""
     store = lake_store(spec)
     identity = known_identity(store)
     if identity is None:
         found = f"There is no lake at {spec.lake.uri!r} yet."
         raise UsageMistake(found, "Run `penstock run` first.")
-    return Journal(store, Layout(feed), identity, surroundings())
+    return FeedJournal(store, Layout(feed), identity, surroundings())
 
 
-def feed_named(chosen: argparse.Namespace, name: str) -> tuple[LakeSpec, FeedSpec, Journal]:
+def feed_named(chosen: argparse.Namespace, name: str) -> tuple[LakeSpec, FeedSpec, FeedJournal]:
     """One feed: the configuration, the feed's own part of it, and its journal to read."""
     spec = configured(chosen)
     (feed,) = chosen_feeds(spec, [name])

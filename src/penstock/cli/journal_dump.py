@@ -15,8 +15,8 @@ from penstock.errors import PenstockError
 from penstock.model.layout import Layout
 from penstock.model.value import Value
 from penstock.ports.store.open_store import open_store
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState, Undone
-from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity
 from penstock.runtime.surroundings import Surroundings
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if identity is None:
             found = f"There is no lake at {asked.lake!r}: {LAKE_KEY!r} is absent."
             parser.exit(2, f"{found} Check the address.\n")
-        journal = Journal(store, Layout(asked.feed), identity, _nothing_around())
+        journal = FeedJournal(store, Layout(asked.feed), identity, _nothing_around())
         state = journal.open(deep=asked.deep).state
     except Refused as refused:
         parser.exit(2, f"{asked.lake!r} cannot be a lake: {refused.found}.\n")

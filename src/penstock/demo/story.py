@@ -31,7 +31,7 @@ from penstock.demo.screen import Screen
 from penstock.demo.watch import Onlooker, Sight
 from penstock.model.layout import Layout
 from penstock.ports.store.open_store import local_spec, open_store
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.runtime.surroundings import Surroundings
 from penstock.testing.kafka_client import KafkaClient
@@ -142,7 +142,7 @@ def _second_run(scene: Scene, first: Run, around: Surroundings) -> Run:
 def _clean(place: Place, around: Surroundings) -> int:
     store = open_store(local_spec(place.lake))
     identity = known_identity(store)
-    return 0 if identity is None else clean(Journal(store, Layout(FEED), identity, around))
+    return 0 if identity is None else clean(FeedJournal(store, Layout(FEED), identity, around))
 
 
 def _proof(scene: Scene, client: KafkaClient, runs: tuple[Run, Run], sight: Sight) -> Facts:

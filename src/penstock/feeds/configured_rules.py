@@ -9,9 +9,9 @@ from penstock.model.names import encode_component
 from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
 from penstock.model.spec import FeedSpec, QuarantineSpec, StartSpec
 from penstock.model.window import PartitionOffsets
+from penstock.protocol.feed_book.acceptance import is_accepted
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.acceptance import is_accepted
-from penstock.protocol.journal.journal import Journal
 from penstock.protocol.loop.pace import Pace
 from penstock.protocol.loop.prove import Findings
 from penstock.protocol.loop.window_plan import WindowPolicy
@@ -24,7 +24,7 @@ class ConfiguredRules:
     """
 
     def __init__(
-        self, feed: FeedSpec, journal: Journal, pace: Pace, starts: ResolvesStarts | None
+        self, feed: FeedSpec, journal: FeedJournal, pace: Pace, starts: ResolvesStarts | None
     ) -> None:
         self._feed = feed
         self._journal = journal

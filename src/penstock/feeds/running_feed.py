@@ -22,8 +22,8 @@ from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StageOrder
 from penstock.ports.registry.registry import Registry
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Beat, Contender, Lease, Note
 from penstock.protocol.loop.owner import Owner, OwnerSpec
@@ -62,7 +62,7 @@ class RunningFeed:
         self._tools = tools
         self._layout = Layout(feed.name)
         lake = lake_identity(tools.store, tools.around)
-        self._journal = Journal(tools.store, self._layout, lake, tools.around)
+        self._journal = FeedJournal(tools.store, self._layout, lake, tools.around)
         name = f"{socket.gethostname()}:{os.getpid()}"
         me = Contender(name, this_process(), is_dead)
         self._lease = Lease(tools.store, self._layout, me, tools.around)

@@ -14,6 +14,7 @@ from penstock.model.entries import Drop, Entry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.journal.markers import Marker
 from penstock.protocol.journal.wire import open_entry
 from tests.helpers.doctored_lakes import DoctoredLake, events
@@ -133,7 +134,10 @@ def test_a_forgery_about_a_file_contradicts_the_file(
         handle = msgspec.structs.replace(first.handle, **change)
         return with_content(entry, files=(msgspec.structs.replace(first, handle=handle), *others))
 
-    first = window(open_entry("", LAST, lake.entry(LAST).read_bytes()).entry).content or Content()
+    first = (
+        window(open_entry(FEED_BOOK, "", LAST, lake.entry(LAST).read_bytes()).entry).content
+        or Content()
+    )
     lake.reseal(LAST, other_handle, onward=False)
     lake.remark(LAST)
     assert lake.audit("--deep", "--output", "json") == 4
@@ -267,7 +271,7 @@ def test_a_done_marker_of_something_that_is_not_visible(
     """The window was decided and never published; somebody says that it was."""
     [victim] = lake.data("click", "_75-100_")
     victim.unlink()
-    sha256 = open_entry("", LAST, lake.entry(LAST).read_bytes()).sha256
+    sha256 = open_entry(FEED_BOOK, "", LAST, lake.entry(LAST).read_bytes()).sha256
     (lake.root / LAYOUT.marker(LAST)).unlink()
     forged(lake, LAST, sha256, "_quarantine", "click", "order")
     [difference] = differences()
@@ -277,7 +281,7 @@ def test_a_done_marker_of_something_that_is_not_visible(
 def test_a_done_marker_of_a_group_that_the_entry_does_not_have(
     lake: DoctoredLake, differences: Callable[[], Differences]
 ) -> None:
-    sha256 = open_entry("", 4, lake.entry(4).read_bytes()).sha256
+    sha256 = open_entry(FEED_BOOK, "", 4, lake.entry(4).read_bytes()).sha256
     forged(lake, 4, sha256, "_quarantine", "click", "invented", "order")
     assert named(differences(), "invented") == {LAYOUT.marker(4)}
 

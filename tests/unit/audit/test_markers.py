@@ -90,7 +90,8 @@ def test_a_marker_that_must_have_been_there_is_missed_and_the_files_are_looked_a
 ) -> None:
     number = LAST if is_below_checkpoint else FIRST
     if is_below_checkpoint:
-        write_checkpoint(lake.store, LAYOUT, lake.room([]).journal().open().state)
+        journal = lake.room([]).journal()
+        write_checkpoint(journal, journal.open().state)
     hide(lake, number)
     found = receipt(lake, capsys, code=4)
     [difference] = found["differences"]

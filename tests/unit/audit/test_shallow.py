@@ -1,6 +1,7 @@
 """The audit: whole lakes pass, doctored ones do not, and a live owner is no difference."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -15,7 +16,8 @@ from penstock.model.entries import FORMAT, AnyBody, Rebind, SealedEntry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, Input
 from penstock.model.ranges import OffsetSet, TopicPartition
-from penstock.protocol.feed_book.fold import apply
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
+from penstock.protocol.feed_book.fold import apply_body
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.markers import Marker
@@ -230,19 +232,18 @@ def test_a_compaction_that_lost_a_row_is_a_difference_even_if_the_inventory_let_
     assert "4 rows were written and 0 removed, and the live files have 3" in difference.found
 
 
-def test_a_watermark_that_does_not_follow_from_the_entries_is_a_difference(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Goal: the fold is not believed either. Method: it moves the watermark one too far."""
+def test_a_watermark_that_does_not_follow_from_the_entries_is_a_difference() -> None:
+    """Goal: the fold is not believed either. Method: a book that moves the watermark too far."""
     room, _ = a_lake(["a"] * 2)
 
     def generous(state: FeedState, sealed: SealedEntry) -> None:
-        apply(state, sealed)
+        apply_body(state, sealed)
         if isinstance(sealed.body, Window):
             state.partitions[TOPIC_ID][0].watermark += 1
 
-    monkeypatch.setattr("penstock.protocol.journal.journal.apply", generous)
-    [difference] = audit(room.journal()).differences
+    journal = room.journal()
+    journal.book = replace(FEED_BOOK, apply=generous)
+    [difference] = audit(journal).differences
     assert difference.found == f"the entries of {TOPIC}/0 end at 2, but the watermark is 3"
 
 
@@ -423,7 +424,7 @@ def test_an_entry_of_a_newer_version_is_no_damage() -> None:
     room, store = a_lake(["a"])
 
     def newer(raw: bytes) -> bytes:
-        sealed = open_entry("", 3, raw)
+        sealed = open_entry(FEED_BOOK, "", 3, raw)
         return seal(msgspec.structs.replace(sealed.entry, format=FORMAT + 1))[0]
 
     edit(store, LAYOUT.entry(3), newer)

@@ -14,7 +14,7 @@ from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.staged import StagingSpot
 from penstock.model.window import StageOrder
-from penstock.protocol.journal.journal import Fold
+from penstock.protocol.feed_book.feed_journal import FeedFold
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import (
     LAYOUT,
@@ -46,7 +46,7 @@ def watermark(room: Room) -> int:
     return room.journal().open().state.watermarks()[PLACE]
 
 
-def deep(room: Room) -> Fold:
+def deep(room: Room) -> FeedFold:
     return room.journal().open(deep=True)
 
 

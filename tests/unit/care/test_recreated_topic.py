@@ -23,7 +23,7 @@ from penstock.model.spec import TimeSpec
 from penstock.model.steps import DELIVER
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.loop.prove import counts_of, prove
 from penstock.protocol.publish.finisher import Finisher
@@ -44,8 +44,10 @@ class Lake:
 
     def __init__(self, directory: Path) -> None:
         self.store = LocalStore(str(directory))
-        self.journal = Journal(self.store, Layout("f"), lake_identity(self.store, AROUND), AROUND)
-        self.fold: Fold = self.journal.open()
+        self.journal = FeedJournal(
+            self.store, Layout("f"), lake_identity(self.store, AROUND), AROUND
+        )
+        self.fold: FeedFold = self.journal.open()
         self.journal.bind(self.fold, "a cluster")
         self.epoch = self.journal.claim(self.fold, "me")
         self.learning = Learning(self.store, self.journal.layout, BY_TYPE, None)

@@ -31,7 +31,7 @@ from penstock.errors import PenstockError
 from penstock.feeds.runner import worst
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.source.kafka.recheck import KafkaRecheck
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.spark.parallel_map import SparkParallelMap
 
 
@@ -105,7 +105,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 def readable_journals(
     spec: LakeSpec, feeds: Iterable[FeedSpec], tell: Callable[[str, PenstockError], None]
-) -> Iterator[Journal]:
+) -> Iterator[FeedJournal]:
     """The journals of these feeds. A feed without one is reported."""
     for feed in feeds:
         try:
@@ -114,7 +114,9 @@ def readable_journals(
             tell(feed.name, error)
 
 
-def receipt(journal: Journal, what: DeepSpec, tools: DeepTools | None, ticker: Ticker) -> Receipt:
+def receipt(
+    journal: FeedJournal, what: DeepSpec, tools: DeepTools | None, ticker: Ticker
+) -> Receipt:
     """Run the shallow or the deep audit."""
     try:
         return audit(journal, ticker) if tools is None else deep_audit(journal, what, tools)

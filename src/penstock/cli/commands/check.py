@@ -32,8 +32,8 @@ from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
 from penstock.ports.source.kafka.admin import KafkaAdmin
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.spark.java import find_java
 
@@ -217,7 +217,7 @@ def _state(spec: LakeSpec, feed: FeedSpec) -> FeedState:
     """
     store = lake_store(spec)
     identity = known_identity(store)
-    return Journal(store, Layout(feed.name), identity or "", surroundings()).open().state
+    return FeedJournal(store, Layout(feed.name), identity or "", surroundings()).open().state
 
 
 def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: Available) -> None:

@@ -28,10 +28,10 @@ from penstock.cli.common import (
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
 from penstock.model.names import encode_component
+from penstock.protocol.feed_book.acceptance import accept_next
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.acceptance import accept_next
-from penstock.protocol.journal.journal import Journal
 
 SAMPLE_CHARACTERS = 60
 SHOWN_RECORDS = 20
@@ -151,7 +151,7 @@ def run_accept(chosen: argparse.Namespace) -> int:
 
 
 def let_go_on(
-    chosen: argparse.Namespace, journal: Journal, state: FeedState, approval: Approval
+    chosen: argparse.Namespace, journal: FeedJournal, state: FeedState, approval: Approval
 ) -> int:
     """Accept a stopped dataset, named by its own name or by its directory."""
     names = [encode_component(chosen.dataset), chosen.dataset] if chosen.dataset else []
@@ -189,7 +189,7 @@ def reason_and_author(chosen: argparse.Namespace) -> tuple[str, str]:
     return reason, author
 
 
-def opened(chosen: argparse.Namespace) -> tuple[Journal, FeedState, Ledger]:
+def opened(chosen: argparse.Namespace) -> tuple[FeedJournal, FeedState, Ledger]:
     """The feed's journal, its state, and everything that is live in it."""
     journal = feed_named(chosen, chosen.feed)[2]
     state, ledger = open_ledger(journal)

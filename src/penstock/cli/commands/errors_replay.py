@@ -40,8 +40,8 @@ from penstock.model.manifest import RecordSet
 from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import LakeSpec
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.inventory import RecordsKey
-from penstock.protocol.journal.journal import Fold, Journal
 from penstock.spark.parallel_map import SparkParallelMap
 
 
@@ -135,7 +135,7 @@ def _datasets_named(word: str | None) -> frozenset[str] | None:
     return frozenset({"", directory} if word == "-" else {directory})
 
 
-def _tell_untried(chosen: argparse.Namespace, fold: Fold, refused: EntryRefused | None) -> None:
+def _tell_untried(chosen: argparse.Namespace, fold: FeedFold, refused: EntryRefused | None) -> None:
     """Report that there was nothing to decode. It is an error only if records were named."""
     if fold.inventory is not None:
         tell_waiting(fold.state, fold.inventory)
@@ -165,7 +165,7 @@ def run_drop(chosen: argparse.Namespace) -> int:
 
 
 def records_meant(
-    journal: Journal, word: str, topic_id: str | None = None
+    journal: FeedJournal, word: str, topic_id: str | None = None
 ) -> tuple[RecordSet, ...]:
     """The live records of a fingerprint or a position, as the journal names them.
 

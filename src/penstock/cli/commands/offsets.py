@@ -35,8 +35,8 @@ from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Journal
 from penstock.protocol.loop.window_plan import check_identity
 
 Row = dict[str, object]
@@ -155,7 +155,7 @@ class Sight:
     """A feed's journal and what Kafka has now."""
 
     feed: FeedSpec
-    journal: Journal
+    journal: FeedJournal
     state: FeedState
     admin: KafkaAdmin
     available: Available

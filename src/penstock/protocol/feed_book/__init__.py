@@ -1,4 +1,4 @@
-"""The book of a feed: when its entries are refused, what state they fold into, older formats.
+"""The book of a feed: its rules, its fold, its state, the content of its entries, older formats.
 
 It must not publish files or read records.
 """

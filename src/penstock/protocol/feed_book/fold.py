@@ -1,4 +1,4 @@
-"""The fold: entries in, state out. Pure."""
+"""The fold of a feed: entries in, state out. Pure."""
 
 from typing import assert_never
 
@@ -25,14 +25,14 @@ from penstock.model.envelope import Claim
 from penstock.protocol.feed_book.state import FeedState, PartitionState, Undone
 
 
-def apply(state: FeedState, sealed: SealedEntry) -> None:
-    """Take one entry, already judged by the rules, into the state."""
+def apply_body(state: FeedState, sealed: SealedEntry) -> None:
+    """Take what one entry decides, already judged by the rules, into the state."""
     entry = sealed.entry
     match entry.body:
         case Bind() as bind:
             state.cluster_id, state.files = bind.cluster_id, bind.files
-        case Claim() as claim:
-            state.epoch, state.owner = entry.epoch, claim.owner
+        case Claim():
+            pass  # the journal takes up the epoch and the owner
         case Start() as start:
             _start(state, start.partitions)
         case Window() as window:
@@ -57,7 +57,6 @@ def apply(state: FeedState, sealed: SealedEntry) -> None:
         case _ as never:
             assert_never(never)
     _take_up_groups(state, sealed)
-    state.number, state.sha256 = entry.number, sealed.sha256
 
 
 def _partition(state: FeedState, topic_id: str, partition: int) -> PartitionState:

@@ -1,4 +1,4 @@
-"""When an entry may follow the entries before it.
+"""When an entry of a feed may follow the entries before it.
 
 The same rules judge an entry before it is appended and when it is folded: a decision that they
 refuse is never written, and one that is found in the journal proves a bug or a foreign hand.
@@ -31,37 +31,11 @@ from penstock.model.ranges import TopicPartition
 from penstock.protocol.feed_book.state import FeedState
 
 
-def objection(state: FeedState, entry: Entry) -> str | None:
-    """Why this entry cannot be the next one, or None when it can."""
-    return (
-        place_objection(state, entry)
-        or epoch_objection(state, entry)
-        or body_objection(state, entry)
-    )
-
-
-def place_objection(state: FeedState, entry: Entry) -> str | None:
-    """Numbers have no holes, and entry 0 is the binding."""
-    if entry.number != state.number + 1:
-        return f"its number is {entry.number} and the next one is {state.number + 1}"
-    if isinstance(entry.body, Bind) != (entry.number == 0):
-        return "the first entry, and no other, must bind the feed"
-    return None
-
-
-def epoch_objection(state: FeedState, entry: Entry) -> str | None:
-    """A claim takes the next epoch; everything else is decided in the epoch of the last claim."""
-    wanted = state.epoch + 1 if isinstance(entry.body, Claim) else state.epoch
-    if entry.epoch != wanted:
-        return f"it is of epoch {entry.epoch} and the journal is at {wanted}"
-    return None
-
-
 def body_objection(state: FeedState, entry: Entry) -> str | None:
     """What the kind of entry asks of the state before it."""
     match entry.body:
         case Bind() | Claim():
-            return None
+            return None  # the journal judges them
         case Start() as start:
             return starts_objection(state, start.partitions)
         case Window() as window:

@@ -3,13 +3,14 @@
 It holds no file list, so it stays small however old the journal is; `inventory` has the files.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from penstock.model.entries import Counts
 from penstock.model.envelope import GENESIS
 from penstock.model.ranges import TopicPartition
+from penstock.protocol.journal.book_state import UndoneEntry, keep_open
 
 FOLD = 2  # raised when the state gets another form, or when other state comes of the same entries
 
@@ -78,6 +79,10 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     def is_new(self) -> bool:
         """True when there is no journal yet."""
         return self.number < 0
+
+    def keep_undone(self, still_open: Callable[[UndoneEntry], list[str]]) -> None:
+        """Keep of each undone entry the groups that `still_open` returns."""
+        keep_open(self.undone, still_open)
 
     def partition(self, place: TopicPartition) -> PartitionState | None:
         """What is known of a partition; None before its `start` entry."""

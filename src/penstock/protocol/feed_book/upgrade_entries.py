@@ -7,12 +7,9 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
     format 2   steps are values: `"steps": [{"step": "publish_files"}]`
 """
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-JsonObject: TypeAlias = dict[str, Json]
-Upgrade: TypeAlias = Callable[[JsonObject], JsonObject]
+from penstock.protocol.journal.book import Json, JsonObject, Upgrade
 
 STEPS_OF_FORMAT_1 = ("publish_files", "delete_inputs")
 
@@ -42,10 +39,3 @@ def _step_value(name: Json) -> Json:
 
 
 UPGRADES: Mapping[int, Upgrade] = {1: from_1_to_2}
-
-
-def upgraded(entry: JsonObject, found: int, wanted: int) -> JsonObject:
-    """An entry of the format `found` in the format `wanted`; raises `ValueError`."""
-    for number in range(found, wanted):
-        entry = {**UPGRADES[number](entry), "format": number + 1}
-    return entry

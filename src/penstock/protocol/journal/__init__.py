@@ -1,4 +1,4 @@
-"""The journal of a feed: numbered entries, their fold, and the append that decides.
+"""The journal: numbered entries, the append that decides, and all that proves them whole.
 
-It must not publish files or read records.
+What the entries mean is handed in as a book. It must not know feeds, topics or files, nor publish.
 """

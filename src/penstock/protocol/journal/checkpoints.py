@@ -6,28 +6,20 @@ what the checkpoint proves (which groups were done by then) is taken from it.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 import msgspec
 
-from penstock.api.store import Store
 from penstock.errors import ChainBroken, EntryNewer, JournalError
-from penstock.model.layout import Layout, number_in
-from penstock.model.value import Value
+from penstock.model.layout import number_in
 from penstock.ports.store.create_once import create_once
-from penstock.protocol.feed_book.state import FOLD, FeedState
+from penstock.protocol.journal.book import B, Book, L
+from penstock.protocol.journal.book_state import Checkpoint, S, UndoneEntry
 from penstock.protocol.journal.markers import KEPT, prune
 from penstock.protocol.journal.wire import seal, unseal
 
 if TYPE_CHECKING:
     from penstock.protocol.journal.journal import Journal
-
-
-class Checkpoint(Value, frozen=True):
-    """The state up to an entry, and the number of the fold that made it."""
-
-    fold: int
-    state: FeedState
 
 
 class _FoldOnly(msgspec.Struct):
@@ -58,11 +50,10 @@ class _AnyCheckpoint(msgspec.Struct):
 
 _fold_decoder = msgspec.json.Decoder(_FoldOnly)
 _any_decoder = msgspec.json.Decoder(_AnyCheckpoint)
-_decoder = msgspec.json.Decoder(Checkpoint)
 
 
 @dataclass(frozen=True, slots=True)
-class FoundCheckpoint:
+class FoundCheckpoint(Generic[S]):
     """A whole checkpoint: the entry it names, the groups that were not done then, by entry.
 
     `state` is None when an older fold made it.
@@ -71,10 +62,10 @@ class FoundCheckpoint:
     number: int
     sha256: str
     undone: dict[int, tuple[str, ...]]
-    state: FeedState | None = None
+    state: S | None = None
 
 
-def read_checkpoint(key: str, raw: bytes) -> FoundCheckpoint | None:
+def read_checkpoint(book: Book[S, B, L], key: str, raw: bytes) -> FoundCheckpoint[S] | None:
     """What a checkpoint says; None when it is damaged, because it only saves time.
 
     Raises `EntryNewer` for one of a newer fold: whoever wrote it has written entries, too.
@@ -82,10 +73,10 @@ def read_checkpoint(key: str, raw: bytes) -> FoundCheckpoint | None:
     try:
         plain, _ = unseal(key, raw)
         fold = _fold_decoder.decode(plain).fold
-        if fold > FOLD:
-            raise EntryNewer(key, fold, FOLD)
+        if fold > book.fold:
+            raise EntryNewer(key, fold, book.fold)
         proof = _any_decoder.decode(plain).state
-        whole = _decoder.decode(plain) if fold == FOLD else None
+        whole = book.checkpoints.decode(plain) if fold == book.fold else None
     except EntryNewer:
         raise
     except (JournalError, msgspec.MsgspecError):
@@ -97,7 +88,7 @@ def read_checkpoint(key: str, raw: bytes) -> FoundCheckpoint | None:
     return FoundCheckpoint(proof.number, proof.sha256, undone, state)
 
 
-def newest_checkpoint(journal: "Journal", keys: list[str]) -> FoundCheckpoint | None:
+def newest_checkpoint(journal: "Journal[S, B, L]", keys: list[str]) -> FoundCheckpoint[S] | None:
     """The newest checkpoint that is whole and belongs to this journal, of any fold."""
     store, layout = journal.store, journal.layout
     for key in reversed(keys):
@@ -106,7 +97,7 @@ def newest_checkpoint(journal: "Journal", keys: list[str]) -> FoundCheckpoint | 
         raw = store.read(key)
         if raw is None:
             continue  # a newer one was left meanwhile, and this one removed
-        found = read_checkpoint(key, raw)
+        found = read_checkpoint(journal.book, key, raw)
         if found is None:
             journal.notices.append(f"the checkpoint {key!r} is damaged and was passed over")
             continue
@@ -119,18 +110,20 @@ def newest_checkpoint(journal: "Journal", keys: list[str]) -> FoundCheckpoint | 
     return None
 
 
-def without_done(state: FeedState, older: FoundCheckpoint) -> None:
+def without_done(state: S, older: FoundCheckpoint[S]) -> None:
     """Take out of a state, folded up to the checkpoint's entry, what was done by then."""
-    for undone in list(state.undone.values()):
+
+    def still_open(undone: UndoneEntry) -> list[str]:
         open_then = older.undone.get(undone.number, ())
-        undone.groups = [name for name in undone.groups if name in open_then]
-        if not undone.groups:
-            del state.undone[undone.number]
+        return [name for name in undone.groups if name in open_then]
+
+    state.keep_undone(still_open)
 
 
-def write_checkpoint(store: Store, layout: Layout, state: FeedState) -> None:
+def write_checkpoint(journal: "Journal[S, B, L]", state: S) -> None:
     """Leave the fold for the next start, and remove all but the newest few."""
-    data, _ = seal(Checkpoint(FOLD, state))
+    store, layout = journal.store, journal.layout
+    data, _ = seal(Checkpoint(journal.book.fold, state))
     create_once(store, layout.checkpoint(state.number), data)
     prune(store, store.list_after(layout.checkpoints), KEPT)
     prune(store, store.list_after(layout.tails), KEPT)

@@ -8,7 +8,7 @@ from penstock.model.layout import Layout, number_in
 from penstock.model.value import Value
 from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
-from penstock.protocol.feed_book.state import Undone
+from penstock.protocol.journal.book_state import UndoneEntry
 
 MARKER_FORMAT = 1  # of done markers and tail marks
 KEPT = 3  # how many checkpoints and tail marks stay; the newest would do, the others are for people
@@ -58,7 +58,7 @@ def create_marker(store: Store, key: str, marker: Marker) -> Marker:
     return check_marker(key, other, marker.number, marker.sha256)
 
 
-def mark_done(store: Store, layout: Layout, undone: Undone, proven: tuple[str, ...]) -> None:
+def mark_done(store: Store, layout: Layout, undone: UndoneEntry, proven: tuple[str, ...]) -> None:
     """Record that these groups are done. Whoever was first may have recorded fewer or more."""
     mine = Marker(undone.number, undone.sha256, tuple(sorted(proven)))
     recorded = create_marker(store, layout.marker(undone.number), mine).groups
@@ -68,7 +68,7 @@ def mark_done(store: Store, layout: Layout, undone: Undone, proven: tuple[str, .
             create_marker(store, layout.group_marker(undone.number, dataset), late)
 
 
-def still_undone(store: Store, layout: Layout, undone: Undone) -> list[str]:
+def still_undone(store: Store, layout: Layout, undone: UndoneEntry) -> list[str]:
     """The groups of an entry that no marker proves done."""
     first = read_marker(store, layout.marker(undone.number), undone.number, undone.sha256)
     if first is None:

@@ -9,10 +9,10 @@ import hashlib
 import msgspec
 
 from penstock.errors import EntryDamaged, EntryForeign, EntryMisplaced, EntryNewer
-from penstock.model.entries import FORMAT, Entry, SealedEntry
-from penstock.model.envelope import Sealed
+from penstock.model.envelope import Body, Envelope, Sealed
 from penstock.model.value import Value
-from penstock.protocol.feed_book.upgrade_entries import JsonObject, upgraded
+from penstock.protocol.journal.book import B, Book, JsonObject, L
+from penstock.protocol.journal.book_state import S
 
 _HEAD = b'{"hash":"'
 _FROM = len(_HEAD)
@@ -26,7 +26,6 @@ class _FormatOnly(msgspec.Struct):
     format: int
 
 
-_entry_decoder = msgspec.json.Decoder(Entry)
 _format_decoder = msgspec.json.Decoder(_FormatOnly)
 
 
@@ -50,25 +49,25 @@ def unseal(key: str, raw: bytes) -> tuple[bytes, str]:
     return b"{" + rest[1:], digest
 
 
-def open_entry(key: str, number: int, raw: bytes) -> SealedEntry:
+def open_entry(book: Book[S, B, L], key: str, number: int, raw: bytes) -> Sealed[B]:
     """Read and check one entry on its own; the fold checks it against its neighbours."""
     plain, digest = unseal(key, raw)
-    entry = _read_entry(key, plain)
+    entry = _read_entry(book, key, plain)
     if entry.number != number:
         raise EntryMisplaced(key, number, entry.number)
     return Sealed(entry, digest)
 
 
-def _read_entry(key: str, plain: bytes) -> Entry:
+def _read_entry(book: Book[S, B, L], key: str, plain: bytes) -> Envelope[B]:
     """An entry of any format that was ever written, in its present form."""
     try:
-        entry = _entry_decoder.decode(plain)
+        entry = book.entries.decode(plain)
     except msgspec.MsgspecError:
-        return _read_by_format(key, plain)
-    return entry if entry.format == FORMAT else _read_by_format(key, plain)
+        return _read_by_format(book, key, plain)
+    return entry if entry.format == book.format else _read_by_format(book, key, plain)
 
 
-def _read_by_format(key: str, plain: bytes) -> Entry:
+def _read_by_format(book: Book[S, B, L], key: str, plain: bytes) -> Envelope[B]:
     """An entry of an older format; or why it cannot be read.
 
     A newer format is told before anything else is judged: kinds, steps and fields that are unknown
@@ -78,15 +77,22 @@ def _read_by_format(key: str, plain: bytes) -> Entry:
         found = _format_decoder.decode(plain).format
     except msgspec.MsgspecError as error:
         raise EntryDamaged(key, f"it is no entry: {error}") from error
-    check_format(key, found, FORMAT)
+    check_format(key, found, book.format)
     try:
-        if found == FORMAT:
-            return _entry_decoder.decode(plain)
+        if found == book.format:
+            return book.entries.decode(plain)
         older: JsonObject = msgspec.json.decode(plain)
-        return msgspec.convert(upgraded(older, found, FORMAT), Entry)
+        return msgspec.convert(_upgraded(book, older, found), book.entries.type)
     except (msgspec.MsgspecError, ValueError) as error:
         why = f"it does not fit the schema of format {found}: {error}"
         raise EntryDamaged(key, why) from error
+
+
+def _upgraded(book: Book[S, B, L], entry: JsonObject, found: int) -> JsonObject:
+    """An entry of the format `found` in the present one; raises `ValueError`."""
+    for number in range(found, book.format):
+        entry = {**book.upgrades[number](entry), "format": number + 1}
+    return entry
 
 
 def check_format(key: str, found: int, known: int) -> None:
@@ -97,7 +103,7 @@ def check_format(key: str, found: int, known: int) -> None:
         raise EntryDamaged(key, f"there was never a format {found}")
 
 
-def check_home(key: str, entry: Entry, feed: str, lake: str, incarnation: int) -> None:
+def check_home(key: str, entry: Envelope[Body], feed: str, lake: str, incarnation: int) -> None:
     """An entry must say that it belongs where it lies."""
     if entry.feed != feed:
         raise EntryForeign(key, "feed", feed, entry.feed)

@@ -10,7 +10,8 @@ from penstock.api.store import Store
 from penstock.errors import JournalCut, JournalMissing
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.value import Value
-from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.journal.book import B, L
+from penstock.protocol.journal.book_state import BookState, S
 from penstock.protocol.journal.markers import read_marker
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _newest_marker(store: Store, layout: Layout, known: int) -> Witness | None:
     return newest
 
 
-def check_witnesses(journal: "Journal", state: FeedState, seen: Witnesses) -> None:
+def check_witnesses(journal: "Journal[S, B, L]", state: BookState, seen: Witnesses) -> None:
     """Stop when something lies beyond the tail, or the newest tail mark names another entry."""
     if state.is_new:
         check_first_start(journal, seen)
@@ -77,7 +78,7 @@ def check_witnesses(journal: "Journal", state: FeedState, seen: Witnesses) -> No
         check_tail_mark(journal, seen.newest_tail, state.number)
 
 
-def check_tail_mark(journal: "Journal", mark: Witness, tail: int) -> None:
+def check_tail_mark(journal: "Journal[S, B, L]", mark: Witness, tail: int) -> None:
     """The newest tail mark must name an entry that is in the journal, with the same hash."""
     sealed = journal.read(mark.number)
     if sealed is None:
@@ -91,7 +92,7 @@ def check_not_beyond(witness: Witness, tail: int) -> None:
         raise JournalCut(witness.key, tail)
 
 
-def check_first_start(journal: "Journal", seen: Witnesses) -> None:
+def check_first_start(journal: "Journal[S, B, L]", seen: Witnesses) -> None:
     """No journal is a first start only if there is nothing else either."""
     traces = (*(witness.key for witness in seen.newest), *seen.data)
     if traces:

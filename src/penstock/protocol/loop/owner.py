@@ -22,9 +22,9 @@ from penstock.model.names import window_id
 from penstock.model.steps import DELIVER
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.ports.store.discard_windows import discard_windows
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.checkpoints import write_checkpoint
-from penstock.protocol.journal.journal import Fold, Journal
 from penstock.protocol.loop.errors import FormatChanged
 from penstock.protocol.loop.feed_rules import FeedRules, TakeEverything
 from penstock.protocol.loop.prove import counts_of, findings_of, prove
@@ -83,7 +83,7 @@ class Owner:
 
     def __init__(
         self,
-        journal: Journal,
+        journal: FeedJournal,
         intake: Intake,
         around: Surroundings,
         spec: OwnerSpec,
@@ -100,7 +100,7 @@ class Owner:
         self._windows: set[str] = set()
         self._is_open = False
         self.epoch = 0
-        self.fold = Fold.empty()
+        self.fold = journal.empty_fold()
 
     def open(self) -> None:
         """Fold the journal. Decides nothing, and asks the source for nothing."""
@@ -315,5 +315,5 @@ class Owner:
         self._windows -= {undone.window for undone in state.undone.values()}
         self._discard_staged_of(self._windows)
         self._windows.clear()
-        write_checkpoint(self._journal.store, self._journal.layout, state)
+        write_checkpoint(self._journal, state)
         self.fold.checkpoint = state.number

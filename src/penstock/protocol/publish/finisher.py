@@ -16,7 +16,7 @@ from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.staged import StagedRef
 from penstock.model.steps import DELIVER
 from penstock.model.window import StagedWindow, StageOrder
-from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.journal.markers import mark_done
 from penstock.protocol.publish.acts import (
     GroupWork,
@@ -41,8 +41,8 @@ class Finisher:
 
     def __init__(
         self,
-        journal: Journal,
-        fold: Fold,
+        journal: FeedJournal,
+        fold: FeedFold,
         around: Surroundings,
         epoch: int,
         stage: Stage | None = None,

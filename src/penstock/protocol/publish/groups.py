@@ -5,12 +5,12 @@ from collections.abc import Container
 from penstock.model.entries import Deciding, Replace, SealedEntry
 from penstock.model.manifest import Content
 from penstock.model.staged import StagedHandle
-from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.journal.markers import Marker, create_marker
 from penstock.protocol.publish.acts import GroupWork
 
 
-def load_content(journal: Journal, fold: Fold, sealed: SealedEntry) -> Content:
+def load_content(journal: FeedJournal, fold: FeedFold, sealed: SealedEntry) -> Content:
     """What an undone entry delivers now: its own files, or those that replaced lost ones."""
     content = journal.content_of(sealed.body)
     undone = fold.state.undone.get(sealed.number)
@@ -33,7 +33,7 @@ def with_replaced(content: Content, replacing: Content) -> Content:
     )
 
 
-def leave_tail_mark(journal: Journal, number: int, sha256: str) -> None:
+def leave_tail_mark(journal: FeedJournal, number: int, sha256: str) -> None:
     """Leave a mark beside the data that names an entry.
 
     Before anything of it becomes visible; and right after one that publishes nothing. Safe to

@@ -11,7 +11,7 @@ from penstock.errors import EntryRefused, Fenced
 from penstock.model.entries import Park
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.journal.checkpoints import write_checkpoint
-from tests.helpers.journals import LAYOUT, a_room, an_owner, covered
+from tests.helpers.journals import a_room, an_owner, covered
 from tests.simulator.kafka import BAD, FILTERED, TOPIC_ID, SimKafka
 from tests.simulator.programs import compactor, replayer, retirer
 
@@ -101,7 +101,7 @@ class History:
         clean(self.room.journal())
 
     def _checkpoint(self, _partition: int, _amount: int) -> None:
-        write_checkpoint(self.room.store, LAYOUT, self.owner.fold.state)
+        write_checkpoint(self.room.journal(), self.owner.fold.state)
 
 
 @given(st.lists(st.tuples(ACTS, st.integers(0, 1), st.integers(1, 5)), max_size=25))

@@ -19,7 +19,7 @@ from penstock.model.entries import PartitionStart, Rebind
 from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec, TimeSpec
-from penstock.protocol.journal.acceptance import is_accepted
+from penstock.protocol.feed_book.acceptance import is_accepted
 from tests.helpers.journals import LAYOUT, an_owner, decided_only
 from tests.helpers.lakes_on_disk import DiskLake, Payload, ShreddedSource
 from tests.simulator.kafka import TOPIC, TOPIC_ID

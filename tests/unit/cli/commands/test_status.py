@@ -15,7 +15,7 @@ from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin
-from penstock.protocol.journal.journal import Journal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from tests.helpers.journals import delivered
 from tests.helpers.lakes_on_disk import DiskLake
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
@@ -29,7 +29,7 @@ def lake(tmp_path: Path) -> DiskLake:
     """Two feeds that have run, in the order of the configuration."""
     found = DiskLake(tmp_path)
     delivered(found.room(["a", "b", "a"]))
-    journal = Journal(found.store, Layout(OTHER), LAKE, surroundings(OTHER))
+    journal = FeedJournal(found.store, Layout(OTHER), LAKE, surroundings(OTHER))
     fold = journal.open()
     journal.bind(fold, CLUSTER)
     journal.claim(fold, "me")

@@ -26,8 +26,9 @@ from penstock.model.envelope import GENESIS, Claim
 from penstock.model.manifest import Content, Group, Input, groups_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.steps import DELIVER, REMOVE
-from penstock.protocol.feed_book.fold import apply
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState, PartitionState, Undone
+from penstock.protocol.journal.every_book import apply
 from tests.helpers.journals import (
     BEGINNING,
     a_compaction,
@@ -70,7 +71,7 @@ def test_the_beginning_binds_claims_and_starts() -> None:
 def test_an_entry_becomes_the_new_tail() -> None:
     state = told(*BEGINNING)
     entry = next_entry(state, Claim("two"))
-    apply(state, SealedEntry(entry, "f" * 64))
+    apply(FEED_BOOK, state, SealedEntry(entry, "f" * 64))
     assert (state.number, state.sha256) == (3, "f" * 64)
     assert (state.epoch, state.owner) == (2, "two")
 

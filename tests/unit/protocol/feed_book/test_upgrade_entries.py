@@ -8,6 +8,7 @@ import pytest
 from penstock.errors import EntryDamaged
 from penstock.model.entries import FORMAT, AnyBody, Deciding
 from penstock.model.steps import DeleteInputs, PublishFiles
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import open_entry
 from tests.helpers.journals import next_entry
@@ -25,14 +26,14 @@ def of_format_1(body: AnyBody) -> dict[str, Any]:
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
 def test_every_kind_of_format_1_is_read_as_its_present_value(body: AnyBody) -> None:
     raw = hashed(of_format_1(body))
-    found = open_entry(KEY, 5, raw)
+    found = open_entry(FEED_BOOK, KEY, 5, raw)
     assert found.body == body
     assert found.entry.format == FORMAT, "it is the present form that was made of it"
     assert found.sha256 == json.loads(raw)["hash"], "the chain is over the bytes as they lie there"
 
 
 def test_names_of_steps_become_values_in_their_order() -> None:
-    found = open_entry(KEY, 5, hashed(of_format_1(BODIES[3]))).body
+    found = open_entry(FEED_BOOK, KEY, 5, hashed(of_format_1(BODIES[3]))).body
     assert isinstance(found, Deciding)
     assert found.groups[0].steps == (PublishFiles(), DeleteInputs())
 
@@ -40,7 +41,7 @@ def test_names_of_steps_become_values_in_their_order() -> None:
 def test_a_group_of_format_1_without_steps_publishes_its_files() -> None:
     entry = of_format_1(BODIES[3])
     del entry["body"]["groups"][0]["steps"]
-    found = open_entry(KEY, 5, hashed(entry)).body
+    found = open_entry(FEED_BOOK, KEY, 5, hashed(entry)).body
     assert isinstance(found, Deciding)
     assert found.groups[0].steps == (PublishFiles(),)
 
@@ -58,7 +59,7 @@ def test_what_format_1_never_had_is_damage(change: dict[str, Any], why: str) -> 
     entry = of_format_1(BODIES[3])
     entry["body"]["groups"][0] |= change
     with pytest.raises(EntryDamaged, match=why):
-        open_entry(KEY, 5, hashed(entry))
+        open_entry(FEED_BOOK, KEY, 5, hashed(entry))
 
 
 @pytest.mark.parametrize("groups", [None, "all", [7]])
@@ -66,4 +67,4 @@ def test_groups_that_are_not_groups_are_damage(groups: object) -> None:
     entry = of_format_1(BODIES[3])
     entry["body"]["groups"] = groups
     with pytest.raises(EntryDamaged, match="does not fit the schema of format 1"):
-        open_entry(KEY, 5, hashed(entry))
+        open_entry(FEED_BOOK, KEY, 5, hashed(entry))

@@ -42,7 +42,7 @@ from penstock.model.manifest import INLINE_FILES, ManifestFile
 from penstock.ports.store.local.disk import Disk, OpenFile
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.state import FOLD
-from penstock.protocol.journal.checkpoints import Checkpoint
+from penstock.protocol.journal.book_state import Checkpoint
 from penstock.protocol.journal.lake_identity import LAKE_KEY, LakeIdentity
 from penstock.protocol.journal.wire import seal
 from tests.helpers.journals import (

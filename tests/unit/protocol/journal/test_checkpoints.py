@@ -6,9 +6,10 @@ import pytest
 
 from penstock.errors import EntryNewer
 from penstock.model.ranges import TopicPartition
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FOLD, FeedState
 from penstock.protocol.journal.checkpoints import read_checkpoint, write_checkpoint
-from penstock.protocol.journal.journal import Journal
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import LAYOUT, WatchedStore, a_room, an_owner, delivered
 from tests.helpers.older_formats import checkpoint_of_fold_1, hashed
@@ -37,7 +38,7 @@ def entries_read(store: WatchedStore) -> list[str]:
 def test_a_checkpoint_of_this_fold_is_taken_over_and_saves_reading() -> None:
     room, store = a_feed()
     whole = opened(room)
-    write_checkpoint(store, LAYOUT, whole)
+    write_checkpoint(room.journal(), whole)
     store.acts.clear()
     assert opened(room) == whole
     assert LAYOUT.entry(0) not in entries_read(store)
@@ -114,11 +115,11 @@ def test_a_checkpoint_of_a_newer_fold_asks_for_an_upgrade() -> None:
     ],
 )
 def test_a_damaged_checkpoint_is_passed_over_and_never_filled_with_defaults(raw: bytes) -> None:
-    assert read_checkpoint(KEY, raw) is None
+    assert read_checkpoint(FEED_BOOK, KEY, raw) is None
     room, store = a_feed()
     whole = opened(room)
     store.create(KEY, raw)
-    journal: Journal = room.journal()
+    journal: FeedJournal = room.journal()
     assert journal.open().state == whole
     assert journal.notices == [f"the checkpoint {KEY!r} is damaged and was passed over"]
 
@@ -126,9 +127,9 @@ def test_a_damaged_checkpoint_is_passed_over_and_never_filled_with_defaults(raw:
 def test_a_checkpoint_survives_being_written_and_read() -> None:
     room, store = a_feed()
     state = opened(room)
-    write_checkpoint(store, LAYOUT, state)
+    write_checkpoint(room.journal(), state)
     raw = MemoryStore.read(store, LAYOUT.checkpoint(state.number))
     assert raw is not None
-    found = read_checkpoint(KEY, raw)
+    found = read_checkpoint(FEED_BOOK, KEY, raw)
     assert found is not None
     assert (found.number, found.sha256, found.state) == (state.number, state.sha256, state)

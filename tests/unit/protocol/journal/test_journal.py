@@ -14,8 +14,9 @@ from penstock.model.envelope import Claim
 from penstock.model.manifest import INLINE_FILES, Content, Input
 from penstock.model.ranges import TopicPartition
 from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import Undone
-from penstock.protocol.journal.journal import MAX_OVERTAKEN, Fold, Journal
+from penstock.protocol.journal.journal import MAX_OVERTAKEN
 from penstock.protocol.journal.lake_identity import LAKE_KEY, lake_identity
 from penstock.protocol.journal.markers import mark_done, still_undone
 from penstock.protocol.loop.owner import Owner
@@ -44,7 +45,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return MemoryStore() if request.param == "memory" else LocalStore(tmp_path / "lake")
 
 
-def begun(store: Store) -> tuple[Journal, Fold]:
+def begun(store: Store) -> tuple[FeedJournal, FeedFold]:
     """A bound and claimed feed with two started partitions, and the fold of its owner."""
     journal = a_room(store=store).journal()
     fold = journal.open()
@@ -155,7 +156,7 @@ def test_an_overtaken_decision_is_refused_when_it_is_not_valid_any_more(store: S
 class Crowded(MemoryStore):
     """A store on which somebody else is always faster."""
 
-    rival: Journal | None = None
+    rival: FeedJournal | None = None
 
     def create(self, key: str, data: bytes) -> bool:
         """Let the rival take the number first."""

@@ -10,8 +10,8 @@ from penstock.datapath.schemas.schema_objects import keep_schema, kept_schemas
 from penstock.errors import EntryDamaged, EntryNewer, MarkerWrong, ObjectDamaged, PenstockError
 from penstock.model.schema import DatasetSchema
 from penstock.model.wire_formats import format_of, newer_or
-from penstock.protocol.journal.acceptance import accept_next, is_accepted
-from penstock.protocol.journal.errors import AcceptanceDamaged
+from penstock.protocol.feed_book.acceptance import accept_next, is_accepted
+from penstock.protocol.feed_book.errors import AcceptanceDamaged
 from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity, lake_identity
 from tests.helpers.journals import LAYOUT, a_room, an_owner, delivered
 from tests.simulator.kafka import SimKafka

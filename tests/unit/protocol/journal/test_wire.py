@@ -33,6 +33,7 @@ from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content, Group, Input, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetSet
 from penstock.model.steps import DELIVER, REWRITE
+from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import check_home, open_entry, seal, unseal
 from tests.helpers.journals import a_compaction, a_file, begins, covered, next_entry
@@ -107,7 +108,7 @@ def with_steps(steps: object) -> dict[str, Any]:
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
 def test_every_kind_of_entry_survives_being_written_and_read(body: AnyBody) -> None:
     data, sha256 = seal(an_entry(body))
-    found = open_entry(KEY, 5, data)
+    found = open_entry(FEED_BOOK, KEY, 5, data)
     assert found.entry == an_entry(body)
     assert found.sha256 == sha256
     assert json.loads(data)["hash"] == sha256
@@ -121,8 +122,8 @@ def test_every_kind_there_is_was_tried() -> None:
 
 def test_an_entry_hashed_by_hand_is_an_entry() -> None:
     """Goal: the tests below fail for the reason they name. Method: change nothing."""
-    assert open_entry(KEY, 5, changed()).entry == an_entry()
-    assert open_entry(KEY, 5, changed(at="1999")).entry.at == "1999"
+    assert open_entry(FEED_BOOK, KEY, 5, changed()).entry == an_entry()
+    assert open_entry(FEED_BOOK, KEY, 5, changed(at="1999")).entry.at == "1999"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_an_entry_hashed_by_hand_is_an_entry() -> None:
 )
 def test_what_is_no_entry_is_refused_with_the_reason(raw: bytes, why: str) -> None:
     with pytest.raises(EntryDamaged) as caught:
-        open_entry(KEY, 5, raw)
+        open_entry(FEED_BOOK, KEY, 5, raw)
     assert why in caught.value.why
     assert KEY in str(caught.value)
     assert caught.value.exit_code == 5
@@ -169,7 +170,7 @@ def test_what_is_no_entry_is_refused_with_the_reason(raw: bytes, why: str) -> No
 )
 def test_an_entry_of_a_newer_format_asks_for_an_upgrade(others: dict[str, Any]) -> None:
     with pytest.raises(EntryNewer, match="format 3; this version knows up to 2"):
-        open_entry(KEY, 5, changed(format=3, **others))
+        open_entry(FEED_BOOK, KEY, 5, changed(format=3, **others))
 
 
 @pytest.mark.parametrize(
@@ -183,12 +184,12 @@ def test_an_entry_of_a_newer_format_asks_for_an_upgrade(others: dict[str, Any]) 
 )
 def test_steps_are_a_closed_set_of_values(steps: list[Any], why: str) -> None:
     with pytest.raises(EntryDamaged, match=why):
-        open_entry(KEY, 5, changed(body=with_steps(steps)))
+        open_entry(FEED_BOOK, KEY, 5, changed(body=with_steps(steps)))
 
 
 def test_a_good_entry_under_another_number_is_misplaced() -> None:
     with pytest.raises(EntryMisplaced, match="its number is 5, not 6"):
-        open_entry(KEY, 6, seal(an_entry())[0])
+        open_entry(FEED_BOOK, KEY, 6, seal(an_entry())[0])
 
 
 @pytest.mark.parametrize(
@@ -210,4 +211,7 @@ def test_the_hash_covers_the_bytes_and_not_the_meaning() -> None:
     plain, _ = unseal(KEY, seal(an_entry())[0])
     spaced = plain.replace(b'"number":5', b'"number": 5')
     assert json.loads(spaced) == json.loads(plain)
-    assert open_entry(KEY, 5, hashed(spaced)).sha256 != open_entry(KEY, 5, hashed(plain)).sha256
+    assert (
+        open_entry(FEED_BOOK, KEY, 5, hashed(spaced)).sha256
+        != open_entry(FEED_BOOK, KEY, 5, hashed(plain)).sha256
+    )

@@ -21,7 +21,7 @@ from penstock.model.manifest import QUARANTINE, ManifestRef
 from penstock.model.names import FileName
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.protocol.feed_book.state import FOLD
-from penstock.protocol.journal.checkpoints import Checkpoint
+from penstock.protocol.journal.book_state import Checkpoint
 from penstock.protocol.journal.wire import seal
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import (

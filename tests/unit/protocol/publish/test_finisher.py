@@ -7,7 +7,7 @@ from penstock.care.seek import unpark
 from penstock.errors import DecidedDataLost, Fenced, OutcomeUnknown, StoreUnavailable
 from penstock.model.entries import Park, Replace
 from penstock.model.window import StagedWindow, StageOrder
-from penstock.protocol.journal.journal import Fold
+from penstock.protocol.feed_book.feed_journal import FeedFold
 from penstock.protocol.publish.finisher import Finisher
 from penstock.runtime.surroundings import Surroundings
 from penstock.testing.fault_store import Fault, FaultStore, What
@@ -283,7 +283,7 @@ def test_what_others_have_published_and_compacted_meanwhile_is_not_a_loss() -> N
     assert rows(store, "a") == [(0, 0), (0, 1)]
 
 
-def command(room: Room, fold: Fold) -> Finisher:
+def command(room: Room, fold: FeedFold) -> Finisher:
     """As commands have it: without a source and without the right to park."""
     return Finisher(room.journal(), fold, room.around, fold.state.epoch)
 

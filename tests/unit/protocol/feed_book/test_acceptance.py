@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from penstock.model.layout import Layout
-from penstock.protocol.journal.acceptance import Accepted, accept_next, is_accepted
-from penstock.protocol.journal.errors import AcceptanceDamaged
+from penstock.protocol.feed_book.acceptance import Accepted, accept_next, is_accepted
+from penstock.protocol.feed_book.errors import AcceptanceDamaged
 from penstock.testing.fault_store import Fault, FaultStore, What
 from tests.helpers.journals import a_room, an_owner, delivered
 from tests.simulator.kafka import SimKafka

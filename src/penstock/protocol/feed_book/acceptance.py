@@ -10,9 +10,9 @@ import msgspec
 from penstock.model.value import Value
 from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
+from penstock.protocol.feed_book.errors import AcceptanceDamaged
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.errors import AcceptanceDamaged
-from penstock.protocol.journal.journal import Journal
 
 ACCEPTANCE_FORMAT = 1
 
@@ -31,7 +31,7 @@ class Accepted(Value, frozen=True):
 _decoder = msgspec.json.Decoder(Accepted)
 
 
-def accept_next(journal: Journal, state: FeedState, author: str, reason: str, at: str) -> bool:
+def accept_next(journal: FeedJournal, state: FeedState, author: str, reason: str, at: str) -> bool:
     """Let the next window through. False: somebody has said so before. Safe to repeat."""
     mine = Accepted(journal.layout.feed, journal.lake, state.windows, author, reason, at)
     key = _key(journal, state)
@@ -42,7 +42,7 @@ def accept_next(journal: Journal, state: FeedState, author: str, reason: str, at
     return False
 
 
-def is_accepted(journal: Journal, state: FeedState) -> bool:
+def is_accepted(journal: FeedJournal, state: FeedState) -> bool:
     """True when the window that would be decided next may be as broken as it is."""
     key = _key(journal, state)
     found = journal.store.read(key)
@@ -52,11 +52,11 @@ def is_accepted(journal: Journal, state: FeedState) -> bool:
     return True
 
 
-def _key(journal: Journal, state: FeedState) -> str:
+def _key(journal: FeedJournal, state: FeedState) -> str:
     return f"{journal.layout.accepted}/{state.windows:020}.json"
 
 
-def _check(journal: Journal, state: FeedState, key: str, raw: bytes) -> None:
+def _check(journal: FeedJournal, state: FeedState, key: str, raw: bytes) -> None:
     """It must say of itself that it is about this window: a copied file is not a decision."""
     try:
         found = _decoder.decode(raw)
