@@ -28,8 +28,8 @@ from penstock.feeds import running_feed as feed_module
 from penstock.feeds.heartbeat import Heart
 from penstock.model.layout import Layout
 from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.feed_book.feed_lease import FeedLease
 from penstock.protocol.journal.lake_identity import lake_identity
-from penstock.protocol.journal.lease import Lease
 from penstock.protocol.loop import owner
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.runtime.surroundings import Surroundings, side_by_side
@@ -84,7 +84,7 @@ def arm(fuse: Fuse, notes: Notes, now: Callable[[], float]) -> None:
     hook(Owner, "plan", fuse, notes)
     hook(Owner, "stage", fuse, notes)
     hook(feed_module.RunningFeed, "close", fuse, notes)
-    hook(Lease, "try_take", fuse, notes)
+    hook(FeedLease, "try_take", fuse, notes)
     if point.call == "prove":  # all is staged, and nothing of it was looked at
         replace(owner, "prove", lambda *_: die())
     if point.call == "staged":

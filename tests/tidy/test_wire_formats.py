@@ -22,9 +22,9 @@ from penstock.model.schema import SCHEMA_FORMAT, DatasetSchema
 from penstock.model.value import Value
 from penstock.protocol.feed_book.acceptance import ACCEPTANCE_FORMAT, Accepted
 from penstock.protocol.feed_book.feed_book import FeedCheckpoint
+from penstock.protocol.feed_book.feed_lease import BEAT_FORMAT, FeedBeat
 from penstock.protocol.feed_book.state import FOLD
 from penstock.protocol.journal.lake_identity import LAKE_FORMAT, LakeIdentity
-from penstock.protocol.journal.lease import BEAT_FORMAT, Beat
 from penstock.protocol.journal.markers import MARKER_FORMAT, Marker
 from tests.helpers.wire_schema import wire_classes, wire_hash
 
@@ -49,7 +49,7 @@ KINDS = {
     "checkpoint": Kind(FeedCheckpoint, FOLD, "FOLD", "older ones are completed by folding"),
     "lake identity": Kind(LakeIdentity, LAKE_FORMAT, "LAKE_FORMAT"),
     "acceptance": Kind(Accepted, ACCEPTANCE_FORMAT, "ACCEPTANCE_FORMAT"),
-    "beat": Kind(Beat, BEAT_FORMAT, "BEAT_FORMAT"),
+    "beat": Kind(FeedBeat, BEAT_FORMAT, "BEAT_FORMAT"),
     "schema": Kind(DatasetSchema, SCHEMA_FORMAT, "SCHEMA_FORMAT"),
     "registered schema": Kind(StoredSchema, REGISTERED_FORMAT, "REGISTERED_FORMAT"),
 }

@@ -37,7 +37,8 @@ from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.acceptance import accept_next
-from penstock.protocol.journal.lease import Contender, Lease, Note
+from penstock.protocol.feed_book.feed_lease import FeedLease, Note
+from penstock.protocol.journal.lease import Contender
 from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.owner import Owner
 from tests.helpers.doctored_lakes import BROKEN, SPEC, event
@@ -144,7 +145,7 @@ class Maker:
         state = journal.open().state
         accept_next(journal, state, AUTHOR, REASON, room.around.timestamp())
         me = Contender("owner", Process("host", 1, "then"), lambda _process: True)
-        lease = Lease(room.store, LAYOUT, me, room.around)
+        lease = FeedLease(room.store, LAYOUT, me, room.around)
         lease.try_take()
         note = Note(state.epoch, {TOPIC: {0: 35}}, room.around.timestamp(), "stage", "1-1")
         lease.beat(note)

@@ -17,9 +17,9 @@ from penstock.model.steps import Step
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.acceptance import is_accepted
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
+from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.protocol.journal.checkpoints import newest_checkpoint
 from penstock.protocol.journal.lake_identity import known_identity
-from penstock.protocol.journal.lease import last_beat
 from penstock.protocol.journal.wire import open_entry
 from penstock.runtime.parallel import in_this_process
 from tests.helpers.doctored_lakes import BROKEN, SPEC, event

@@ -16,8 +16,8 @@ from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
+from penstock.protocol.feed_book.feed_lease import FeedBeat
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.lease import Beat
 
 PASSING = (SourceUnavailable, RegistryTrouble, ReadFailed, StoreUnavailable, OutcomeUnknown)
 AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable)
@@ -229,7 +229,7 @@ class Runner:
         sentence = f"no sign of life could be left: {error}"
         self._say(feed.name, "beat_failed", sentence, level="warning")
 
-    def _say_waiting(self, feed: RunningFeed, holder: Beat) -> None:
+    def _say_waiting(self, feed: RunningFeed, holder: FeedBeat) -> None:
         if feed.name not in self._told_to_wait:
             self._told_to_wait.add(feed.name)
             sentence = f"waiting: owned by {holder.owner}, alive at {holder.at}"

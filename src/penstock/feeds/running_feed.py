@@ -23,9 +23,10 @@ from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StageOrder
 from penstock.ports.registry.registry import Registry
 from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedLease, Note
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import lake_identity
-from penstock.protocol.journal.lease import Beat, Contender, Lease, Note
+from penstock.protocol.journal.lease import Contender
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.pace import Pace
 from penstock.protocol.loop.window_plan import waiting_ranges
@@ -65,7 +66,7 @@ class RunningFeed:
         self._journal = FeedJournal(tools.store, self._layout, lake, tools.around)
         name = f"{socket.gethostname()}:{os.getpid()}"
         me = Contender(name, this_process(), is_dead)
-        self._lease = Lease(tools.store, self._layout, me, tools.around)
+        self._lease = FeedLease(tools.store, self._layout, me, tools.around)
         self._name = name
         self._phase = ""
         self._window = ""
@@ -90,7 +91,7 @@ class RunningFeed:
         """Fold the journal; needs neither the source nor Spark."""
         self.owner.open()
 
-    def try_start(self, *, force: bool = False) -> Beat | None:
+    def try_start(self, *, force: bool = False) -> FeedBeat | None:
         """Claim the feed if nobody alive holds it. None: it is ours; else who holds it."""
         holder = None if self._lease.is_mine else self._lease.try_take(force=force)
         if holder is None:

@@ -5,8 +5,9 @@ from datetime import datetime
 
 from penstock.model.entries import Counts
 from penstock.model.value import Value
+from penstock.protocol.feed_book.feed_lease import FeedBeat
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.lease import STALE_S, Beat
+from penstock.protocol.journal.lease import STALE_S
 
 
 class Ends(Value, frozen=True):
@@ -53,7 +54,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
 
 
 def snapshot(
-    feed: str, state: FeedState, beat: Beat | None, ends: Ends | None, now_s: float
+    feed: str, state: FeedState, beat: FeedBeat | None, ends: Ends | None, now_s: float
 ) -> FeedSnapshot:
     """Build the snapshot. `ends` come from the owner's last beat, or from Kafka itself."""
     partitions = tuple(_partitions(state, ends, now_s))
@@ -84,7 +85,7 @@ def snapshot(
     )
 
 
-def ends_of(beat: Beat | None) -> Ends | None:
+def ends_of(beat: FeedBeat | None) -> Ends | None:
     """What the owner saw in Kafka when it last asked."""
     if beat is None or not beat.note.latest:
         return None
@@ -111,7 +112,7 @@ def _age_s(timestamp_ms: int, now_s: float) -> float | None:
     return None if timestamp_ms < 0 else round(max(now_s - timestamp_ms / 1000, 0.0), 1)
 
 
-def _owner_state(beat: Beat | None, now_s: float) -> str:
+def _owner_state(beat: FeedBeat | None, now_s: float) -> str:
     """The owner's state as one word. Uses the wall clock, which is only for display."""
     if beat is None:
         return "never ran"

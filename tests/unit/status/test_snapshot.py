@@ -6,8 +6,8 @@ from penstock.cli.commands.status import row_of
 from penstock.model.entries import LastRecord, Park
 from penstock.model.envelope import Claim
 from penstock.model.process_id import Process
+from penstock.protocol.feed_book.feed_lease import FeedBeat, Note
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.lease import Beat, Note
 from penstock.status.snapshot import Ends, ends_of, snapshot
 from tests.helpers.journals import BEGINNING, a_window, covered, told
 from tests.simulator.kafka import TOPIC, TOPIC_ID
@@ -15,9 +15,9 @@ from tests.simulator.kafka import TOPIC, TOPIC_ID
 NOW_S = 1_800_000_000.0
 
 
-def a_beat(*, released: bool = False, at: str = "2027-01-15T07:59:50.000+00:00") -> Beat:
+def a_beat(*, released: bool = False, at: str = "2027-01-15T07:59:50.000+00:00") -> FeedBeat:
     note = Note(epoch=1, latest={TOPIC: {0: 9, 1: 5}}, looked_at="2027-01-15T07:59:49.000+00:00")
-    return Beat(1, 4, "host:1", Process("h", 1), at, "n", released=released, note=note)
+    return FeedBeat(1, 4, "host:1", Process("h", 1), at, "n", released=released, note=note)
 
 
 def a_state() -> FeedState:

@@ -23,7 +23,7 @@ from penstock.errors import PenstockError
 from penstock.feeds.runner import worst
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.source.kafka.admin import KafkaAdmin
-from penstock.protocol.journal.lease import last_beat
+from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 
 FEW = 4  # more partitions than this are shown as a sum

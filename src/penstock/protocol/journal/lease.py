@@ -9,17 +9,16 @@ when no new beat came for a while by the observer's own clock; clocks are never 
 import re
 import threading
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import msgspec
 
 from penstock.api.store import Store
-from penstock.model.layout import Layout
 from penstock.model.process_id import Process
 from penstock.model.value import Value
 from penstock.ports.store.create_once import create_once
 from penstock.runtime.surroundings import Surroundings
 
-BEAT_FORMAT = 1  # a beat of a newer format is one that says nothing to us, and decides nothing
 BEAT_S = 5.0
 STALE_S = 15.0
 KEPT = 2  # an observer may be reading the one before the newest
@@ -27,18 +26,11 @@ KEPT = 2  # an observer may be reading the one before the newest
 _NAME = re.compile(r"(\d{10})-(\d{12})\.json")
 
 
-class Note(Value, frozen=True):
-    """What the holder says about its work, for `status`: Kafka's ends by topic and partition."""
-
-    epoch: int = 0
-    latest: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
-    looked_at: str = ""
-    phase: str = ""
-    window: str = ""
-
-
 class Beat(Value, frozen=True):
-    """One sign of life. `released`: the holder ended in good order."""
+    """One sign of life. `released`: the holder ended in good order.
+
+    A subclass may add what the holder says about its work; each of its fields needs a default.
+    """
 
     lease: int
     beat: int
@@ -47,10 +39,9 @@ class Beat(Value, frozen=True):
     at: str
     nonce: str
     released: bool = False
-    note: Note = Note()
 
 
-_decoder = msgspec.json.Decoder(Beat)
+T = TypeVar("T", bound=Beat)
 
 
 class Contender(Value, frozen=True):
@@ -61,15 +52,24 @@ class Contender(Value, frozen=True):
     is_dead: Callable[[Process], bool]
 
 
-class Lease:
-    """One contender for one feed's lease. `try_take` until it gives None, then `beat`.
+class Lease(Generic[T]):
+    """One contender for one journal's lease. `try_take` until it gives None, then `leave_beat`.
 
-    Beats may come from another thread than `release`; none follows it.
+    Beats may come from another thread than `let_go`; none follows it. `say` adds to a beat what the
+    holder says about its work; the first beat of a lease says nothing.
     """
 
-    def __init__(self, store: Store, layout: Layout, me: Contender, around: Surroundings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        home: str,
+        me: Contender,
+        around: Surroundings,
+        beats: msgspec.json.Decoder[T],
+    ) -> None:
         self._store = store
-        self._home = layout.lease
+        self._home = home
+        self._beats = beats
         self._me = me
         self._around = around
         self._mine = 0  # the number of our lease; 0 while we hold none
@@ -83,38 +83,38 @@ class Lease:
         """True from taking it until letting go."""
         return self._mine > 0
 
-    def try_take(self, *, force: bool = False) -> Beat | None:
+    def try_take(self, *, force: bool = False) -> T | None:
         """Take the lease if nobody alive holds it. None: it is ours; else who holds it."""
         key = newest_key(self._store, self._home)
         if key and not force:
-            holder = _read(self._store, key)
+            holder = _read(self._store, key, self._beats)
             if not self._is_over(key, holder):
                 return holder
         number = 1 if not key else _numbers(key)[0] + 1
-        first = self._a_beat(number, 0, Note())
+        first = self._a_beat(number, 0)
         key = self._key(number, 0)
         taken = create_once(self._store, key, msgspec.json.encode(first))
         if taken is not None:
-            return _understood(key, taken)
+            return _understood(key, taken, self._beats)
         self._mine, self._beat = number, 0
         self._prune(number)
         return None
 
-    def beat(self, note: Note) -> None:
+    def leave_beat(self, say: Callable[[T], T]) -> None:
         """Leave the next sign of life; nothing when we hold no lease."""
         with self._lock:
             if self.is_mine:
-                self._leave(self._a_beat(self._mine, self._beat + 1, note))
+                self._leave(say(self._a_beat(self._mine, self._beat + 1)))
 
-    def release(self, note: Note) -> None:
+    def let_go(self, say: Callable[[T], T]) -> None:
         """Let go, so that the next one need not wait."""
         with self._lock:
             if self.is_mine:
-                last = self._a_beat(self._mine, self._beat + 1, note)
+                last = say(self._a_beat(self._mine, self._beat + 1))
                 self._mine = 0
                 self._leave(msgspec.structs.replace(last, released=True))
 
-    def _leave(self, beat: Beat) -> None:
+    def _leave(self, beat: T) -> None:
         self._beat = beat.beat
         self._store.create(self._key(beat.lease, beat.beat), msgspec.json.encode(beat))
         self._prune(beat.lease)
@@ -126,16 +126,10 @@ class Lease:
         silent_s = self._around.tick() - self._seen_at
         return silent_s >= STALE_S or holder.released or self._me.is_dead(holder.process)
 
-    def _a_beat(self, lease: int, beat: int, note: Note) -> Beat:
-        around = self._around
-        return Beat(
-            lease,
-            beat,
-            self._me.owner,
-            self._me.process,
-            around.timestamp(),
-            around.nonce(),
-            note=note,
+    def _a_beat(self, lease: int, beat: int) -> T:
+        me, around = self._me, self._around
+        return self._beats.type(
+            lease, beat, me.owner, me.process, around.timestamp(), around.nonce()
         )
 
     def _prune(self, mine: int) -> None:
@@ -148,10 +142,10 @@ class Lease:
         return f"{self._home}/{lease:010}-{beat:012}.json"
 
 
-def last_beat(store: Store, layout: Layout) -> Beat | None:
-    """The newest sign of life of a feed's owner, if there ever was one. Reads only."""
-    key = newest_key(store, layout.lease)
-    return _read(store, key) if key else None
+def newest_beat(store: Store, home: str, beats: msgspec.json.Decoder[T]) -> T | None:
+    """The newest sign of life of a journal's owner, if there ever was one. Reads only."""
+    key = newest_key(store, home)
+    return _read(store, key, beats) if key else None
 
 
 def beat_keys(store: Store, home: str) -> list[str]:
@@ -171,20 +165,20 @@ def _numbers(key: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _read(store: Store, key: str) -> Beat:
+def _read(store: Store, key: str, beats: msgspec.json.Decoder[T]) -> T:
     """A beat that was listed; one that was pruned since comes from a holder that lives."""
     raw = store.read(key)
-    return _unknown(key) if raw is None else _understood(key, raw)
+    return _unknown(key, beats) if raw is None else _understood(key, raw, beats)
 
 
-def _understood(key: str, raw: bytes) -> Beat:
+def _understood(key: str, raw: bytes, beats: msgspec.json.Decoder[T]) -> T:
     """What a beat says; of one that says nothing to us only its silence counts."""
     try:
-        return _decoder.decode(raw)
+        return beats.decode(raw)
     except msgspec.MsgspecError:
-        return _unknown(key)
+        return _unknown(key, beats)
 
 
-def _unknown(key: str) -> Beat:
+def _unknown(key: str, beats: msgspec.json.Decoder[T]) -> T:
     lease, beat = _numbers(key)
-    return Beat(lease, beat, "unknown", Process("", 0), "", "")
+    return beats.type(lease, beat, "unknown", Process("", 0), "", "")

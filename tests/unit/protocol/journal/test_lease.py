@@ -11,7 +11,8 @@ import pytest
 from penstock.api.store import Store
 from penstock.model.layout import Layout
 from penstock.model.process_id import Process
-from penstock.protocol.journal.lease import STALE_S, Contender, Lease, Note, beat_keys, last_beat
+from penstock.protocol.feed_book.feed_lease import FeedLease, Note, last_beat
+from penstock.protocol.journal.lease import STALE_S, Contender, beat_keys
 from penstock.runtime.surroundings import Surroundings
 from penstock.runtime.this_process import is_dead, this_process
 from penstock.testing.memory_store import MemoryStore
@@ -31,10 +32,10 @@ class Clock:
         return dataclasses.replace(surroundings(name), tick=lambda: self.tick_s)
 
 
-def a_lease(store: Store, clock: Clock, name: str, *, dead: tuple[int, ...] = ()) -> Lease:
+def a_lease(store: Store, clock: Clock, name: str, *, dead: tuple[int, ...] = ()) -> FeedLease:
     """A contender whose process number is the length of its name."""
     me = Contender(name, Process("host", len(name)), lambda process: process.pid in dead)
-    return Lease(store, LAYOUT, me, clock.around(name))
+    return FeedLease(store, LAYOUT, me, clock.around(name))
 
 
 def test_the_first_takes_it_and_the_second_sees_who_holds_it() -> None:

@@ -1,0 +1,50 @@
+"""The lease of a feed, whose beats say what its owner does and what it last saw of Kafka."""
+
+import msgspec
+
+from penstock.api.store import Store
+from penstock.model.layout import Layout
+from penstock.model.value import Value
+from penstock.protocol.journal.lease import Beat, Contender, Lease, newest_beat
+from penstock.runtime.surroundings import Surroundings
+
+BEAT_FORMAT = 1  # a beat of a newer format is one that says nothing to us, and decides nothing
+
+
+class Note(Value, frozen=True):
+    """What the holder says about its work, for `status`: Kafka's ends by topic and partition."""
+
+    epoch: int = 0
+    latest: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
+    looked_at: str = ""
+    phase: str = ""
+    window: str = ""
+
+
+class FeedBeat(Beat, frozen=True):
+    """One sign of life of a feed's owner."""
+
+    note: Note = Note()
+
+
+_decoder = msgspec.json.Decoder(FeedBeat)
+
+
+class FeedLease(Lease[FeedBeat]):
+    """One contender for one feed's lease. `try_take` until it gives None, then `beat`."""
+
+    def __init__(self, store: Store, layout: Layout, me: Contender, around: Surroundings) -> None:
+        super().__init__(store, layout.lease, me, around, _decoder)
+
+    def beat(self, note: Note) -> None:
+        """Leave the next sign of life; nothing when we hold no lease."""
+        self.leave_beat(lambda beat: msgspec.structs.replace(beat, note=note))
+
+    def release(self, note: Note) -> None:
+        """Let go, so that the next one need not wait."""
+        self.let_go(lambda beat: msgspec.structs.replace(beat, note=note))
+
+
+def last_beat(store: Store, layout: Layout) -> FeedBeat | None:
+    """The newest sign of life of a feed's owner, if there ever was one. Reads only."""
+    return newest_beat(store, layout.lease, _decoder)
