@@ -24,8 +24,9 @@ from tests.simulator.kafka import SimKafka
 from tests.simulator.oracle import JOURNAL, TAIL, Oracle
 from tests.simulator.process import Process
 from tests.simulator.programs import Program
+from tests.simulator.scheduler import check_ended
 from tests.simulator.story import Violation
-from tests.simulator.world import World, check_ended
+from tests.simulator.world import World
 
 ERROR = ("error",)
 MAX_LIVE = 4_000

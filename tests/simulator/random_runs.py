@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.simulator.chooser import Chooser, ListChooser, RandomChooser, pick, shrink
+from tests.simulator.faulty_run import FaultyRun
 from tests.simulator.kafka import BAD, FILTERED, MARKER, MISFIT, STOPPING, SimKafka
 from tests.simulator.programs import (
     Program,
@@ -26,8 +27,6 @@ from tests.simulator.world import World, unparker
 REGRESSIONS = Path(__file__).parent / "regressions"
 FATES = ("a", "a", "a", "b", "b", BAD, FILTERED, MARKER)
 WITH_MISFITS = (*FATES, MISFIT)
-VERDICTS = ("go",) * 40 + ("fail", "lose", "lose", "delay", "delay", "crash", "sleep")
-STEPS = 400
 
 
 @dataclass(frozen=True)
@@ -48,78 +47,15 @@ class RandomRun:
         self._chooser = chooser
         kafka = _kafka(chooser, fates)
         self.world = World(kafka, atomic_publish=chooser.index(3) == 0)
-        self._budget = 3 + chooser.index(5)
-        self._starts = 2 + chooser.index(2)
-        self._commands = [_command(chooser, fates) for _ in range(chooser.index(4))]
-        self._started = 0
-        self._asleep: set[str] = set()
+        self.turns = FaultyRun(chooser, self.world, self._new_owner, self._grow)
+        self.turns.commands += [_command(chooser, fates) for _ in range(chooser.index(4))]
 
     def run(self) -> None:
         """Run until everybody has ended, then let the dust settle and check the end."""
-        current = ""
-        for _ in range(STEPS):
-            waiting = [n for n, p in self.world.processes.items() if p.is_alive]
-            if self._is_time_to_start(waiting):
-                if not self._start_somebody():
-                    break
-                continue
-            if current not in waiting or self._chooser.index(4) == 0:
-                awake = [name for name in waiting if name not in self._asleep]
-                current = pick(self._chooser, awake or waiting)
-            self._step(current)
-        self.world.settle()
+        self.turns.run()
 
-    def _is_time_to_start(self, waiting: list[str]) -> bool:
-        """Somebody starts when nobody is awake, and now and then in between."""
-        if all(name in self._asleep for name in waiting):
-            return self._can_start() or not waiting
-        return self._can_start() and self._chooser.index(12) == 0
-
-    def _can_start(self) -> bool:
-        return self._starts > 0 or bool(self._commands)
-
-    def _start_somebody(self) -> bool:
-        if not self._can_start():
-            return False
-        self._started += 1
-        if self._commands and (self._starts == 0 or self._chooser.index(2) == 0):
-            kind, program = self._commands.pop()
-            self.world.spawn(f"{kind}{self._started}", program)
-        else:
-            self._starts -= 1
-            every = 2 + self._chooser.index(3) * 49
-            self.world.spawn(f"owner{self._started}", owner(checkpoint_every=every))
-        return True
-
-    def _step(self, name: str) -> None:
-        self._grow()
-        if self.world.in_flight and self._chooser.index(5) == 0:
-            self.world.deliver(self._chooser.index(len(self.world.in_flight)))
-            return
-        verdict = pick(self._chooser, VERDICTS) if self._budget > 0 else "go"
-        if verdict == "go":
-            self.world.go(name)
-            return
-        self._budget -= 1
-        if verdict == "crash":
-            self.world.crash(name)
-            if name.startswith("owner"):
-                self._starts += 1
-        elif verdict == "sleep":
-            self._asleep.add(name)  # a SIGSTOP: it goes on when everybody else has ended
-        elif verdict == "fail":
-            self.world.fail(name)
-        elif verdict == "lose":
-            self.world.lose_reply(name)
-        else:
-            self._delay(name)
-
-    def _delay(self, name: str) -> None:
-        pending = self.world.processes[name].pending
-        if pending is not None and not pending.is_read:
-            self.world.delay(name)
-        else:
-            self.world.fail(name)
+    def _new_owner(self) -> Program:
+        return owner(checkpoint_every=2 + self._chooser.index(3) * 49)
 
     def _grow(self) -> None:
         kafka = self.world.kafka

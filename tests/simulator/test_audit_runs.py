@@ -35,7 +35,7 @@ class AuditedRun(RandomRun):
         super().__init__(RandomChooser(seed))
         self.objections: list[Difference] = []
         beside = [(f"auditor{n}-", auditor(self.objections)) for n in range(AUDITORS)]
-        self._commands = [*beside, *self._commands]
+        self.turns.commands = [*beside, *self.turns.commands]
 
 
 def receipt_now(world: World) -> Receipt:

@@ -1,122 +1,36 @@
 """A world: one shelf, some processes, a source, and an oracle that watches every step."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from penstock.care.seek import unpark
-from penstock.errors import EntryRefused, Fenced, OutcomeUnknown, PenstockError, StoreUnavailable
-from penstock.testing.memory_store import Act, Answer, Shelf
-from tests.simulator.kafka import SimKafka
+from penstock.testing.memory_store import Act, Shelf
 from tests.simulator.oracle import Oracle
-from tests.simulator.process import Process
 from tests.simulator.programs import Program, Room, owner
+from tests.simulator.scheduler import Scheduler
 from tests.simulator.story import PERSON, Violation
-
-When = Callable[[Act], bool]
-MAX_STEPS = 5_000
-GOOD_REASONS = (Fenced, OutcomeUnknown, StoreUnavailable, EntryRefused)
 
 
 @dataclass
-class World:
-    """Steps processes one act at a time; keeps a readable record of what happened."""
-
-    kafka: SimKafka
-    atomic_publish: bool = False
-    shelf: Shelf = field(default_factory=lambda: Shelf.empty())
-    processes: dict[str, Process] = field(default_factory=dict)
-    in_flight: list[tuple[str, Act]] = field(default_factory=list)
-    record: list[str] = field(default_factory=list)
-    damaged: bool = False
+class World(Scheduler):
+    """Processes of one feed, and the oracle that judges each step."""
 
     def __post_init__(self) -> None:
         self.oracle = Oracle(self.kafka)
 
-    def spawn(self, name: str, program: Program) -> Process:
-        """Start a process; it stops before its first request."""
-        process = Process(name, program, self.kafka, atomic_publish=self.atomic_publish)
-        self.processes[name] = process
-        self.record.append(f"{name} starts")
-        return process
-
-    def go(self, name: str) -> None:
-        """Perform the pending act and give the answer."""
-        process, act = self._pending(name)
-        answer = self._perform(name, act)
-        process.resume(answer)
-        self._note_end(process)
-
-    def fail(self, name: str) -> None:
-        """The act does not happen and the process gets an error."""
-        process, act = self._pending(name)
-        self.record.append(f"{name} {act}  [fails]")
-        process.resume(_error(act))
-        self._note_end(process)
-
-    def lose_reply(self, name: str) -> None:
-        """The act happens and the process gets an error."""
-        process, act = self._pending(name)
-        self._perform(name, act, "  [reply lost]")
-        process.resume(_error(act))
-        self._note_end(process)
-
-    def delay(self, name: str) -> None:
-        """The act is on its way, the process gets an error, and it lands whenever it lands."""
-        process, act = self._pending(name)
-        self.in_flight.append((name, act))
-        self.record.append(f"{name} {act}  [delayed]")
-        process.resume(_error(act))
-        self._note_end(process)
-
-    def deliver(self, index: int = 0) -> None:
-        """A delayed act lands now."""
-        name, act = self.in_flight.pop(index)
-        self._perform(name, act, "  [lands late]")
-
-    def crash(self, name: str) -> None:
-        """kill -9."""
-        self.processes[name].kill()
-        self.record.append(f"{name} is killed")
-
-    def run_until(self, name: str, when: When) -> None:
-        """Let one process run until it is about to do something; it must come to that."""
-        for _ in range(MAX_STEPS):
-            process = self.processes[name]
-            if process.pending is None:
-                raise AssertionError(f"{name} ended ({process.ended}) before the awaited act")
-            if when(process.pending):
-                return
-            self.go(name)
-        raise AssertionError(f"{name} did not come to the awaited act")
-
-    def run(self, name: str) -> str:
-        """Let one process run to its end; returns its result."""
-        for _ in range(MAX_STEPS):
-            process = self.processes[name]
-            if process.ended is not None:
-                return process.ended.result
-            self.go(name)
-        raise Violation("I13", f"{name} does not come to an end")
-
-    def put(self, key: str, data: bytes | None, note: str) -> None:
-        """A foreign hand changes an object; the oracle is not asked."""
-        self.damaged = True
-        self.shelf = self.shelf.with_object(key, data)
-        self.record.append(f"somebody: {note} {key}")
+    def check_step(self, before: Shelf, act: Act, after: Shelf) -> None:
+        """What one act may never do, and what must hold after it."""
+        self.oracle.check_step(before, act, after)
 
     def settle(self) -> None:
         """Faults are over: what is in flight lands, and a fresh owner finishes it all, twice."""
-        for process in self.processes.values():
-            process.kill()
-        while self.in_flight:
-            self.deliver()
+        self.end_faults()
         self._let_all_go_on()
-        self._run_alone("last", owner(max_windows=200))
+        self.run_alone("last", owner(max_windows=200))
         if self._let_all_go_on():  # it met records that stopped a dataset
-            self._run_alone("last", owner(max_windows=200))
+            self.run_alone("last", owner(max_windows=200))
         self.oracle.check_end(self.shelf)
         before = beyond_claims(self.shelf)
-        self._run_alone("again", owner(max_windows=200))
+        self.run_alone("again", owner(max_windows=200))
         if beyond_claims(self.shelf) != before:
             raise Violation("I9", "recovering twice changed something")
         self.oracle.check_end(self.shelf)
@@ -125,53 +39,13 @@ class World:
         """A person gives the word for every dataset that waits; False when none does."""
         parked = sorted(self.oracle.story(self.shelf).parked)
         for dataset in parked:
-            self._run_alone("unpark", unparker(dataset))
+            self.run_alone("unpark", unparker(dataset))
         return bool(parked)
-
-    def _run_alone(self, name: str, program: Program) -> None:
-        self.spawn(name, program)
-        self.run(name)
-        ended = self.processes[name].ended
-        if ended is not None and ended.error is not None:
-            raise Violation("I13", f"{name} alone failed: {ended.error}") from ended.error
-
-    def _pending(self, name: str) -> tuple[Process, Act]:
-        process = self.processes[name]
-        if process.pending is None:
-            raise AssertionError(f"{name} is not waiting")
-        return process, process.pending
-
-    def _perform(self, name: str, act: Act, note: str = "") -> Answer:
-        answer, after = self.shelf.perform(act)
-        said = f" = {answer}" if isinstance(answer, bool) or answer is None else ""
-        self.record.append(f"{name} {act}{said}{note}")
-        before, self.shelf = self.shelf, after
-        self.oracle.check_step(before, act, after)
-        return answer
-
-    def _note_end(self, process: Process) -> None:
-        if process.ended is not None:
-            self.record.append(f"{process.name} ends: {process.ended.result}")
-            if not self.damaged:
-                check_ended(process)
-
-
-def check_ended(process: Process) -> None:
-    """In an undamaged world there are few good reasons to give up."""
-    error = process.ended.error if process.ended is not None else None
-    if error is not None and not isinstance(error, GOOD_REASONS):
-        raise Violation("I11", f"{process.name} gave up without a cause: {error}") from error
 
 
 def beyond_claims(shelf: Shelf) -> dict[str, bytes]:
     """Everything but the journal and its tail marks: an owner that finds nothing to do claims."""
     return {k: v for k, v in shelf.objects.items() if "/journal/" not in k and "/_tail/" not in k}
-
-
-def _error(act: Act) -> PenstockError:
-    if act.is_read:
-        return StoreUnavailable(act.name, act.key, "simulated")
-    return OutcomeUnknown(act.name, act.key, "simulated")
 
 
 def unparker(dataset: str) -> Program:
