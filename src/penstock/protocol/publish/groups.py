@@ -6,6 +6,9 @@ from penstock.model.entries import Deciding, Replace, SealedEntry
 from penstock.model.manifest import Content
 from penstock.model.staged import StagedHandle
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.journal.book import B, L
+from penstock.protocol.journal.book_state import S
+from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.markers import Marker, create_marker
 from penstock.protocol.publish.acts import GroupWork
 
@@ -33,7 +36,7 @@ def with_replaced(content: Content, replacing: Content) -> Content:
     )
 
 
-def leave_tail_mark(journal: FeedJournal, number: int, sha256: str) -> None:
+def leave_tail_mark(journal: Journal[S, B, L], number: int, sha256: str) -> None:
     """Leave a mark beside the data that names an entry.
 
     Before anything of it becomes visible; and right after one that publishes nothing. Safe to
