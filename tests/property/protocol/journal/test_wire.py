@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import EntryDamaged
 from penstock.protocol.journal.wire import open_entry, seal
-from tests.unit.protocol.journal.test_wire import KEY, an_entry
+from tests.helpers.entry_samples import KEY, an_entry
 
 
 @given(st.data())

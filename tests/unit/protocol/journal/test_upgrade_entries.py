@@ -10,9 +10,9 @@ from penstock.model.entries import FORMAT, AnyBody, Deciding
 from penstock.model.steps import DeleteInputs, PublishFiles
 from penstock.protocol.journal.state import FeedState
 from penstock.protocol.journal.wire import open_entry
+from tests.helpers.entry_samples import BODIES
 from tests.helpers.journals import next_entry
 from tests.helpers.older_formats import entry_of_format_1, hashed
-from tests.unit.protocol.journal.test_wire import BODIES
 
 KEY = "journal/5"
 
