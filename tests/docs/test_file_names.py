@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.file_names import is_there
+
 ROOT = Path(__file__).parents[2]
-BASES = (ROOT, ROOT / "src" / "penstock")
 # A name in backticks that has a folder or an ending of a file; `<format>` stands for any name.
 NAMED = re.compile(r"`([\w.<>*-]+(?:/[\w.<>*-]+)*/?)`")
 ENDINGS = (".py", ".md", ".toml", ".json", ".yaml", ".lock", "/")
@@ -21,16 +22,6 @@ def names_of_files(page: str) -> Iterator[str]:
     for name in NAMED.findall(prose):
         if name.endswith(ENDINGS) and name not in MADE:
             yield name
-
-
-def is_there(name: str, bases: tuple[Path, ...] = BASES) -> bool:
-    """Whether something has this name, from the root or from the package on."""
-    pattern = re.sub(r"<[\w-]+>", "*", name).rstrip("/")
-    if "/" in pattern:
-        return any(any(base.glob(pattern)) for base in bases)
-    return any(any(base.glob(pattern)) for base in bases) or any(
-        any(base.rglob(pattern)) for base in (bases[-1], bases[0] / "tests", bases[0] / "docs")
-    )
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
