@@ -1,7 +1,8 @@
 """Docstrings name modules, functions and files that are there.
 
 A module that moves leaves its old name in the prose of others, where no type checker looks. Names
-in backticks are read: paths of modules, dotted names, and names with an underscore.
+in backticks are read: paths of modules, dotted names, and names with an underscore; and what a
+function says that it raises.
 """
 
 import ast
@@ -18,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "penstock"
 IN_BACKTICKS = re.compile(r"`([^`\n]+)`")
 DOTTED = re.compile(r"[a-z]\w*(?:\.\w+)+")
+RAISED = re.compile(r"\b[Rr]aises? (?:an? )?`?([A-Z]\w*[a-z]\w*)")
 SNAKE = re.compile(r"[a-z]\w*_\w+")
 FILES = (".py", ".toml", ".yaml", ".lock")
 # Dotted names and names with an underscore that are not code of ours: keys of configurations, of
@@ -114,6 +116,9 @@ def stale(source: str, names: Names) -> list[str]:
                 is_known = not SNAKE.fullmatch(name) or names.has_word(name)
             if not is_known:
                 found.append(f"{line}: `{name}` is not there")
+        for name in RAISED.findall(text):
+            if not names.has_word(name):
+                found.append(f"{line}: it raises {name}, which is not there")
     return found
 
 
@@ -132,7 +137,9 @@ def attic(tmp_path_factory: pytest.TempPathFactory) -> Names:
     """A package with one module in a room."""
     package = tmp_path_factory.mktemp("penstock")
     (package / "attic").mkdir()
-    (package / "attic" / "box_lids.py").write_text("WIDTH_MM = 3\ndef shut_lid(lid_no): ...")
+    (package / "attic" / "box_lids.py").write_text(
+        "WIDTH_MM = 3\ndef shut_lid(lid_no): raise LidStuck"
+    )
     return Names(package)
 
 
@@ -146,6 +153,8 @@ def attic(tmp_path_factory: pytest.TempPathFactory) -> Names:
         "See `json_lanes`.",
         "Call `open_lid()`.",
         "See `attic/lids.py`.",
+        "Raises Misfit.",
+        "It is shut; raises a `Misfit`.",
     ],
 )
 @pytest.mark.parametrize("shape", ["'''{}'''", "def f():\n    '''{}'''", "class A:\n    '''{}'''"])
@@ -160,6 +169,7 @@ def test_a_planted_name_is_caught(attic: Names, words: str, shape: str) -> None:
         "See `box_lids`, `shut_lid()`, `lid_no` and `box_lids.WIDTH_MM`.",
         "See `model/steps.py`, `pyproject.toml`, `penstock.codecs` and `bootstrap.servers`.",
         "See `a == b`, `Lid`, `lid` and `_rest`.",
+        "Raises LidStuck. It raises a `LidStuck`. Raises EMPTY.",
     ],
 )
 def test_honest_names_pass(attic: Names, words: str) -> None:
