@@ -31,6 +31,15 @@ def test_every_file_that_the_page_names_is_there(page: str) -> None:
     assert [name for name in named if not is_there(name)] == []
 
 
+@pytest.mark.parametrize("page", ["glossary.md", "protocol.md"])
+def test_every_module_that_the_page_names_is_there(page: str) -> None:
+    """These pages also name files of a lake, which only a lake has."""
+    named = set(names_of_files((ROOT / "docs" / page).read_text(encoding="utf-8")))
+    modules = sorted(name for name in named if name.endswith(".py"))
+    assert modules
+    assert [name for name in modules if not is_there(name)] == []
+
+
 def test_names_are_taken_from_prose_and_a_place_for_any_name_is_no_name(tmp_path: Path) -> None:
     page = "See `a/b.py`, `a/<kind>/c.py`, `d/` and `make test`.\n```sh\n`gone.py`\n```\n`x.y`"
     assert list(names_of_files(page)) == ["a/b.py", "a/<kind>/c.py", "d/"]
