@@ -22,6 +22,7 @@ from tests.integration import test_kafka_faults as everyday
 from tests.integration import test_slice
 from tests.integration.lakes import (
     AROUND,
+    IMPATIENT,
     event,
     feed_tools,
     mixed_feed,
@@ -108,7 +109,7 @@ def while_running(run: Run, topic: str, act: Callable[[], None]) -> str:
             over.set()
 
     feed = mixed_feed(topic, window=WindowSpec(every_s=0.1))
-    servers = {"bootstrap.servers": run.parts.three.bootstrap, **everyday.IMPATIENT}
+    servers = {"bootstrap.servers": run.parts.three.bootstrap, **IMPATIENT}
     store = LocalStore(run.directory)
     tools = feed_tools(run.parts.spark, servers, store, AROUND)
     told: list[str] = []

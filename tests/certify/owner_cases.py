@@ -23,6 +23,7 @@ from tests.certify.table import Outcome
 from tests.integration import test_owners, test_replay
 from tests.integration.lakes import AROUND, deep_fold, journal_of, run_feeds
 from tests.integration.processes import Child, Job, a_feed, child, killed_at
+from tests.integration.replays import is_hopeless
 
 ROUNDS_OF_TWO = 50
 FENCED = 75
@@ -315,4 +316,4 @@ def two_replays(run: Run) -> Outcome:
     test_replay.test_two_replays_at_once_deliver_every_record_once(
         parts.spark, parts.kafka, parts.client, run.directory
     )
-    return outcome(tally_lake(parts, run.directory, broken=test_replay.is_hopeless))
+    return outcome(tally_lake(parts, run.directory, broken=is_hopeless))

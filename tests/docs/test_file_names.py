@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.file_names import is_there
+
 ROOT = Path(__file__).parents[2]
-BASES = (ROOT, ROOT / "src" / "penstock")
 # A name in backticks that has a folder or an ending of a file; `<format>` stands for any name.
 NAMED = re.compile(r"`([\w.<>*-]+(?:/[\w.<>*-]+)*/?)`")
 ENDINGS = (".py", ".md", ".toml", ".json", ".yaml", ".lock", "/")
@@ -23,21 +24,20 @@ def names_of_files(page: str) -> Iterator[str]:
             yield name
 
 
-def is_there(name: str, bases: tuple[Path, ...] = BASES) -> bool:
-    """Whether something has this name, from the root or from the package on."""
-    pattern = re.sub(r"<[\w-]+>", "*", name).rstrip("/")
-    if "/" in pattern:
-        return any(any(base.glob(pattern)) for base in bases)
-    return any(any(base.glob(pattern)) for base in bases) or any(
-        any(base.rglob(pattern)) for base in (bases[-1], bases[0] / "tests", bases[0] / "docs")
-    )
-
-
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
 def test_every_file_that_the_page_names_is_there(page: str) -> None:
     named = sorted(set(names_of_files((ROOT / page).read_text(encoding="utf-8"))))
     assert named
     assert [name for name in named if not is_there(name)] == []
+
+
+@pytest.mark.parametrize("page", ["glossary.md", "protocol.md"])
+def test_every_module_that_the_page_names_is_there(page: str) -> None:
+    """These pages also name files of a lake, which only a lake has."""
+    named = set(names_of_files((ROOT / "docs" / page).read_text(encoding="utf-8")))
+    modules = sorted(name for name in named if name.endswith(".py"))
+    assert modules
+    assert [name for name in modules if not is_there(name)] == []
 
 
 def test_names_are_taken_from_prose_and_a_place_for_any_name_is_no_name(tmp_path: Path) -> None:

@@ -221,3 +221,13 @@ def offsets_in(file: Path) -> list[int]:
     """The offsets of a file's rows."""
     found: list[int] = pq.ParquetFile(file).read(["_offset"])["_offset"].to_pylist()
     return found
+
+
+def lose(offset: int, row: int) -> Any:
+    """One row of a record is lost, and its others stay."""
+
+    def change(table: Any) -> Any:
+        rows = zip(table["_offset"].to_pylist(), table["_row"].to_pylist(), strict=True)
+        return table.filter(pa.array([each != (offset, row) for each in rows]))
+
+    return change

@@ -26,6 +26,7 @@ from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER, REWRITE
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.every_book import apply, objection
 from penstock.protocol.journal.wire import seal
@@ -220,3 +221,13 @@ def kinds(room: Room) -> list[str]:
     journal = room.journal()
     tail = journal.open().state.number
     return [type(journal.require(number).body).__name__ for number in range(tail + 1)]
+
+
+def begun(store: Store) -> tuple[FeedJournal, FeedFold]:
+    """A bound and claimed feed with two started partitions, and the fold of its owner."""
+    journal = a_room(store=store).journal()
+    fold = journal.open()
+    journal.bind(fold, CLUSTER)
+    journal.claim(fold, "one")
+    journal.append(fold, Start((begins(0, 0), begins(1, 5))), 1)
+    return journal, fold

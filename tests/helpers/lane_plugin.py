@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from tests.helpers.lanes import group_of, in_order, lane_of, read_stored, store, table
+from tests.helpers.lanes import group_of, in_order, lane_of, read_stored, still_there, store, table
 
 SERVERS = "servers, ending"  # a broker or a JVM is counted when it ends, after the last test
 _CPU = "processor seconds"
@@ -88,7 +88,7 @@ class LanePlugin:
         took = time.monotonic() - self._began
         terminalreporter.write_line(f"all of it took {took:.0f} s on the clock")
         if self._config.getoption("--store-durations"):
-            store(read_stored() | self._files)
+            store(still_there(read_stored(), self._config.rootpath) | self._files)
 
 
 def _file_of(nodeid: str) -> str:

@@ -62,6 +62,11 @@ def read_stored(place: Path = STORED) -> dict[str, float]:
     return found
 
 
+def still_there(stored: Mapping[str, float], root: Path) -> dict[str, float]:
+    """What is stored of files that were not renamed or deleted since."""
+    return {file: seconds for file, seconds in stored.items() if (root / file).is_file()}
+
+
 def store(seconds: Mapping[str, float], place: Path = STORED) -> None:
     """Keep what was measured, for the order of later runs."""
     kept = {file: round(s, 1) for file, s in sorted(seconds.items()) if s >= LEAST_S}

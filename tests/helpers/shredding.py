@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,8 @@ from penstock.api.find import find
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.task import shred_batches
+from penstock.model.convert_spec import ConvertSpec
+from penstock.model.layout import Layout
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetRange
 from penstock.model.schema import DatasetSchema
@@ -26,6 +29,7 @@ from penstock.testing.memory_store import MemoryStore
 
 TOPIC = "orders"
 NOON_MS = 1_794_830_400_000  # 2026-11-16T12:00:00Z
+LAYOUT = Layout("f")
 BY_TYPE = FeedSpec(
     name="f",
     topics=(TOPIC,),
@@ -135,3 +139,7 @@ def a_batch(
             "hash": pa.array(offsets),
         }
     )
+
+
+def with_steps(feed: FeedSpec, *steps: ConvertSpec) -> FeedSpec:
+    return msgspec.structs.replace(feed, convert=steps)

@@ -41,6 +41,10 @@ HASTY = Surroundings(time.time, lambda _s: time.sleep(0.01), SystemRandom(), do_
 DAY_MS = 86_400_000
 NOON_MS = int(time.time() * 1000) // DAY_MS * DAY_MS - DAY_MS // 2  # of yesterday
 
+IMPATIENT = {
+    "default.api.timeout.ms": "3000",
+    "request.timeout.ms": "2000",
+}
 T = TypeVar("T")
 Place = tuple[str, int, int]  # topic, partition, offset
 

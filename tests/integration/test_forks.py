@@ -25,7 +25,7 @@ from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import NOON_MS, audit_deep, mixed_feed, run_feeds
-from tests.integration.test_replay import Replays
+from tests.integration.replays import Replays
 
 pytestmark = pytest.mark.xdist_group("kafka")
 

@@ -15,7 +15,7 @@ from penstock.model.spec import WindowSpec
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
-from tests.integration.flaky import FOR_GOOD, FlakyStore
+from tests.helpers.flaky_store import FOR_GOOD, FlakyStore
 from tests.integration.lakes import (
     AROUND,
     HASTY,

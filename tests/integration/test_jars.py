@@ -11,7 +11,14 @@ import pytest
 from penstock.spark.errors import JarChanged, JarsUnreachable
 from penstock.spark.ivy import Progress
 from penstock.spark.jars import jar_paths
-from tests.unit.spark.test_jars import FILES, fetch_from, filled, ivy_settings, lock_of, repository
+from tests.helpers.jar_repository import (
+    FILES,
+    fetch_from,
+    filled,
+    ivy_settings,
+    lock_of,
+    repository,
+)
 
 
 def test_only_what_is_missing_or_damaged_is_fetched(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.lakes import (
     AROUND,
     HASTY,
+    IMPATIENT,
     bodies,
     event,
     feed_tools,
@@ -46,11 +47,6 @@ from tests.integration.lakes import (
 )
 
 pytestmark = pytest.mark.xdist_group("kafka")
-
-IMPATIENT = {
-    "default.api.timeout.ms": "3000",
-    "request.timeout.ms": "2000",
-}
 
 
 @pytest.fixture(scope="module")

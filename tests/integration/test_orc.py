@@ -19,6 +19,7 @@ from penstock.model.spec import DecodeSpec
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
+from tests.integration.avro_feeds import Shelf, avro_feed, framed, record
 from tests.integration.lakes import (
     NOON_MS,
     an_event,
@@ -32,7 +33,6 @@ from tests.integration.lakes import (
     run_once,
 )
 from tests.integration.processes import Job, a_feed, killed_at
-from tests.integration.test_written import Shelf, avro_feed, framed, record
 
 pytestmark = pytest.mark.xdist_group("processes")
 

@@ -13,23 +13,15 @@ from pyspark.sql import SparkSession
 from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import groups
 from penstock.care.clean import clean
-from penstock.care.replay import live_records, replay
-from penstock.care.replay_stager import ReplayStager
-from penstock.datapath.schemas.learning import Learning
+from penstock.care.replay import live_records
 from penstock.errors import EntryRefused
-from penstock.model.layout import Layout
 from penstock.model.spec import DatasetSpec, FeedSpec, TimeSpec
 from penstock.model.staged import StagedHandle, StagedRef
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.journal.lake_identity import lake_identity
-from penstock.spark.parallel_map import SparkParallelMap
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.fault_script import Died
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import (
-    AROUND,
-    HASTY,
     audit_deep,
     deep_fold,
     event,
@@ -38,17 +30,12 @@ from tests.integration.lakes import (
     positions_in,
     run_once,
 )
+from tests.integration.replays import TORN, Replays
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
 UNTIMED = [json.dumps({"type": "click", "n": n, "who": f"u{n}"}).encode() for n in range(6)]
 NEW_TYPE = [json.dumps({"type": "late", "n": n, "more": {"x": n}}).encode() for n in range(3)]
-TORN = [b'{"type": "click", "event_ti', b"\xff\xfe"]
-
-
-def is_hopeless(value: bytes | None) -> bool:
-    """True for a record that no change of the feed can mend."""
-    return value in TORN
 
 
 def broken_feed(topic: str) -> FeedSpec:
@@ -75,30 +62,6 @@ def a_lake_with_refused(
             client.produce(topic, partition, [*good, *refused])
         assert run_once(spark, kafka, lake, feed)[0] == 0
     return feed
-
-
-class Replays:
-    """Replays of one lake, by whatever store."""
-
-    def __init__(self, spark: SparkSession, lake: Path, feed: FeedSpec) -> None:
-        self._parallel = SparkParallelMap(lambda: spark, lambda _what, _done, _of: None)
-        self._lake, self._feed = lake, feed
-
-    def run(self, store: LocalStore | None = None, fingerprint: str = "") -> ReplayStager:
-        """One replay, to its end."""
-        store = store or LocalStore(self._lake)
-        layout = Layout("events")
-        journal = FeedJournal(store, layout, lake_identity(store, AROUND), AROUND)
-        decode = ReplayStager(
-            self._feed,
-            store,
-            Learning(store, layout, self._feed, None),
-            self._parallel,
-            AROUND,
-            fingerprint,
-        )
-        replay(journal, HASTY, "a test", decode)
-        return decode
 
 
 def check_replayed(lake: Path, client: KafkaClient, topic: str) -> None:

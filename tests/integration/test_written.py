@@ -5,7 +5,6 @@ import json
 import struct
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import fastavro
@@ -20,24 +19,18 @@ from penstock.cli.main import main
 from penstock.model.spec import (
     DatasetSpec,
     DecodeSpec,
-    FeedSpec,
     QuarantineSpec,
-    RouteSpec,
-    TimeSpec,
 )
-from penstock.ports.registry.errors import RegistryDown
-from penstock.ports.registry.registry import Registry
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
+from tests.integration.avro_feeds import Shelf, avro_feed, framed, record
 from tests.integration.lakes import (
-    NOON_MS,
     Row,
     audit_deep,
     deep_fold,
     event_of,
     landed,
-    mixed_feed,
     rows_in,
     run_feeds,
     watermarks,
@@ -45,15 +38,6 @@ from tests.integration.lakes import (
 )
 
 pytestmark = pytest.mark.xdist_group("kafka")
-
-URL = "http://registry"
-
-
-def record(name: str, **fields: Any) -> dict[str, Any]:
-    """A schema with the fields that all events have, and some more."""
-    every = {"event_time": {"type": "long", "logicalType": "timestamp-millis"}, "n": "long"}
-    entries = [{"name": field, "type": kind} for field, kind in (every | fields).items()]
-    return {"type": "record", "name": name, "namespace": "shop", "fields": entries}
 
 
 CLICK = record("Click", page="string")
@@ -68,33 +52,6 @@ CLICK_BAD = record("Click", page="long")
 SCHEMAS = {1: CLICK, 2: ORDER, 3: CLICK_2, 4: CLICK_BAD}
 
 
-class Shelf:
-    """A registry: schemas by id, and whether anybody answers."""
-
-    def __init__(self, **schemas: Any) -> None:
-        self.schemas = {int(key.removeprefix("id")): value for key, value in schemas.items()}
-        self.is_up = True
-        self.asked: list[str] = []
-        self.registry = Registry(URL, self._fetch)
-
-    def _fetch(self, url: str) -> tuple[int, bytes]:
-        if not self.is_up:
-            raise RegistryDown(URL, "it is switched off")
-        self.asked.append(url)
-        schema = self.schemas.get(int(url.rpartition("/")[2]))
-        if schema is None:
-            return 404, b'{"error_code": 40403, "message": "Schema not found"}'
-        return 200, json.dumps({"schema": json.dumps(schema)}).encode()
-
-
-def framed(number: int, schema: Any, **values: Any) -> bytes:
-    """A record as serializers write it: the id of its schema, then Avro."""
-    out = io.BytesIO()
-    parsed = fastavro.parse_schema(json.loads(json.dumps(schema)))
-    fastavro.schemaless_writer(out, parsed, {"event_time": NOON_MS, **values})
-    return b"\0" + struct.pack(">I", number) + out.getvalue()
-
-
 def same_record(row: Row, record: ReadRecord) -> None:
     """A row says what another library reads in its record."""
     payload = record.value or b""
@@ -103,17 +60,6 @@ def same_record(row: Row, record: ReadRecord) -> None:
     body = io.BytesIO(payload[5:] if payload[:1] == b"\0" else payload)
     said = fastavro.schemaless_reader(body, schema)
     assert event_of(row.columns) == without_nulls(said)
-
-
-def avro_feed(topic: str, **changes: Any) -> FeedSpec:
-    """A feed of Avro by the name of each record's schema."""
-    plain = mixed_feed(topic, **changes)
-    return msgspec.structs.replace(
-        plain,
-        decode=DecodeSpec("avro"),
-        route=RouteSpec("schema", "schema"),
-        time=TimeSpec(field="event_time"),
-    )
 
 
 def a_record(n: int) -> bytes:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.tidy.names import dotted
-from tests.tidy.test_rooms import ROOMS, room_of
+from tests.tidy.rooms import ROOMS, room_of
 
 PACKAGE = Path(__file__).parents[2] / "src" / "penstock"
 IMPORTERS = {"import_module", "importlib.import_module", "__import__"}

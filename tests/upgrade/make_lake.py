@@ -42,11 +42,11 @@ from penstock.protocol.journal.lease import Contender
 from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.owner import Owner
 from tests.helpers.doctored_lakes import BROKEN, SPEC, event
+from tests.helpers.entry_samples import BODIES, an_entry
 from tests.helpers.journals import LAYOUT, an_owner, decided_only
 from tests.helpers.lakes_on_disk import DiskLake, Payload, ShreddedSource
 from tests.simulator.kafka import TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import FEED, Room, surroundings
-from tests.unit.protocol.journal.test_wire import BODIES, an_entry
 
 PARKED = "bill"
 COMPACTED = "click"

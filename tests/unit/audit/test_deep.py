@@ -1,8 +1,6 @@
 """The deep audit on lakes of the real writer: whole ones pass, doctored ones are told exactly."""
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 from penstock.care.compact import retire
 from penstock.errors import StoreUnavailable
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.runtime.parallel import in_this_process
+from tests.helpers.deep_receipts import meanwhile, receipt, told
 from tests.helpers.doctored_lakes import (
     DoctoredLake,
     doubled,
@@ -34,28 +32,6 @@ def lake(
     """Two windows of fifty records: clicks, orders and broken ones."""
     found = DoctoredLake(tmp_path, events(100, filtered=request.param), max_records=50)
     found.plain_tools(monkeypatch)
-    return found
-
-
-def receipt(
-    lake: DoctoredLake, capsys: pytest.CaptureFixture[str], *words: str, code: int = 0
-) -> dict[str, Any]:
-    """What a deep audit prints for programs."""
-    assert lake.audit("--deep", "--output", "json", *words) == code, capsys.readouterr()
-    found = json.loads(capsys.readouterr().out)
-    assert isinstance(found, dict)
-    return found
-
-
-def told(
-    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
-) -> dict[str, dict[str, list[list[int]]]]:
-    """By file: the offsets of each fate, as runs. All of them must be exact."""
-    found: dict[str, dict[str, list[list[int]]]] = {}
-    for each in receipt(lake, capsys, code=4)["differences"]:
-        fates = {part["fate"]: part["runs"] for part in each["offsets"]}
-        assert not any(part["among"] or part["more_runs"] for part in each["offsets"])
-        found[each["file"]] = fates
     return found
 
 
@@ -365,19 +341,6 @@ def test_a_store_that_does_not_answer_is_no_difference(
     told = capsys.readouterr()
     assert told.out == ""
     assert "STORE_UNAVAILABLE" in told.err
-
-
-def meanwhile(
-    lake: DoctoredLake, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]
-) -> None:
-    """Let something happen after the journal was read and before the files are."""
-
-    def spread(what: str, work: Any, items: Any, weight: Any) -> list[Any]:
-        if what == "files":
-            act()
-        return in_this_process(what, work, items, weight)
-
-    lake.plain_tools(monkeypatch, spread)
 
 
 def test_windows_that_are_delivered_meanwhile_are_no_difference(

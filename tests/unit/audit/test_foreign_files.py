@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.helpers.deep_receipts import receipt
 from tests.helpers.doctored_lakes import DoctoredLake, event, events, offsets_in
 from tests.helpers.journals import an_owner, decided_only
 from tests.simulator.programs import FEED
-from tests.unit.audit.test_deep import receipt
 
 TOPIC, PARTITION, OFFSET = ("_topic", ["events"]), ("_partition", [0]), ("_offset", [1])
 ODD_COLUMNS: dict[str, list[tuple[str, Any]]] = {

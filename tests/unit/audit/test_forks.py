@@ -12,8 +12,8 @@ from penstock.model.entries import Entry, Window
 from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.spec import DecodeSpec
-from tests.helpers.doctored_lakes import SPEC, DoctoredLake, event, events, rewrite
-from tests.unit.audit.test_deep import receipt, told
+from tests.helpers.deep_receipts import receipt, told
+from tests.helpers.doctored_lakes import SPEC, DoctoredLake, event, events, lose, rewrite
 
 FORKED = msgspec.structs.replace(
     SPEC,
@@ -32,16 +32,6 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DoctoredLake:
     found = DoctoredLake(tmp_path, payloads, max_records=60, spec=FORKED)
     found.plain_tools(monkeypatch)
     return found
-
-
-def lose(offset: int, row: int) -> Any:
-    """One row of a record is lost, and its others stay."""
-
-    def change(table: Any) -> Any:
-        rows = zip(table["_offset"].to_pylist(), table["_row"].to_pylist(), strict=True)
-        return table.filter(pa.array([each != (offset, row) for each in rows]))
-
-    return change
 
 
 def test_every_row_of_every_record_is_accounted_for(

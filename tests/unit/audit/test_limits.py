@@ -21,11 +21,13 @@ from penstock.model.fork import ForkSpec
 from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import DecodeSpec, FeedSpec
 from penstock.runtime.parallel import in_this_process
+from tests.helpers.deep_receipts import receipt, told
 from tests.helpers.doctored_lakes import (
     SPEC,
     DoctoredLake,
     event,
     events,
+    lose,
     offsets_in,
     rewrite,
     without,
@@ -33,8 +35,6 @@ from tests.helpers.doctored_lakes import (
 from tests.helpers.journals import LAYOUT, an_owner, begins, covered, decided_only
 from tests.helpers.lakes_on_disk import ShreddedSource
 from tests.simulator.kafka import TOPIC
-from tests.unit.audit.test_deep import receipt, told
-from tests.unit.audit.test_forks import lose
 
 SPREAD = msgspec.structs.replace(SPEC, decode=DecodeSpec(spread=True))
 FORKED = msgspec.structs.replace(

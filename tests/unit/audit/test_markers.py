@@ -10,6 +10,7 @@ from penstock.audit.shallow import audit
 from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.protocol.journal.markers import Marker
 from penstock.testing.memory_store import Act
+from tests.helpers.deep_receipts import meanwhile, receipt
 from tests.helpers.doctored_lakes import DoctoredLake, doubled, event, events, rewrite, without
 from tests.helpers.journals import (
     LAYOUT,
@@ -22,7 +23,6 @@ from tests.helpers.journals import (
 from tests.simulator import kafka
 from tests.simulator.kafka import BAD, SimKafka
 from tests.simulator.programs import FEED, Room, compactor, replayer
-from tests.unit.audit.test_deep import meanwhile, receipt
 
 FIRST, LAST = 3, 6  # the entries of the four windows: after bind, claim and start
 

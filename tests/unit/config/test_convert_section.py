@@ -11,7 +11,7 @@ from penstock.config.errors import ConfigInvalid
 from penstock.datapath.shape.convert.cast import cast_type
 from penstock.model.convert_spec import Condition, ConvertSpec
 from penstock.model.spec import FeedSpec
-from tests.unit.config.test_feed_section import feed_of, mistake_of
+from tests.helpers.feed_sections import feed_of, mistake_of
 
 KEY = bytes(range(32))
 

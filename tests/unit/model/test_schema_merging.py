@@ -17,18 +17,9 @@ from penstock.model.schema import (
     list_of,
     map_of,
     struct_of,
-    with_columns,
 )
 from penstock.model.schema_merging import Fields, Incompatible, first_version, merged
-
-
-def fields(**types: FieldType | tuple[FieldType, bool]) -> Fields:
-    """Fields of these names; not null unless a pair says so."""
-    entries = [
-        (name, *(kind if isinstance(kind, tuple) else (kind, False)))
-        for name, kind in types.items()
-    ]
-    return with_columns(entries, top=True)
+from tests.helpers.schema_fields import fields
 
 
 def test_a_schema_that_is_covered_changes_nothing() -> None:

@@ -10,6 +10,7 @@ from tests.helpers.lanes import (
     in_order,
     lane_of,
     read_stored,
+    still_there,
     store,
     table,
 )
@@ -53,6 +54,11 @@ def test_what_is_stored_comes_back_without_what_is_short(tmp_path: Path) -> None
     assert read_stored(place) == {}
     store({"b": 2.04, "a": 0.5, "short": 0.1}, place)
     assert read_stored(place) == {"a": 0.5, "b": 2.0}
+
+
+def test_files_that_are_gone_are_not_stored_again(tmp_path: Path) -> None:
+    (tmp_path / "here.py").touch()
+    assert still_there({"here.py": 1.0, "gone.py": 2.0}, tmp_path) == {"here.py": 1.0}
 
 
 def test_the_table_has_every_lane_and_the_sum() -> None:

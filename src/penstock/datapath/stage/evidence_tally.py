@@ -1,4 +1,4 @@
-"""Evidence as columns while rows are written; the numbers are those of `model.position_columns`."""
+"""Evidence as columns while rows are written; `evidence.position_columns` has the numbers."""
 
 from penstock.evidence.position_columns import Offsets, positions
 from penstock.model.evidence import Evidence

@@ -50,7 +50,9 @@ class LongState(Generic[B, L]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book(Generic[S, B, L]):
-    """Kinds, rules, fold and state of a journal. All functions are pure, except `long.load`.
+    """Kinds, rules, fold and state of a journal.
+
+    All functions are pure, except `load` of the long part.
 
     `first` is the kind of entry 0, and of no other. `objection` says why a body cannot be decided
     in this state, or None; it judges an entry before it is appended and when it is folded. `apply`

@@ -11,8 +11,8 @@ from penstock.model.convert_spec import Condition
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.manifest import QUARANTINE
 from penstock.model.spec import DatasetSpec, DecodeSpec
+from tests.helpers.forked_numbers import FEED, SCHEMAS
 from tests.helpers.shredding import NOON_MS, Shredded, shred
-from tests.unit.datapath.stage.test_forks import FEED, SCHEMAS
 
 EVENTS = st.fixed_dictionaries(
     {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from penstock.errors import EntryDamaged
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.journal.wire import open_entry, seal
-from tests.unit.protocol.journal.test_wire import KEY, an_entry
+from tests.helpers.entry_samples import KEY, an_entry
 
 
 @given(st.data())

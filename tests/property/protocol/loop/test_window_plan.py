@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.protocol.loop.window_plan import plan_ranges
-from tests.unit.protocol.loop.test_window_plan import available, marks, plan
+from tests.helpers.offset_plans import available, marks, plan
 
 PARTITIONS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=12)
 

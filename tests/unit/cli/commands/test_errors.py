@@ -5,9 +5,7 @@ import json
 from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from penstock.audit.ledger import open_ledger
@@ -18,23 +16,13 @@ from penstock.cli.printable import printable, printable_bytes
 from penstock.model.entries import PartitionStart, Rebind
 from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetSet
-from penstock.model.spec import DatasetSpec, FeedSpec, RouteSpec, TimeSpec
 from penstock.protocol.feed_book.acceptance import is_accepted
 from tests.helpers.journals import LAYOUT, an_owner, decided_only
 from tests.helpers.lakes_on_disk import DiskLake, Payload, ShreddedSource
+from tests.helpers.quarantined_records import GOOD, SPEC, UNTIMED, UNTIMED_TOO, Dated, listed, shown
 from tests.simulator.kafka import TOPIC, TOPIC_ID
 from tests.simulator.programs import FEED, Room
 
-SPEC = FeedSpec(
-    name=FEED,
-    topics=(TOPIC,),
-    route=RouteSpec("field", "type"),
-    time=TimeSpec(field="at", unit="s"),
-    datasets=(DatasetSpec("click", team="web"),),
-)
-GOOD = b'{"type": "click", "at": 1799990000}'
-UNTIMED = b'{"type": "click", "n": 1}'
-UNTIMED_TOO = b'{"type": "click", "n": 2}'
 PAYLOADS: tuple[Payload, ...] = (
     GOOD,
     b'{"type": "click"',
@@ -59,16 +47,6 @@ def room(lake: DiskLake) -> Room:
     while owner.run_window():
         pass
     return room
-
-
-def listed(lake: DiskLake, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    assert main(lake.words("errors", "list", FEED, "--output", "json")) == 0
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-
-
-def shown(lake: DiskLake, capsys: pytest.CaptureFixture[str], word: str) -> list[dict[str, Any]]:
-    assert main(lake.words("errors", "show", FEED, word, "--output", "json")) == 0
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
 @pytest.mark.usefixtures("room")
@@ -213,18 +191,6 @@ def test_a_record_of_a_recreated_topic_is_not_taken_for_its_namesake(
     assert an_owner(room, anew, max_records=5).run_window()
     records = shown(lake, capsys, "events/0/3")
     assert [base64.b64decode(record["value_base64"]) for record in records] == [UNTIMED_TOO]
-
-
-class Dated(ShreddedSource):
-    """A source whose producer has a clock of its own."""
-
-    kafka_ms = 0
-
-    def batch(self, start: int, end: int) -> pa.RecordBatch:
-        """The records with that time."""
-        found = super().batch(start, end)
-        times = pa.array([self.kafka_ms] * (end - start), pa.int64())
-        return found.set_column(found.schema.get_field_index("timestamp"), "timestamp", times)
 
 
 @pytest.mark.parametrize(

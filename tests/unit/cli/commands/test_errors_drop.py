@@ -10,45 +10,24 @@ import pytest
 
 from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import records
-from penstock.care.replay import live_records
 from penstock.cli.main import main
-from penstock.model.entries import PartitionStart, Rebind
-from tests.helpers.journals import an_owner
-from tests.helpers.lakes_on_disk import DiskLake, Payload, ShreddedSource
-from tests.simulator.kafka import TOPIC, TOPIC_ID
-from tests.simulator.programs import FEED, Room
-from tests.unit.cli.commands.test_errors import GOOD, SPEC, UNTIMED, UNTIMED_TOO, listed, shown
+from tests.helpers.lakes_on_disk import DiskLake, Payload
+from tests.helpers.quarantined_records import (
+    GOOD,
+    LATER_ID,
+    UNTIMED,
+    UNTIMED_TOO,
+    Live,
+    delivered,
+    left,
+    listed,
+    lived_twice,
+    shown,
+)
+from tests.simulator.kafka import TOPIC_ID
+from tests.simulator.programs import FEED
 
-LATER_ID = "topic-id-2"
 UNREADABLE = b'{"type": "click", "at": "soon"}'
-
-Live = list[tuple[str, tuple[tuple[int, int], ...]]]
-
-
-def delivered(lake: DiskLake, payloads: Sequence[Payload]) -> Room:
-    """One window of a topic."""
-    room = lake.room([])
-    assert an_owner(room, ShreddedSource(lake.store, SPEC, payloads), max_records=50).run_window()
-    return room
-
-
-def lived_twice(lake: DiskLake, first: Sequence[Payload], second: Sequence[Payload]) -> Room:
-    """A window of a topic; then it is deleted and made again, and a window of its second life."""
-    room = delivered(lake, first)
-    journal = room.journal()
-    fold = journal.open()
-    starts = (PartitionStart(TOPIC, LATER_ID, 0, 0),)
-    body = Rebind(TOPIC, TOPIC_ID, LATER_ID, starts, "ann", "made again")
-    journal.append(fold, body, fold.state.epoch)
-    anew = ShreddedSource(lake.store, SPEC, second, LATER_ID)
-    assert an_owner(room, anew, max_records=50).run_window()
-    return room
-
-
-def left(room: Room) -> Live:
-    """What is still in the quarantine, by the id of its topic."""
-    found = live_records(room.journal().open(deep=True))
-    return [(each.topic_id, each.offsets.runs) for each in found]
 
 
 def dropped(lake: DiskLake, word: str, *more: str) -> int:

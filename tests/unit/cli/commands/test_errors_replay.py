@@ -15,10 +15,19 @@ from penstock.model.spec import LakeSpec
 from penstock.runtime.parallel import in_this_process
 from tests.helpers.journals import an_owner, decided_only
 from tests.helpers.lakes_on_disk import DiskLake, ShreddedSource
+from tests.helpers.quarantined_records import (
+    GOOD,
+    SPEC,
+    UNTIMED,
+    UNTIMED_TOO,
+    Dated,
+    delivered,
+    left,
+    listed,
+    lived_twice,
+)
 from tests.simulator.kafka import TOPIC_ID
 from tests.simulator.programs import FEED
-from tests.unit.cli.commands.test_errors import GOOD, SPEC, UNTIMED, UNTIMED_TOO, Dated, listed
-from tests.unit.cli.commands.test_errors_drop import delivered, left, lived_twice
 
 MENDED = """\
 version: 1

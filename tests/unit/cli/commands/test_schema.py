@@ -37,9 +37,9 @@ from penstock.model.schema import (
 from penstock.model.schema_merging import first_version, merged
 from penstock.model.spec import FeedSpec, PartitionKey
 from tests.helpers.lakes_on_disk import DiskLake
+from tests.helpers.schema_fields import fields
 from tests.helpers.shredding import BY_TYPE, an_event, learned, shred
 from tests.simulator.programs import FEED
-from tests.unit.model.test_schema_merging import fields
 
 ONE = first_version(fields(id=INT64, day=STRING, who=struct_of(fields(name=STRING))))
 TWO = merged(ONE, fields(id=(INT64, True), day=STRING, who=struct_of(fields(age=INT64))))

@@ -11,14 +11,9 @@ from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.stage.shred_plan import TaskReport
 from penstock.model.convert_spec import Condition
 from penstock.model.fork import ForkSpec
-from penstock.model.layout import Layout
-from penstock.model.spec import DatasetSpec, FeedSpec
-from penstock.testing.memory_store import MemoryStore
+from penstock.model.spec import DatasetSpec
+from tests.helpers.learned_schemas import learning_of
 from tests.helpers.shredding import BY_TYPE, an_event, shred
-
-
-def learning_of(feed: FeedSpec) -> Learning:
-    return Learning(MemoryStore(), Layout("f"), feed, None)
 
 
 def flood(task: int, room: int, learning: Learning, *more: bytes) -> TaskReport:

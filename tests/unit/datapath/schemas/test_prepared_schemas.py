@@ -15,7 +15,7 @@ from penstock.datapath.schemas.named_schemas import NamedSchemas
 from penstock.datapath.schemas.prepared_schemas import PreparedSchemas, prepared
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.testing.memory_store import MemoryStore
-from tests.unit.datapath.schemas.test_named_schemas import ONE, Registered, kept, shelf_of
+from tests.helpers.registered_schemas import ONE, Registered, kept, shelf_of
 
 WORDS = """
 syntax = "proto3";

@@ -20,20 +20,23 @@ from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.errors import OutcomeUnknown
 from penstock.model.convert_spec import Condition, ConvertSpec
 from penstock.model.encryption_keys import Keys
-from penstock.model.layout import Layout
 from penstock.model.spec import DecodeSpec, FeedSpec, PartitionKey, RouteSpec, TimeSpec
 from penstock.model.window import StageOrder
 from penstock.testing.memory_store import MemoryStore
-from tests.helpers.shredding import BY_TOPIC, BY_TYPE, TOPIC, Shredded, an_event, shred
+from tests.helpers.shredding import (
+    BY_TOPIC,
+    BY_TYPE,
+    LAYOUT,
+    TOPIC,
+    Shredded,
+    an_event,
+    shred,
+    with_steps,
+)
 
-LAYOUT = Layout("f")
 KEY = bytes(range(32))
 KEYS = Keys({("hash", "h"): b"salt", ("encrypt", "e"): KEY})
 Payload = bytes | None
-
-
-def with_steps(feed: FeedSpec, *steps: ConvertSpec) -> FeedSpec:
-    return msgspec.structs.replace(feed, convert=steps)
 
 
 def deliver(

@@ -23,8 +23,8 @@ from penstock.model.schema import INT64, STRING, DatasetSchema, with_columns
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, PartitionKey, RouteSpec
 from tests.helpers.installed_packages import install_package
 from tests.helpers.place_plugins import ENTRIES, MODULE, NAME, call
+from tests.helpers.replayed_tasks import again, delivered
 from tests.helpers.shredding import BY_TOPIC, BY_TYPE, Shredded, an_event, header, learned, shred
-from tests.unit.datapath.stage.test_replay_task import again, delivered
 
 EVENTS = [an_event(kind, n=n) for n, kind in enumerate("abcabc", start=8)]
 

@@ -1,16 +1,11 @@
 """Records of several rows on their way back from the quarantine: each row once, or none of them."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
-from penstock.api.doors import FORMATS
-from penstock.api.find import find
-from penstock.datapath.stage.replay_task import QuarantinePart, shred_quarantined, wanted_batches
-from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
-from penstock.evidence.position_columns import records_evidence
+from penstock.datapath.stage.replay_task import QuarantinePart, wanted_batches
 from penstock.model.convert_spec import Condition
 from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec
@@ -18,18 +13,9 @@ from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetSet
 from penstock.model.schema import INT64, STRING, DatasetSchema, with_columns
 from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, TimeSpec
-from penstock.model.window import StageOrder
-from tests.helpers.shredding import NOON_MS, Shredded, shred
-from tests.unit.datapath.stage.test_forks import (
-    EVEN,
-    FEED,
-    SCHEMAS,
-    SPREAD,
-    THIRD,
-    an_array,
-    found,
-    number,
-)
+from tests.helpers.forked_numbers import EVEN, FEED, SCHEMAS, SPREAD, THIRD, an_array, found, number
+from tests.helpers.replayed_tasks import again, delivered
+from tests.helpers.shredding import shred
 
 STRICT = with_columns([("type", STRING, True), ("at", INT64, True), ("n", INT64, False)], top=True)
 DECLARED = (DatasetSpec("number"),)
@@ -38,36 +24,6 @@ TIMELESS = TimeSpec(field="at", unit="ms", missing="kafka")
 
 def with_keys(feed: FeedSpec, **changes: Any) -> FeedSpec:
     return msgspec.structs.replace(feed, **changes)
-
-
-def again(
-    before: Shredded, feed: FeedSpec, schemas: Mapping[str, DatasetSchema] = SCHEMAS
-) -> tuple[TaskReport, Shredded]:
-    """Shred what a task refused once more, as a replay does; what comes out must balance."""
-    covered = before.report.evidence.range
-    order = StageOrder(feed.name, "1-2", "_penstock/f/staging", (covered,))
-    plan = ShredPlan(
-        order=order,
-        feed=feed,
-        schemas=dict(schemas),
-        now_s=NOON_MS / 1000,
-        format=find(FORMATS, feed.format),
-        is_replay=True,
-    )
-    before.refused()  # makes its files visible
-    files = tuple(f.handle.final for f in before.report.files if f.dataset == QUARANTINE)
-    part = QuarantinePart(covered, files, before.report.quarantined)
-    done = shred_quarantined(plan, before.store, "again", part)
-    if not any(sample.is_new for sample in done.samples):
-        out = Evidence.total(file.evidence for file in done.files)
-        assert out == records_evidence(done.delivered) + done.evidence.extra
-    mine = [key for key in before.store.shelf.staged if "1-2" in key]
-    assert len(mine) == len(done.files)  # the first look has left nothing
-    return done, Shredded(done, before.store)
-
-
-def delivered(done: TaskReport) -> dict[tuple[str, int], tuple[tuple[int, int], ...]]:
-    return {(part.dataset, part.row): part.offsets.runs for part in done.delivered}
 
 
 def test_what_had_no_dataset_is_asked_by_forks_when_it_has_one() -> None:

@@ -11,9 +11,9 @@ from penstock.model.steps import DeleteInputs, PublishFiles
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import open_entry
+from tests.helpers.entry_samples import BODIES
 from tests.helpers.journals import next_entry
 from tests.helpers.older_formats import entry_of_format_1, hashed
-from tests.unit.protocol.journal.test_wire import BODIES
 
 KEY = "journal/5"
 

@@ -45,6 +45,7 @@ from penstock.protocol.feed_book.state import FOLD
 from penstock.protocol.journal.book_state import Checkpoint
 from penstock.protocol.journal.lake_identity import LAKE_KEY, LakeIdentity
 from penstock.protocol.journal.wire import seal
+from tests.helpers.entry_samples import with_steps
 from tests.helpers.journals import (
     LAYOUT,
     a_room,
@@ -56,7 +57,6 @@ from tests.helpers.journals import (
 )
 from tests.simulator.kafka import BAD, SimKafka
 from tests.simulator.programs import LAKE, Room
-from tests.unit.protocol.journal.test_wire import with_steps
 
 
 class NoSync(Disk):

@@ -14,7 +14,7 @@ from penstock.model.envelope import Claim
 from penstock.model.manifest import INLINE_FILES, Content, Input
 from penstock.model.ranges import TopicPartition
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import Undone
 from penstock.protocol.journal.journal import MAX_OVERTAKEN
 from penstock.protocol.journal.lake_identity import LAKE_KEY, lake_identity
@@ -29,7 +29,7 @@ from tests.helpers.journals import (
     a_room,
     a_window,
     an_owner,
-    begins,
+    begun,
     covered,
     delivered,
     window_of,
@@ -43,16 +43,6 @@ ENTRIES = "_penstock/feed/journal/*"
 @pytest.fixture(params=["memory", "local"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return MemoryStore() if request.param == "memory" else LocalStore(tmp_path / "lake")
-
-
-def begun(store: Store) -> tuple[FeedJournal, FeedFold]:
-    """A bound and claimed feed with two started partitions, and the fold of its owner."""
-    journal = a_room(store=store).journal()
-    fold = journal.open()
-    journal.bind(fold, CLUSTER)
-    journal.claim(fold, "one")
-    journal.append(fold, Start((begins(0, 0), begins(1, 5))), 1)
-    return journal, fold
 
 
 def keys(store: Store) -> dict[str, bytes | None]:

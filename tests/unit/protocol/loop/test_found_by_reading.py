@@ -24,6 +24,7 @@ from penstock.protocol.feed_book.state import FOLD
 from penstock.protocol.journal.book_state import Checkpoint
 from penstock.protocol.journal.wire import seal
 from penstock.testing.memory_store import MemoryStore
+from tests.helpers.changing_kafka import ChangingKafka, expired_to
 from tests.helpers.journals import (
     BEGINNING,
     LAYOUT,
@@ -31,6 +32,7 @@ from tests.helpers.journals import (
     a_room,
     a_window,
     an_owner,
+    begun,
     covered,
     decided_only,
     delivered,
@@ -42,8 +44,6 @@ from tests.helpers.journals import (
 )
 from tests.simulator.kafka import BAD, CLUSTER, TOPIC, TOPIC_ID, SimKafka, SimSource
 from tests.simulator.schedules import at_window
-from tests.unit.protocol.journal.test_journal import begun
-from tests.unit.protocol.loop.test_owner import ChangingKafka, expired_to
 
 
 def test_the_loser_of_two_first_starts_goes_on_although_the_winner_has_claimed() -> None:

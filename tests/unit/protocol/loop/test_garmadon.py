@@ -22,8 +22,8 @@ from penstock.model.names import FileName
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import StageOrder
 from penstock.protocol.loop.owner import Owner
+from tests.helpers.flaky_store import FOR_GOOD, FlakyStore
 from tests.helpers.journals import an_owner, decided_only
-from tests.integration.flaky import FOR_GOOD, FlakyStore
 from tests.simulator.kafka import SimKafka, SimSource, rows_as_bytes
 from tests.simulator.programs import FEED, Room, surroundings
 

@@ -22,6 +22,7 @@ from penstock.model.ranges import TopicPartition
 from penstock.model.staged import StagingSpot
 from penstock.model.window import Available, PartitionOffsets, StagedWindow, StageOrder
 from penstock.testing.fault_store import Fault, FaultStore, What
+from tests.helpers.changing_kafka import ChangingKafka, expired_to
 from tests.helpers.journals import (
     LAYOUT,
     WatchedStore,
@@ -46,17 +47,6 @@ def watched(*fates: list[str]) -> tuple[Room, WatchedStore]:
     return a_room(SimKafka(dict(enumerate(fates))), store), store
 
 
-class ChangingKafka(SimKafka):
-    """A cluster that can be made to say something else."""
-
-    change: Callable[[Available], Available] | None = None
-
-    def available(self) -> Available:
-        """What it holds, changed."""
-        now = super().available()
-        return now if self.change is None else self.change(now)
-
-
 def other_cluster(now: Available) -> Available:
     return msgspec.structs.replace(now, cluster_id="cluster-2")
 
@@ -68,15 +58,6 @@ def other_topic(now: Available) -> Available:
 
 def no_topic(now: Available) -> Available:
     return Available(now.cluster_id, ())
-
-
-def expired_to(offset: int) -> Callable[[Available], Available]:
-    def change(now: Available) -> Available:
-        (topic,) = now.topics
-        kept = {p: PartitionOffsets(offset, o.latest) for p, o in topic.partitions.items()}
-        return Available(now.cluster_id, (msgspec.structs.replace(topic, partitions=kept),))
-
-    return change
 
 
 def test_a_first_start_binds_claims_and_reads_nothing_yet() -> None:

@@ -10,8 +10,8 @@ from penstock.errors import (
     TopicMissing,
     TopicReplaced,
 )
-from penstock.model.ranges import OffsetRange, TopicPartition
-from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.model.ranges import OffsetRange
+from penstock.model.window import Available, PartitionOffsets
 from penstock.protocol.loop.window_plan import (
     check_identity,
     check_source,
@@ -19,28 +19,9 @@ from penstock.protocol.loop.window_plan import (
     new_starts,
     plan_ranges,
 )
+from tests.helpers.offset_plans import available, marks, plan
 
 BOUND = {"t": "id-t"}
-
-
-def available(*latest: int, earliest: int = 0, topic: str = "t", cluster: str = "c") -> Available:
-    """One topic whose partitions end at these offsets."""
-    offsets = {p: PartitionOffsets(min(earliest, end), end) for p, end in enumerate(latest)}
-    return Available(cluster, (TopicOffsets(topic, f"id-{topic}", offsets),))
-
-
-def marks(*watermarks: int) -> dict[TopicPartition, int]:
-    """The watermarks of partitions 0, 1, ..."""
-    return {TopicPartition("id-t", p): offset for p, offset in enumerate(watermarks)}
-
-
-def sizes(planned: tuple[OffsetRange, ...]) -> dict[int, int]:
-    """How much each partition got."""
-    return {found.partition: len(found) for found in planned}
-
-
-def plan(watermarks: tuple[int, ...], latest: tuple[int, ...], cap: int) -> dict[int, int]:
-    return sizes(plan_ranges(marks(*watermarks), available(*latest), cap))
 
 
 def latest_of(_topic: str, _partition: int, offsets: PartitionOffsets) -> int:

@@ -1,10 +1,10 @@
 """Avro records to columns, all records of one schema at a time.
 
 A schema is compiled once into a tree of steps, each of which reads one type at the cursors of all
-records (`codec.lanes`). A step refuses a record that does not obey Avro's rules, and also one that
-obeys them in a way that is seldom met: an array in hundreds of items, one in blocks with a size, or
-one that is longer than nearly all others of its batch. The slow way reads all of these, and says
-what is wrong with the former.
+records (`shared.cursors`). A step refuses a record that does not obey Avro's rules, and also one
+that obeys them in a way that is seldom met: an array in hundreds of items, one in blocks with a
+size, or one that is longer than nearly all others of its batch. The slow way reads all of these,
+and says what is wrong with the former.
 """
 
 from collections.abc import Callable

@@ -37,7 +37,7 @@ _MOST_EMPTY_ITEMS = 65_536
 
 
 def read_one(payload: bytes, root: AvroType, shape: Shape, skipped: int) -> dict[str, Any]:
-    """The columns of one record, as Python values; raises Misfit."""
+    """The columns of one record, as Python values; raises BadValue."""
     reading = _Reading(payload, skipped)
     found: dict[str, Any] = reading.value(root, shape)
     if reading.at < len(payload):

@@ -4,8 +4,8 @@ There is a fast way and a reference. The fast way is one call into a compiled pa
 with a struct generated from the schema; it forbids unknown fields and bounds numbers, so whatever
 it accepts is exactly what the reference would give. Whatever it refuses goes to the reference,
 which takes that one record apart value by value and decides its fate. Where a thousand records of
-a dataset come together, those that a program has written in one and the same way are read even
-without the parser, as columns (`json_lanes`), under the same rule.
+a dataset come together, those with the same text around their values are read as columns without
+the parser (`template_columns`), under the same rule.
 
     what a payload holds                          its fate
     ------------------------------------------    ------------------------------------------------

@@ -40,7 +40,7 @@ class ReferenceDecoder:
     def fit(self, plan: DecodePlan, index: int, payload: bytes) -> Fitted:
         """The record as an object of the plan, and the text of what has no place in it.
 
-        The payload is known to be one JSON object. Raises Misfit if the schema is declared and
+        The payload is known to be one JSON object. Raises BadValue if the schema is declared and
         a value does not fit.
         """
         self._index = index

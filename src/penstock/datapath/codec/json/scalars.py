@@ -17,14 +17,14 @@ _LONGEST_DECIMAL = 200
 
 
 def expect(shape: JsonType, text: bytes, wanted: str) -> None:
-    """Raise Misfit unless the value is of a kind."""
+    """Raise BadValue unless the value is of a kind."""
     found = kind_of(text)
     if found != wanted:
         raise BadValue(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found {found}")
 
 
 def scalar(shape: JsonType, text: bytes) -> Any:
-    """The value behind a text that is not null; raises Misfit."""
+    """The value behind a text that is not null; raises BadValue."""
     kind = shape.type.kind
     if kind == "string":
         expect(shape, text, "string")

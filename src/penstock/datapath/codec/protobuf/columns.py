@@ -2,8 +2,8 @@
 
 A message is compiled once into a step per field, in the order of the fields' numbers, which is
 the order in which nearly all writers write them. A step looks at the cursors of all records
-(`codec.lanes`) whether its field comes next, and reads it where it does. Unknown fields behind all
-others are stepped over. A record that is not used up then is refused: it is broken, or it has
+(`shared.cursors`) whether its field comes next, and reads it where it does. Unknown fields behind
+all others are stepped over. A record that is not used up then is refused: it is broken, or it has
 unknown fields in between, another order, one field twice, or packed numbers that its schema does
 not call packed. The slow way reads all that Protobuf allows, and says what is wrong with the rest.
 """

@@ -84,7 +84,7 @@ def read_one(
 ) -> tuple[dict[str, Any], int]:
     """The columns of one record as Python values, and how many values its lists became.
 
-    Raises Misfit, also when these are above `most`.
+    Raises BadValue, also when these are above `most`.
     """
     if skipped > len(payload):
         raise BadValue(TRUNCATED, "", "shorter than its header")

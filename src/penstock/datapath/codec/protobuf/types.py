@@ -1,8 +1,8 @@
 """A Protobuf schema as a tree: which numbers mean what in the bytes of a message.
 
-The driver makes the tree from a schema's own words (`engine.proto_compile`), and its JSON text
-travels to executors, which so need no library of Protobuf's makers. Messages and enums refer to
-each other by their full names.
+The driver makes the tree from the text of a schema (`schema_compiler.compiler`). It travels to
+executors as JSON, so these need no Protobuf library. Messages and enums refer to each other by
+their full names.
 """
 
 from functools import lru_cache
@@ -114,7 +114,7 @@ class ProtoTypes:
     def message_at(self, places: tuple[int, ...]) -> ProtoMessage:
         """A message by its place: which of the file, which of those inside that one, and so on.
 
-        What counts as inside is for the driver to say: see `engine.proto_compile`.
+        What counts as inside is for the driver to say: see `schema_compiler.compiler`.
         """
         names, found = self._roots, None
         for place in places:

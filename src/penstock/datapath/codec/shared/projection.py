@@ -1,7 +1,7 @@
 """From the columns of a writer's schema to those of a dataset, which may have more, or others.
 
-A dataset's schema is made of all its writers' (`model.merging`), so every field of the writer has a
-column there, of the same kind; fields of other writers are null.
+A dataset's schema is made of all its writers' (`model.schema_merging`), so every field of the
+writer has a column there, of the same kind; fields of other writers are null.
 """
 
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Columns of numbers to microseconds, row for row what `reading.micros_of_number` says.
+"""Columns of numbers to microseconds, row for row what `single_time.micros_of_number` says.
 
 Only rows that are proven to give the same answer are read; all others are left to it.
 """

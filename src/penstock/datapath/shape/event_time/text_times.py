@@ -2,7 +2,7 @@
 
 A layout is taken from a text that occurs: which places hold digits of what, and which hold marks.
 Every other text that has digits and marks in the same places is read with it; what does not fit
-any layout, or names a day that does not exist, is left to `reading.micros_of`.
+any layout, or names a day that does not exist, is left to `single_time.micros_of`.
 """
 
 import re

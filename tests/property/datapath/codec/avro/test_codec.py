@@ -16,6 +16,7 @@ from penstock.datapath.codec.avro.columns import AvroPlan, avro_plan
 from penstock.datapath.codec.avro.types import AvroType, label_of, parse_avro
 from penstock.datapath.codec.shared.shapes import Shape
 from tests.helpers.avro_worlds import World, block_worlds, micros, read_back, ticks, worlds
+from tests.helpers.broken_payloads import breaking, same_values
 
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -33,11 +34,6 @@ def both_ways(text: str, payloads: list[bytes], skipped: int = 0) -> tuple[AvroP
     assert len(fast.good) + len(fast.bad) == len(payloads)
     fast.batch.validate(full=True)
     return plan, fast
-
-
-def same_values(one: DecodedBatch, other: DecodedBatch) -> bool:
-    """Equal but for NaN, which is not equal to itself."""
-    return repr(one.batch.to_pylist()) == repr(other.batch.to_pylist())
 
 
 def wanted(kind: AvroType, shape: Shape, value: Any) -> Any:
@@ -131,28 +127,6 @@ def test_a_broken_record_is_bad_alone_and_its_neighbours_are_what_they_were(
     assert repr(read.batch.take(pa.array(mine, pa.int64())).to_pylist()) == repr(
         before.batch.take(pa.array(kept, pa.int64())).to_pylist()
     )
-
-
-def breaking(payload: bytes) -> st.SearchStrategy[bytes]:
-    """Ways in which a record may be broken."""
-    ways = [
-        st.binary(min_size=1, max_size=5).map(lambda more: payload + more),
-        st.binary(max_size=40),
-        st.just(b"\xff" * 12 + payload),
-    ]
-    if payload:
-        ways.append(st.integers(0, len(payload) - 1).map(lambda at: payload[:at]))
-        ways.append(
-            st.tuples(st.integers(0, len(payload) - 1), st.integers(0, 7)).map(
-                lambda spot: flipped(payload, *spot)
-            )
-        )
-    return st.one_of(*ways)
-
-
-def flipped(payload: bytes, at: int, bit: int) -> bytes:
-    """A payload with one bit that is another."""
-    return payload[:at] + bytes([payload[at] ^ (1 << bit)]) + payload[at + 1 :]
 
 
 @MANY

@@ -15,13 +15,7 @@ from hypothesis import strategies as st
 from penstock.datapath.codec.json import template_search
 from penstock.datapath.codec.json.decoder import DatasetRecords, JsonDecoder, OnePass
 from penstock.model.schema import STRING, DatasetSchema, Field
-from tests.property.datapath.codec.json.test_codec import (
-    broken,
-    events_of,
-    odd_events,
-    schemas,
-    spellings,
-)
+from tests.helpers.json_events import broken, events_of, odd_events, schemas, spellings
 
 CODEC = JsonDecoder()
 PATHS = ("type", "a", "user", "user.a", "b.user")

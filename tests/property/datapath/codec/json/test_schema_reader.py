@@ -17,13 +17,7 @@ from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema_reader import json_schema_reader
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
-from tests.property.datapath.codec.json.test_codec import (
-    NAMES,
-    broken,
-    events_of,
-    odd_events,
-    spellings,
-)
+from tests.helpers.json_events import NAMES, broken, events_of, odd_events, spellings
 
 REFERENCE = JsonDecoder(exact_only=True)
 ID = b"\0\0\0\0\7"

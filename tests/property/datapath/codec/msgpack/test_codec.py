@@ -25,10 +25,10 @@ from penstock.datapath.codec.msgpack.codec import as_json
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DecodeSpec
+from tests.helpers.broken_payloads import breaking
+from tests.helpers.json_events import events_of, schemas
+from tests.helpers.learned_schemas import learning_of
 from tests.helpers.shredding import BY_TOPIC, TOPIC, shred
-from tests.property.datapath.codec.avro.test_codec import breaking
-from tests.property.datapath.codec.json.test_codec import events_of, schemas
-from tests.unit.datapath.schemas.test_learning import learning_of
 
 CODEC = json_decoder(MSGPACK.json or JsonRecords())
 NUMBERS = (

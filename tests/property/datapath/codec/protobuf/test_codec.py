@@ -19,8 +19,8 @@ from penstock.datapath.codec.protobuf.types import ProtoFile
 from penstock.datapath.codec.shared.shapes import Shape, shape_of
 from penstock.model.schema import struct_of
 from tests.helpers.avro_worlds import micros
+from tests.helpers.broken_payloads import breaking, same_values
 from tests.helpers.proto_worlds import World, layout, worlds
-from tests.property.datapath.codec.avro.test_codec import breaking, same_values
 
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from penstock.api.codec import Frame
 from penstock.datapath.codec.shared.framing import NOT_FRAMED, SCHEMA_HEADER, frames_of
 from penstock.datapath.codec.shared.reasons import EMPTY
-from tests.unit.datapath.codec.shared.test_framing import by_row
+from tests.helpers.decoded_payloads import by_row
 
 IDS = st.sampled_from([0, 1, 2, 255, 256, 2**31, 2**32 - 1])
 GUIDS = st.sampled_from([b"\0" * 16, b"\1" * 16, bytes(range(16))])

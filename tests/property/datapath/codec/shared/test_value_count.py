@@ -24,16 +24,10 @@ from penstock.datapath.codec.protobuf import codec as proto_codec
 from penstock.datapath.codec.protobuf.codec import read_proto
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.model.schema import DatasetSchema, Field, FieldType
+from tests.helpers.broken_payloads import breaking, same_values
+from tests.helpers.json_events import broken, events_of, odd_events, schemas, spellings
 from tests.helpers.proto_worlds import World, worlds
 from tests.helpers.shredding import BY_TYPE, an_event, learned, shred
-from tests.property.datapath.codec.avro.test_codec import breaking, same_values
-from tests.property.datapath.codec.json.test_codec import (
-    broken,
-    events_of,
-    odd_events,
-    schemas,
-    spellings,
-)
 
 MANY = settings(deadline=None, suppress_health_check=list(HealthCheck))
 LIMITS = st.integers(0, 6)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datapath.codec.text.codec import TextLayout, split_quoted
-from tests.unit.datapath.codec.text.test_codec import LOG, read
+from tests.helpers.decoded_payloads import LOG, read
 
 
 @given(

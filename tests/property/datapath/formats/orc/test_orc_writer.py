@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 
 from penstock.datapath.formats.orc.orc_times import rows_not_orc
 from penstock.datapath.formats.orc.orc_writer import plain_field
+from tests.helpers.orc_files import COMPRESSIONS, TIMED_TYPES, TYPES, rows_of_both, written
 from tests.helpers.shredding import an_event
-from tests.unit.datapath.formats.orc.test_orc_writer import (
-    COMPRESSIONS,
-    TIMED_TYPES,
-    TYPES,
-    rows_of_both,
-    written,
-)
 
 # Arrow's reader of ORC counts nanoseconds, so that it cannot show all years; the writer can.
 MOMENTS = st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.model.schema import DOUBLE, decimal_of
-from tests.unit.datapath.shape.convert.test_cast import cast
+from tests.helpers.conversions import cast
 
 
 @given(st.lists(st.decimals(-(10**13), 10**13, places=2, allow_nan=False), max_size=5))

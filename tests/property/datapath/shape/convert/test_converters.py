@@ -22,9 +22,8 @@ from penstock.model.convert_spec import Condition, ConvertSpec
 from penstock.model.encryption_keys import Keys
 from penstock.model.schema import BOOLEAN, INT64, STRING, struct_of
 from penstock.testing.memory_store import MemoryStore
-from tests.helpers.shredding import BY_TYPE, an_event, shred
-from tests.unit.datapath.stage.test_convert_rows import LAYOUT, with_steps
-from tests.unit.model.test_schema_merging import fields
+from tests.helpers.schema_fields import fields
+from tests.helpers.shredding import BY_TYPE, LAYOUT, an_event, shred, with_steps
 
 FIELDS = fields(
     a=(INT64, True),

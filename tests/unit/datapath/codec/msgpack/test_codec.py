@@ -4,16 +4,10 @@ import json
 from datetime import UTC, datetime
 
 import msgspec
-import pyarrow as pa
 import pytest
 
-from penstock.datapath.codec.msgpack.codec import as_json
 from penstock.datapath.codec.shared.limits import Limits
-
-
-def said(*payloads: bytes) -> tuple[list[bytes], dict[int, str]]:
-    found = as_json(pa.array(payloads, pa.binary()), Limits())
-    return found.texts.to_pylist(), {bad.index: bad.reason for bad in found.bad}
+from tests.helpers.decoded_payloads import said
 
 
 @pytest.mark.parametrize(

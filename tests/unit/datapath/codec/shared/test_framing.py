@@ -5,16 +5,16 @@ import json
 import struct
 import uuid
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from confluent_kafka.schema_registry import dual_schema_id_deserializer
 from confluent_kafka.schema_registry.serde import SchemaId
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from penstock.api.codec import Frame, FramedRecords
+from penstock.api.codec import Frame
 from penstock.datapath.codec.shared.framing import NOT_FRAMED, SCHEMA_HEADER, frames_of
 from penstock.datapath.codec.shared.reasons import EMPTY
+from tests.helpers.decoded_payloads import by_row
 
 GUID = uuid.UUID("0f4c5ad1-6a3e-4d55-8a86-1c2f3b4d5e6f")
 
@@ -27,20 +27,6 @@ def frames(values: list[bytes], protobuf: bool = False, headers: list[str | None
     texts = pa.array(headers if headers is not None else [None] * len(values), pa.string())
     found = frames_of(pa.array(values, pa.binary()), texts, protobuf)
     return by_row(found, len(values))
-
-
-def by_row(found: FramedRecords, count: int) -> list[Frame | str]:
-    rows: list[Frame | str | None] = [None] * count
-    for frame, members in found.groups:
-        assert bool((np.diff(members) > 0).all()), "in the order of the records"
-        for row in members.tolist():
-            assert rows[row] is None
-            rows[row] = frame
-    for bad in found.bad:
-        assert rows[bad.index] is None
-        rows[bad.index] = bad.reason
-    assert None not in rows
-    return rows  # type: ignore[return-value]
 
 
 def header(value: bytes | None, key: str = SCHEMA_HEADER) -> str:

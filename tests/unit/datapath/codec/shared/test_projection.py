@@ -18,7 +18,7 @@ from penstock.model.schema import (
     struct_of,
 )
 from penstock.model.schema_merging import Fields, first_version, merged
-from tests.unit.model.test_schema_merging import fields
+from tests.helpers.schema_fields import fields
 
 NARROW = fields(x=(INT64, True))
 WIDE = fields(y=(STRING, True), x=(INT64, True), z=(DOUBLE, True))

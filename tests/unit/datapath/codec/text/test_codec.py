@@ -1,18 +1,11 @@
 """Lines of text: by a pattern, by a delimiter, and as they are."""
 
-import pyarrow as pa
 import pytest
 
-from penstock.api.codec import DecodedBatch
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
-
-LOG = r"(?P<level>[A-Z]+) (?P<path>/\S*)(?: (?P<more>.*))?"
-
-
-def read(layout: TextLayout, *values: bytes, limits: Limits | None = None) -> DecodedBatch:
-    return text_reader(text_schema(layout), limits).read(pa.array(values, pa.binary()), 0)
+from tests.helpers.decoded_payloads import LOG, read
 
 
 def test_a_pattern_gives_a_column_per_named_group() -> None:

@@ -22,9 +22,9 @@ from penstock.ports.store.local.disk import Disk
 from penstock.ports.store.local.local_store import LocalStore
 from tests.helpers.journals import an_owner
 from tests.helpers.lakes_on_disk import DiskLake, ShreddedSource
+from tests.helpers.quarantined_records import SPEC
 from tests.helpers.shredding import BY_TYPE, shred
 from tests.simulator.programs import Room
-from tests.unit.cli.commands.test_errors import SPEC
 
 KIB, MIB = 1 << 10, 1 << 20
 LARGE = [Random(n).randbytes(512 * KIB) for n in range(3 * PIECE_BYTES // (512 * KIB))]

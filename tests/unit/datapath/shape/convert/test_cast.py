@@ -4,14 +4,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.shape.convert.converters import convert
-from penstock.datapath.shape.convert.flow import Given, Origin
-from penstock.model.arrow_types import arrow_type
-from penstock.model.convert_spec import ConvertSpec
 from penstock.model.schema import (
     BINARY,
     DATE,
@@ -22,24 +17,13 @@ from penstock.model.schema import (
     FieldType,
     decimal_of,
 )
-from tests.unit.model.test_schema_merging import fields
+from tests.helpers.conversions import cast
 
 DIGITS = 0.12345678901234567
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 LAST_US = 253_402_300_799_999_999  # of the year 9999
 FIRST_US = -62_135_596_800_000_000
-
-
-def cast(kind: FieldType, word: str, column: Any) -> tuple[list[Any], list[int]]:
-    """The values that went, and the places of those that did not."""
-    if isinstance(column, list):
-        column = pa.array(column, arrow_type(kind))
-    step = ConvertSpec("cast", ("v",), (word,))
-    origin = Origin("d", "id", 0, np.arange(len(column)))
-    flow = convert([step], fields(v=(kind, True)), [column], Given(origin=origin))
-    assert {bad.reason for bad in flow.bad} <= {"CAST_FAILED"}
-    return flow.columns[0].to_pylist(), [bad.index for bad in flow.bad]
 
 
 @pytest.mark.parametrize(

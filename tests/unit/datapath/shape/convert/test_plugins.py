@@ -9,8 +9,8 @@ from penstock.api.errors import PluginAmbiguous, PluginBroken, PluginUnknown
 from penstock.datapath.shape.convert import plugins
 from penstock.datapath.shape.convert.flow import ConvertImpossible, Flow
 from penstock.model.convert_spec import ConvertSpec
+from tests.helpers.conversions import table, through
 from tests.helpers.plugin_packages import install
-from tests.unit.datapath.shape.convert.test_converters import table, through
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from penstock.api.converter import ConvertedBatch
 from penstock.datapath.shape.convert import plugins
 from penstock.datapath.shape.convert.flow import ConvertImpossible, Flow, Given
 from penstock.model.convert_spec import ConvertSpec
-from tests.unit.datapath.shape.convert.test_converters import table, through
+from tests.helpers.conversions import table, through
 
 AT = pa.field("at", pa.timestamp("us", tz="UTC"))
 STEP = ConvertSpec("plugin", words=("wild",))

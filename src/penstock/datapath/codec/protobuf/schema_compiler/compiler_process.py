@@ -1,4 +1,4 @@
-"""The process that compiles a Protobuf schema; `proto_compile` starts one for each.
+"""The process that compiles a Protobuf schema; `compiler` starts one for each.
 
 What the compiler complains about it says on standard error itself.
 """
