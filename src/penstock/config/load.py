@@ -35,6 +35,8 @@ def load(
 ) -> LakeSpec:
     """Read a configuration; raises `ConfigInvalid` with every mistake in it.
 
+    What is wrong with an installed package is no mistake in the file: raises `PluginError`.
+
     `overrides` are flags: dotted paths such as `feeds.events.on_gap`, with their values. Reads the
     file and the schema files it names, and nothing else: secrets stay references.
     """
