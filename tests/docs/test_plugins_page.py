@@ -3,17 +3,26 @@
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from penstock.api.doors import EVERY_DOOR
+from penstock.api.shape import missing_members
+from penstock.api.source import ReadFailed, Source, SourceTools
 from penstock.config.load import load
+from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
+from penstock.model.window import PartitionOffsets
+from penstock.testing.contracts.source import read, rows
 from penstock.testing.sample_records import sample_records
 
 PAGE = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
 HEAD = "version: 1\nlake: ./lake\nkafka: {bootstrap.servers: 'localhost:9092'}\n"
+
+
+def no_spark() -> NoReturn:
+    raise AssertionError("the example needs no Spark")
 
 
 def section(heading: str) -> str:
@@ -45,6 +54,7 @@ def test_the_page_names_every_group() -> None:
 @pytest.mark.parametrize(
     ("heading", "group"),
     [
+        ("Sources", "penstock.sources"),
         ("Routes", "penstock.routes"),
         ("Partition values", "penstock.partitions"),
         ("Forks", "penstock.forks"),
@@ -53,6 +63,32 @@ def test_the_page_names_every_group() -> None:
 def test_an_entry_point_names_a_class_of_its_example(heading: str, group: str) -> None:
     (target,) = tomllib.loads(block(heading, "toml"))["project"]["entry-points"][group].values()
     assert target.partition(":")[2] in run(heading)
+
+
+def test_the_source_of_the_page_does_what_it_says(tmp_path: Path) -> None:
+    """Goal: the example is whole. Method: deliver two topics with it, and grow one of them."""
+    spec = feed_with(tmp_path, block("Sources", "yaml")).source
+    assert (spec.kind, spec.options["password"]) == ("tape", "${env:TAPE_PASSWORD}")
+    (tmp_path / "a.tape").write_bytes(b"one\ntwo\nhal")
+    (tmp_path / "b.tape").write_bytes(b"")
+    (tmp_path / "other.tape").write_bytes(b"x\n")
+    tools = SourceTools(no_spark, {"directory": str(tmp_path)})
+    source: Source = run("Sources")["Tape"](FeedSpec(name="f", topics=("a", "b")), tools)
+    assert missing_members(source, Source) == ()
+    first, second = source.look().topics
+    assert (first.topic, first.partitions) == ("a", {0: PartitionOffsets(0, 2)})
+    assert (second.topic, second.partitions) == ("b", {0: PartitionOffsets(0, 0)})
+    (tmp_path / "b.tape").write_bytes(b"three\n")
+    ranges = OffsetRange("a", first.topic_id, 0, 1, 2), OffsetRange("b", second.topic_id, 0, 0, 1)
+    found = rows(read(source, *ranges))
+    assert [(row["topic"], row["offset"], row["value"]) for row in found] == [
+        ("a", 1, b"two"),
+        ("b", 0, b"three"),
+    ]
+    assert rows(read(source, ranges[0]))[0]["hash"] == found[0]["hash"]
+    with pytest.raises(ReadFailed, match="not there any more"):
+        read(source, ranges[0].with_bounds(0, 3))
+    source.close()
 
 
 def test_the_route_of_the_page_does_what_it_says(tmp_path: Path) -> None:
