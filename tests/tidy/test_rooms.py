@@ -57,7 +57,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "ports/store": _SEAMS,
     "ports/store/local": _SEAMS | {"ports/store"},
     "ports/registry": _SEAMS,
-    "ports/source": _SEAMS,
+    "ports/source": _SEAMS | {"evidence"},
     "ports/source/kafka": _SEAMS | {"ports/source", "evidence", "spark"},
     "protocol": BOTTOM,
     "protocol/journal": _SEAMS | {"ports/store", "evidence"},
