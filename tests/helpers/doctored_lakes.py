@@ -21,7 +21,7 @@ from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec, LakeSpec, RouteSpec, TimeSpec
 from penstock.model.window import Available
 from penstock.ports.source.found import RangeFound
-from penstock.ports.source.kafka.recheck import tally
+from penstock.ports.source.range_tally import tally
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.journal.markers import Marker
 from penstock.protocol.journal.wire import open_entry, seal
@@ -65,6 +65,8 @@ def events(count: int, *, filtered: bool = False) -> list[Payload]:
 
 class KafkaOf:
     """The payloads of a source as Kafka would give them again; a test may change what is there."""
+
+    name = "Kafka"
 
     def __init__(self, source: ShreddedSource) -> None:
         self.available = source.look()
@@ -154,8 +156,8 @@ class DoctoredLake(DiskLake):
         """Let the command work in this process, with this lake's Kafka."""
 
         @contextmanager
-        def tools(_spec: LakeSpec, ticker: Ticker) -> Iterator[DeepTools]:
-            yield DeepTools(spread, self.kafka, lambda: 0.0, ticker)
+        def tools(_spec: LakeSpec, ticker: Ticker) -> Iterator[Callable[[str], DeepTools]]:
+            yield lambda _feed: DeepTools(spread, self.kafka, lambda: 0.0, ticker)
 
         monkeypatch.setattr("penstock.cli.commands.audit.opened_tools", tools)
 

@@ -31,6 +31,7 @@ _ALL_BUT_CLI = (
 # room with the longest matching path.
 ROOMS: dict[str, frozenset[str]] = {
     "model": BOTTOM,
+    "model/converter": BOTTOM | {"api"},  # the former place of what plug-ins import
     "errors": BOTTOM,
     "api": BOTTOM,
     "runtime": BOTTOM,
@@ -41,7 +42,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "ports/store": _SEAMS,
     "ports/store/local": _SEAMS | {"ports/store"},
     "ports/registry": _SEAMS,
-    "ports/source": _SEAMS,
+    "ports/source": _SEAMS | {"evidence"},
     "ports/source/kafka": _SEAMS | {"ports/source", "evidence", "spark"},
     "protocol": BOTTOM,
     "protocol/journal": _SEAMS | {"ports/store"},

@@ -229,8 +229,6 @@ class Codec:
     schema_files   the suffixes of files that the key `schema` may name, and what they hold. A file
                    of bytes arrives in base64
     check          what is wrong with the keys of a configuration when they are taken together
-    dataset_fields the columns that a schema in the language of this format declares for a dataset
-                   whose records are read as JSON; raises `SchemaUnsupported`
     """
 
     name: str
@@ -239,7 +237,6 @@ class Codec:
     options: frozenset[str] = frozenset()
     schema_files: Mapping[str, SchemaFileContent] = field(default_factory=dict)
     check: Callable[[DecodeSpec], Iterable[Complaint]] = _no_complaint
-    dataset_fields: Callable[[str], tuple[Field, ...]] | None = None
 
     def schemas_for(self, decode: DecodeSpec) -> RecordSchemas | None:
         """The schemas of a feed's records; None: they are read as JSON."""

@@ -4,6 +4,10 @@ A source knows its records by topic, partition and offset. It says what there is
 records of exact ranges to tasks; it neither plans windows nor writes files, and keeps no position
 of its own: what was delivered stands in the feed's journal alone.
 
+A feed names its source; Kafka is the one without a name:
+
+    source: {plugin: tape, options: {directory: /data/tapes}}
+
 What only some sources can do is a protocol of its own below. A caller asks for it with
 `isinstance`, and does without where the answer is no.
 """
@@ -137,9 +141,11 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceTools:
-    """What a source is made with. `session` waits until Spark is up; `options` are the client's.
+    """What a source is made with. `session` waits until Spark is up, and starts it in commands.
 
-    The session is a `SparkSession`; its type is not named here, since this room is for all.
+    `options` are those of the configuration, with secrets in place: below `source` of the feed, and
+    below `kafka` for Kafka. The session is a `SparkSession`; its type is not named here, since this
+    room is for all. Whoever does without it keeps commands quick.
     """
 
     session: Callable[[], Any]

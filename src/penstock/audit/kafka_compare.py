@@ -10,26 +10,31 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from penstock.audit.receipt import Difference, KafkaReceipt, Offsets, Unchecked
+from penstock.api.source import SourceUnavailable
+from penstock.audit.receipt import KAFKA_SIDE, Difference, KafkaReceipt, Offsets, Unchecked
 from penstock.evidence.position_columns import set_evidence
 from penstock.model.evidence import RangeEvidence
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.window import Available, PartitionOffsets
-from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.found import RangeFound
 
 
 class KafkaSide(Protocol):
-    """Reads Kafka again. Driver only; may be called several times."""
+    """Reads Kafka, or another source, again. Driver only; may be called several times."""
+
+    @property
+    def name(self) -> str:
+        """What receipts call it, such as `Kafka`."""
+        ...
 
     def look(self, topics: Iterable[str]) -> Available:
-        """The offsets that these topics have; raises `KafkaUnavailable`."""
+        """The offsets that these topics have; raises `SourceUnavailable`."""
         ...
 
     def read(
         self, ranges: tuple[OffsetRange, ...], *, with_offsets: bool
     ) -> dict[OffsetRange, RangeFound]:
-        """The contents of these ranges, read-committed; raises `KafkaUnavailable`."""
+        """The contents of these ranges, read-committed; raises `SourceUnavailable`."""
         ...
 
 
@@ -66,6 +71,7 @@ class Comparison:
     agreed: int = 0
     records: int = 0
     skipped: str = ""
+    source: str = KAFKA_SIDE
 
     def leave_out(self, covered: OffsetRange, reason: str) -> None:
         """Record offsets that could not be compared."""
@@ -81,6 +87,7 @@ class Comparison:
             records=self.records,
             unchecked=tuple(joined(self.unchecked)),
             skipped=self.skipped,
+            source=self.source,
         )
 
 
@@ -88,7 +95,7 @@ def compare(
     kafka: KafkaSide, cluster_id: str, reads: list[tuple[int, RangeEvidence]]
 ) -> Comparison:
     """Read what Kafka still has of these ranges, and compare."""
-    outcome = Comparison()
+    outcome = Comparison(source=kafka.name)
     topics = sorted({seen.range.topic for _, seen in reads})
     try:
         available = kafka.look(topics)
@@ -99,7 +106,7 @@ def compare(
         else:
             held = list(_held(reads, available, outcome))
             _compare(kafka, topics, held, outcome)
-    except KafkaUnavailable as error:
+    except SourceUnavailable as error:
         outcome.skipped = error.found.rstrip(".")
     if outcome.skipped:
         outcome.unchecked, outcome.agreed = [], 0
@@ -177,7 +184,7 @@ def _explain(each: _Held, found: RangeFound, log_start: int, outcome: Comparison
     part, wanted = each.part, each.offsets
     unseen, gone = found.offsets - wanted, wanted - found.offsets
     if unseen.runs:
-        words = f"Kafka has {len(unseen)} records in {part} that were never read"
+        words = f"{outcome.source} has {len(unseen)} records in {part} that were never read"
         offsets = Offsets.of("never_read", part.topic, part.partition, unseen)
         _differ(each, words, outcome, offsets)
     if gone.runs:
@@ -185,7 +192,8 @@ def _explain(each: _Held, found: RangeFound, log_start: int, outcome: Comparison
     elif not unseen.runs and each.agrees(found):
         outcome.agreed += len(part)  # the leader may have changed during the first read
     elif not unseen.runs:
-        words = f"the records of {part} have other contents in Kafka now than when they were read"
+        now = f"in {outcome.source} now than when they were read"
+        words = f"the records of {part} have other contents {now}"
         _differ(each, words, outcome)
 
 

@@ -23,6 +23,8 @@ DifferenceKind = Literal[
 GivenUpKind = Literal["gap", "seek", "drop"]
 Fate = Literal["missing", "doubled", "foreign", "never_read"]
 
+KAFKA_SIDE = "Kafka"
+
 
 class Offsets(Value, frozen=True, kw_only=True):
     """Wrong offsets of one partition: the first runs [start, end), and how many more.
@@ -122,15 +124,17 @@ class Unchecked(Value, frozen=True):
 
 
 class KafkaReceipt(Value, frozen=True, kw_only=True):
-    """The comparison with Kafka. `agreed` offsets were compared by position and content.
+    """The comparison with the source. `agreed` offsets were compared by position and content.
 
-    `skipped` says why nothing was compared at all; it is empty when something was.
+    `skipped` says why nothing was compared at all; it is empty when something was. `source` is
+    what was read again, in words.
     """
 
     agreed: int = 0
     records: int = 0
     unchecked: tuple[Unchecked, ...] = ()
     skipped: str = ""
+    source: str = KAFKA_SIDE
 
 
 class DeepReceipt(Value, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from penstock.audit.receipt import (
+    KAFKA_SIDE,
     DeepReceipt,
     Difference,
     GivenUp,
@@ -128,7 +129,7 @@ def deep_facts(deep: DeepReceipt) -> Iterator[tuple[str, str]]:
     only = f", only {' and '.join(limits)}" if limits else ""
     what = f"{deep.files:,} files, {deep.rows:,} rows, {deep.size_bytes:,} bytes"
     yield "read", f"{what}, in {deep.seconds:.1f} s{only}"
-    yield "Kafka", kafka_words(deep.kafka)
+    yield ("Kafka" if deep.kafka.source == KAFKA_SIDE else "source"), kafka_words(deep.kafka)
     if not deep.kafka.skipped:
         for each in deep.kafka.unchecked[:MOST_UNCHECKED]:
             yield "unchecked", unchecked_words(each)
@@ -198,9 +199,9 @@ def deep_verdict(receipt: Receipt, deep: DeepReceipt) -> str:
         parts.append("some files are decided, not yet visible")
     kafka = deep.kafka
     if kafka.skipped:
-        parts.append("Kafka not compared")
+        parts.append(f"{kafka.source} not compared")
     elif kafka.unchecked:
-        parts.append(f"Kafka agrees with {kafka.agreed:,}, the rest could not be checked")
+        parts.append(f"{kafka.source} agrees with {kafka.agreed:,}, the rest could not be checked")
     else:
-        parts.append("Kafka agrees with all of it")
+        parts.append(f"{kafka.source} agrees with all of it")
     return f"ok: {'; '.join(parts)}"

@@ -1,4 +1,4 @@
-"""Settings of Kafka, Spark, registry and store: passed on unchanged, except refused ones.
+"""Settings of Kafka, Spark, registry, store and sources: passed on unchanged, except refused ones.
 
 A key that loads a class, runs a program or reads a URL would let the author of the file run code
 in this process; a key that Penstock sets itself would break its proofs. Values are checked twice:
@@ -27,7 +27,7 @@ from penstock.config.secrets import (
 )
 from penstock.config.section_grammar import Reading, as_table
 from penstock.config.tree import Node, Scalar
-from penstock.model.spec import RegistrySpec
+from penstock.model.spec import FeedSpec, RegistrySpec
 from penstock.model.store_spec import StoreSpec
 
 _KEY = re.compile(r"[A-Za-z][\w.-]{0,199}", re.ASCII)
@@ -92,6 +92,19 @@ def store(node: Node, reading: Reading) -> dict[str, str]:
     The store decides which settings exist, and refuses others when it is opened.
     """
     return _settings(node, reading, lambda _key, _value: None)
+
+
+def source_options(node: Node, reading: Reading) -> dict[str, str]:
+    """The options of a source that is a plug-in, references not yet replaced."""
+    return _settings(node, reading, lambda _key, _value: None)
+
+
+def reveal_source(feed: FeedSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """The options of a feed's source with secrets in place; raises `ConfigInvalid`."""
+    options = feed.source.options
+    section = f"feeds.{feed.name}.source.options"
+    found = _revealed(section, options, environ, lambda _key, _value: None)
+    return {key: value.reveal() for key, value in found.items()}
 
 
 def reveal_store(spec: StoreSpec, environ: Mapping[str, str]) -> StoreSpec:

@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.api.codec import Codec, SchemaFileContent
 from penstock.api.doors import CODECS
-from penstock.api.errors import OWN_PACKAGE, PluginError, PluginUnknown
+from penstock.api.errors import OWN_PACKAGE, PluginUnknown
 from penstock.api.find import load, offer
 from penstock.config import units
 from penstock.config.feed_values import file_bytes, text_pattern
@@ -65,8 +65,6 @@ def _codec(node: Node, _: Reading) -> PluginRef:
         calls_itself = load(CODECS, ref).name
     except PluginUnknown as error:
         raise Refused(f"found {shown(name)}", " | ".join(error.known), error.meant) from None
-    except PluginError as error:
-        raise Refused(error.found.rstrip(":"), error.advice.rstrip(".")) from None
     if calls_itself != name:
         found = f"{ref.target} of {ref.origin} calls itself {shown(calls_itself)}"
         raise Refused(found, f"a codec of the name {shown(name)}")

@@ -49,6 +49,7 @@ defaults:
 feeds:
   events:                      # a name: lower-case letters, digits, _ and -
     topics: [events]           # or pattern: 'logs\\..*' with exclude: [logs.debug]
+    # source: {plugin: tape}   # a plug-in in place of Kafka; options: {...} beside its name
     start: earliest            # earliest | latest | 2026-11-01T00:00:00Z | {events: {0: 1200}}
     decode:
       format: json             # json | avro | protobuf | msgpack | text | raw

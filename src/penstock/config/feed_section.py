@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.config import units
+from penstock.config.clients import source_options
 from penstock.config.convert_section import converters
 from penstock.config.decode_section import DECODE, check_decode, names_records
 from penstock.config.feed_values import (
@@ -35,6 +36,7 @@ from penstock.model.spec import (
     DatasetSpec,
     FeedSpec,
     QuarantineSpec,
+    SourceSpec,
     TimeSpec,
     WindowSpec,
 )
@@ -72,6 +74,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
     table = as_table(node)
     for check in (
         _one_choice_of_topics,
+        _has_options_of_its_source,
         _starts_in_its_topics,
         _fits_its_format,
         _has_few_forks,
@@ -92,6 +95,14 @@ def _one_choice_of_topics(_: FeedSpec, table: Table, reading: Reading) -> None:
     if "exclude" in given and "pattern" not in given:
         found = "`exclude` without `pattern`"
         reading.mistakes.add(given["exclude"].place, found, "`exclude` together with `pattern`")
+
+
+def _has_options_of_its_source(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    source = table.entries.get("source")
+    options = source.entries.get("options") if isinstance(source, Table) else None
+    if options is not None and spec.source.is_kafka:
+        found = "`options` for kafka"
+        reading.mistakes.add(options.place, found, "`kafka:` at the top of the file has them")
 
 
 def _starts_in_its_topics(spec: FeedSpec, table: Table, reading: Reading) -> None:
@@ -162,12 +173,17 @@ DATASET = Section(
     },
     former={"owner": "team"},
 )
+SOURCE = Section(
+    SourceSpec,
+    {"plugin": Key(text, "kind", required=True), "options": Key(source_options)},
+)
 FEED = Section(
     FeedSpec,
     {
         "topics": Key(listed(topic, at_least=1)),
         "pattern": Key(parsed(units.pattern, "a regular expression")),
         "exclude": Key(listed(topic)),
+        "source": Key(SOURCE),
         "start": Key(start),
         "decode": Key(DECODE),
         "route": Key(ROUTE),

@@ -1,6 +1,6 @@
 """Loads the whole configuration: file, environment and flags into a frozen spec."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from penstock.config.section_grammar import (
 )
 from penstock.config.tree import Node, Scalar, Table, inherited_values, is_nothing, with_inheritance
 from penstock.config.yaml_file import parse, read_text
-from penstock.model.spec import LakeSpec
+from penstock.model.spec import FeedSpec, LakeSpec
 
 VERSION = "1"
 MOST_INHERITED = 200_000
@@ -35,6 +35,8 @@ def load(
 ) -> LakeSpec:
     """Read a configuration; raises `ConfigInvalid` with every mistake in it.
 
+    What is wrong with an installed package is no mistake in the file: raises `PluginError`.
+
     `overrides` are flags: dotted paths such as `feeds.events.on_gap`, with their values. Reads the
     file and the schema files it names, and nothing else: secrets stay references.
     """
@@ -45,6 +47,7 @@ def load(
     _check_version(root, mistakes)
     _check_inheritance(root, mistakes)
     values = TOP(with_inheritance(root), Reading(mistakes, path.absolute().parent))
+    _check_kafka(root, values.get("feeds", ()), mistakes)
     if mistakes.all():
         raise ConfigInvalid(mistakes.source, mistakes.all())
     settings = values.pop("store", {})
@@ -82,6 +85,13 @@ def _check_inheritance(root: Table, mistakes: Mistakes) -> None:
         raise ConfigInvalid(mistakes.source, mistakes.all())
 
 
+def _check_kafka(root: Table, feeds: Iterable[FeedSpec], mistakes: Mistakes) -> None:
+    """Kafka's settings are required unless every feed has another source."""
+    kinds = [feed.source.is_kafka for feed in feeds]
+    if "kafka" not in root.entries and (any(kinds) or not kinds):
+        mistakes.add(root.place.key("kafka"), "missing, and required")
+
+
 def _defaults(node: Node, reading: Reading) -> None:
     """Read the defaults like a feed, only to find mistakes: feeds have inherited the values."""
     FEED(node, reading, name="defaults")
@@ -98,7 +108,7 @@ TOP: Section[dict[str, Any]] = Section(
         "version": Key(_version, field=None, required=True),
         "lake": Key(lake, required=True),
         "store": Key(store),
-        "kafka": Key(kafka, required=True),
+        "kafka": Key(kafka),
         "registry": Key(registry),
         "spark": Key(spark),
         "defaults": Key(_defaults, field=None),

@@ -19,6 +19,23 @@ RouteKind = Literal["topic", "header", "field", "schema", "plugin"]
 PartitionKind = Literal["day", "hour", "minute", "field", "plugin"]
 SchemaKind = Literal["avsc", "jsonschema"]
 TIME_PIECES = ("day", "hour", "minute")
+KAFKA = "kafka"
+
+
+class SourceSpec(Value, frozen=True):
+    """Where the records of a feed come from: the name of a kind of source, and its options.
+
+    In options secrets are still references. Kafka has no options: its settings are those of the
+    file. Only the driver opens a source and finds it by its name, so that no `ref` travels.
+    """
+
+    kind: str = KAFKA
+    options: dict[str, str] = {}
+
+    @property
+    def is_kafka(self) -> bool:
+        """True when records come from the cluster that `kafka` describes."""
+        return self.kind == KAFKA
 
 
 class DecodeSpec(Value, frozen=True):
@@ -162,6 +179,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     topics: tuple[str, ...] = ()
     pattern: str = ""
     exclude: tuple[str, ...] = ()
+    source: SourceSpec = SourceSpec()
     start: StartSpec = StartSpec()
     decode: DecodeSpec = DecodeSpec()
     route: RouteSpec = RouteSpec()
@@ -214,7 +232,12 @@ class LakeSpec(Value, frozen=True, kw_only=True):
     """The whole configuration; in settings of clients and stores secrets are still references."""
 
     lake: StoreSpec
-    kafka: dict[str, str]
+    kafka: dict[str, str] = {}
     spark: dict[str, str] = {}
     feeds: tuple[FeedSpec, ...] = ()
     registry: dict[str, str] = {}
+
+    @property
+    def uses_kafka(self) -> bool:
+        """True when a feed reads the cluster that `kafka` describes."""
+        return any(feed.source.is_kafka for feed in self.feeds)

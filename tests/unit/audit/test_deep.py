@@ -43,7 +43,13 @@ def test_a_whole_lake_passes_and_every_row_was_read(
     deep = found["deep"]
     assert deep["rows"] == found["written"] + found["quarantined"]
     assert (deep["files"], deep["size_bytes"]) == (found["files"], found["size_bytes"])
-    assert deep["kafka"] == {"agreed": 100, "records": 100, "unchecked": [], "skipped": ""}
+    assert deep["kafka"] == {
+        "agreed": 100,
+        "records": 100,
+        "unchecked": [],
+        "skipped": "",
+        "source": "Kafka",
+    }
     assert lake.audit("--deep") == 0
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80

@@ -18,6 +18,7 @@ NOT_A_DEFAULT = frozenset({"required", "none", "the feed's"})
 
 # What a key needs beside it.
 BESIDE = {
+    "source.options": "{topics: [t], source: {plugin: x}}",
     "route.options": "{topics: [t], route: {by: 'plugin:x'}}",
     "decode.schema": "{topics: [t], decode: {format: avro}}",
     "decode.message": "{topics: [t], decode: {format: protobuf}}",

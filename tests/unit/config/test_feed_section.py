@@ -5,7 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from penstock.config.clients import reveal_source
 from penstock.config.errors import ConfigInvalid
+from penstock.config.load import load
 from penstock.model.convert_spec import Condition
 from penstock.model.fork import ForkSpec
 from penstock.model.spec import (
@@ -14,6 +16,7 @@ from penstock.model.spec import (
     PartitionKey,
     PartitionKind,
     RouteSpec,
+    SourceSpec,
     StartSpec,
     WindowSpec,
 )
@@ -471,3 +474,39 @@ def test_forks_name_a_dataset_conditions_and_where_they_apply(tmp_path: Path) ->
 )
 def test_forks_that_say_too_little_are_mistakes(tmp_path: Path, keys: str, path: str) -> None:
     assert mistake_of(tmp_path, keys).path == f"feeds.events.{path}"
+
+
+SOURCES = """version: 1
+lake: ./lake
+feeds:
+  a: {topics: [a], source: {plugin: tape, options: {directory: /tapes, password: "${env:TAPE}"}}}
+"""
+
+
+def test_a_feed_with_a_source_of_its_own_needs_no_kafka(tmp_path: Path) -> None:
+    (tmp_path / "penstock.yaml").write_text(SOURCES)
+    spec = load(tmp_path / "penstock.yaml", {})
+    assert (spec.kafka, spec.uses_kafka) == ({}, False)
+    (feed,) = spec.feeds
+    assert feed.source == SourceSpec("tape", {"directory": "/tapes", "password": "${env:TAPE}"})
+    assert reveal_source(feed, {"TAPE": "x"}) == {"directory": "/tapes", "password": "x"}
+    with pytest.raises(ConfigInvalid, match=r"feeds\.a\.source\.options\.password"):
+        reveal_source(feed, {})
+
+
+@pytest.mark.parametrize(
+    ("feeds", "complaint"),
+    [
+        ("  b: {topics: [b]}\n", "kafka: missing, and required"),
+        ("  b: {topics: [b], source: {plugin: kafka, options: {a: 1}}}\n", "`options` for kafka"),
+        ("  b: {topics: [b], source: {options: {a: 1}}}\n", "source.plugin: missing, and required"),
+        ("  b: {topics: [b], source: {plugin: x, options: {password: y}}}\n", "in plain text"),
+    ],
+)
+def test_a_source_that_is_half_said_is_a_mistake(
+    tmp_path: Path, feeds: str, complaint: str
+) -> None:
+    (tmp_path / "penstock.yaml").write_text(SOURCES + feeds)
+    with pytest.raises(ConfigInvalid) as raised:
+        load(tmp_path / "penstock.yaml", {})
+    assert complaint in str(raised.value)

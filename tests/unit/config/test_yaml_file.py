@@ -54,7 +54,7 @@ def test_what_is_no_file_is_a_mistake(tmp_path: Path, name: str) -> None:
 
 
 def test_an_empty_file_is_told_all_that_is_required(tmp_path: Path) -> None:
-    wanted = [(1, key, "missing, and required") for key in ("version", "lake", "kafka", "feeds")]
+    wanted = [(1, key, "missing, and required") for key in ("version", "lake", "feeds", "kafka")]
     for content in ("", "# nothing\n", "---\n", "~\n", "{}\n"):
         assert complaints(tmp_path, content) == wanted
 

@@ -1,11 +1,10 @@
 """`penstock audit`: prove what was delivered. Without `--deep` it needs no Kafka and no JVM."""
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
@@ -14,7 +13,7 @@ from penstock.audit.receipt import Receipt
 from penstock.audit.shallow import audit
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.audit_report import as_json, as_text
-from penstock.cli.commands.run import revealed, starting_session
+from penstock.cli.commands.run import source_tools, starting_session
 from penstock.cli.common import (
     chosen_feeds,
     configured,
@@ -26,11 +25,12 @@ from penstock.cli.common import (
 from penstock.cli.errors import UsageMistake
 from penstock.cli.offset_arguments import ago, at_time
 from penstock.cli.output_streams import telling, unless_cut_off
-from penstock.config.clients import reveal_kafka
 from penstock.errors import PenstockError
 from penstock.feeds.runner import worst
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.source.kafka.recheck import KafkaRecheck
+from penstock.ports.source.open_source import open_source
+from penstock.ports.source.source_recheck import SourceRecheck
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.spark.parallel_map import SparkParallelMap
 
@@ -91,9 +91,10 @@ def run(chosen: argparse.Namespace) -> int:
     tell = telling(codes)
     journals = list(readable_journals(spec, chosen_feeds(spec, chosen.feeds), tell))
     is_deep = chosen.deep and journals  # without a journal there is no need for Spark
-    with opened_tools(spec, ticker) if is_deep else nullcontext() as tools:
+    with opened_tools(spec, ticker) if is_deep else nullcontext() as tools_of:
         for journal in journals:
             try:
+                tools = None if tools_of is None else tools_of(journal.layout.feed)
                 found = receipt(journal, what, tools, ticker)
                 with unless_cut_off(codes):
                     show(found, chosen.output)
@@ -151,14 +152,26 @@ def is_empty(found: Receipt) -> bool:
 
 
 @contextmanager
-def opened_tools(spec: LakeSpec, ticker: Ticker) -> Iterator[DeepTools]:
-    """Spark for the files, and Kafka. Spark starts while the first journal is read."""
-    kafka = revealed(reveal_kafka(spec.kafka, os.environ))
+def opened_tools(spec: LakeSpec, ticker: Ticker) -> Iterator[Callable[[str], DeepTools]]:
+    """What audits a feed, by its name: Spark for the files, and its source.
+
+    Spark starts while the first journal is read.
+    """
     session = starting_session(spec, "audit")
     parallel = SparkParallelMap(session.get, ticker)
-    again = KafkaRecheck(session.get, kafka, parallel.watch)
-    try:
-        yield DeepTools(parallel, again, time.monotonic, ticker)
-    finally:
-        again.close()
-        session.stop()
+    feeds = {feed.name: feed for feed in spec.feeds}
+    with ExitStack() as opened:
+        opened.callback(session.stop)
+
+        def again(feed: FeedSpec) -> KafkaRecheck | SourceRecheck:
+            tools = source_tools(spec, feed, session.get)
+            if feed.source.is_kafka:
+                return KafkaRecheck(session.get, tools.options, parallel.watch)
+            return SourceRecheck(lambda: open_source(feed, tools))
+
+        def tools_of(name: str) -> DeepTools:
+            side = again(feeds[name])
+            opened.callback(side.close)
+            return DeepTools(parallel, side, time.monotonic, ticker)
+
+        yield tools_of

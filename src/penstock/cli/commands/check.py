@@ -17,7 +17,7 @@ from penstock.cli.common import (
     with_config,
     with_output,
 )
-from penstock.cli.kafka_connection import asking_kafka
+from penstock.cli.source_connection import AskedSources, asking_sources, starts_of
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
 from penstock.datapath.schemas.dataset_schemas import declared_schema
@@ -31,7 +31,6 @@ from penstock.model.layout import Layout
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
-from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import known_identity
@@ -90,30 +89,28 @@ def run(chosen: argparse.Namespace) -> int:
     feeds = "1 feed" if len(spec.feeds) == 1 else f"{len(spec.feeds)} feeds"
     tell(Finding("file", found=[f"{chosen.config}: {feeds}"]))
     tell(_try("java", _java))
-    tell(_try("jars", lambda: _jars(spec)))
+    if spec.uses_kafka:
+        tell(_try("jars", lambda: _jars(spec)))
     tell(_try("lake", lambda: _lake(spec)))
     if spec.registry:
         tell(_try("registry", lambda: _registry(spec)))
     for feed in spec.feeds:
         _check_schemas(feed, tell)
-    _check_kafka(spec, tell)
+    with asking_sources(spec) as sources:
+        has_kafka = not spec.uses_kafka or _check_kafka(spec, sources, tell)
+        for feed in spec.feeds:
+            if has_kafka or not feed.source.is_kafka:
+                tell(_feed(spec, feed, sources))
+            else:
+                tell(_try(f"feed {feed.name}", partial(_from_journal, spec, feed)))
     return worst(finding.exit_code for finding in findings)
 
 
-def _check_kafka(spec: LakeSpec, tell: Callable[[Finding], None]) -> None:
-    """Check the cluster and every feed."""
-    kafka = Finding("kafka")
-    try:
-        with asking_kafka(spec) as admin:
-            kafka.found.append(f"cluster {admin.cluster_id()} at {_servers(spec)}")
-            tell(kafka)
-            for feed in spec.feeds:
-                tell(_feed(spec, feed, admin))
-    except PenstockError as error:
-        kafka.fail(error)
-        tell(kafka)
-        for feed in spec.feeds:
-            tell(_try(f"feed {feed.name}", partial(_from_journal, spec, feed)))
+def _check_kafka(spec: LakeSpec, sources: AskedSources, tell: Callable[[Finding], None]) -> bool:
+    """Check the cluster; whether it answers."""
+    found = _try("kafka", lambda: f"cluster {sources.kafka.cluster_id()} at {_servers(spec)}")
+    tell(found)
+    return found.state == "ok"
 
 
 def _from_journal(spec: LakeSpec, feed: FeedSpec) -> str:
@@ -194,17 +191,18 @@ def _servers(spec: LakeSpec) -> str:
     return spec.kafka["bootstrap.servers"]
 
 
-def _feed(spec: LakeSpec, feed: FeedSpec, admin: KafkaAdmin) -> Finding:
+def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> Finding:
     """Check one feed in the way its owner would, and plan its next window."""
     finding = Finding(f"feed {feed.name}")
     try:
         state = _state(spec, feed)
-        available = admin.available(feed)
+        source = sources.of(feed)
+        available = source.look()
         _tell_topics(finding, feed, state, available)
         gap = judge_feed(feed, state, available)
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
-        _plan(finding, feed, available, next_window(feed, state, available, admin))
+        _plan(finding, feed, available, next_window(feed, state, available, starts_of(source)))
     except PenstockError as error:
         finding.fail(error)
     return finding

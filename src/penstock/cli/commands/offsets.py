@@ -2,11 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.api.source import SourceUnavailable
 from penstock.care.reset_targets import (
     Move,
     Target,
@@ -26,15 +27,18 @@ from penstock.cli.common import (
     with_output,
 )
 from penstock.cli.errors import UsageMistake
-from penstock.cli.kafka_connection import asking_kafka
 from penstock.cli.offset_arguments import ago, at_time, shift_by, to_offset, topic_choice
+from penstock.cli.source_connection import (
+    AskedSource,
+    asking_sources,
+    not_answered,
+    offsets_at,
+)
 from penstock.errors import ClusterChanged
 from penstock.model.entries import PartitionStart, SealedEntry
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, TopicOffsets
-from penstock.ports.source.errors import KafkaUnavailable
-from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.window_plan import check_identity
@@ -152,14 +156,14 @@ def _with_approval(verb: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A feed's journal and what Kafka has now."""
+    """A feed's journal and what its source has now."""
 
     feed: FeedSpec
     journal: FeedJournal
     state: FeedState
-    admin: KafkaAdmin
+    source: AskedSource
     available: Available
-    servers: str
+    unavailable: Callable[[str], SourceUnavailable]
 
     @property
     def bound(self) -> dict[str, str]:
@@ -173,14 +177,14 @@ class Sight:
     def check_led(self, places: Iterable[tuple[str, int]]) -> None:
         """Raise if a partition has no leader now."""
         for topic, partition in places:
-            why = self.admin.skipped.get((topic, partition))
+            why = self.available.unreadable.get((topic, partition))
             if why is not None:
-                raise KafkaUnavailable(self.servers, f"{topic}/{partition}: {why}")
+                raise self.unavailable(f"{topic}/{partition}: {why}")
 
 
 @contextmanager
 def looking(chosen: argparse.Namespace) -> Iterator[Sight]:
-    """Read the journal, then ask Kafka. Raises for a feed that never ran."""
+    """Read the journal, then ask the source. Raises for a feed that never ran."""
     spec, feed, journal = feed_named(chosen, chosen.feed)
     state = journal.open().state
     if not state.topics:
@@ -188,12 +192,12 @@ def looking(chosen: argparse.Namespace) -> Iterator[Sight]:
             f"Feed {feed.name!r} was never run: it has no offsets yet.",
             "It will begin at its `start:` in the configuration; `penstock check` shows where.",
         )
-    with asking_kafka(spec) as admin:
-        available = admin.available(feed)
+    with asking_sources(spec) as sources:
+        source = sources.of(feed)
+        available = source.look()
         if available.cluster_id != state.cluster_id:
             raise ClusterChanged(state.cluster_id, available.cluster_id)
-        servers = spec.kafka["bootstrap.servers"]
-        yield Sight(feed, journal, state, admin, available, servers)
+        yield Sight(feed, journal, state, source, available, not_answered(spec, feed))
 
 
 def show(chosen: argparse.Namespace) -> int:
@@ -230,7 +234,7 @@ def accept_gap(chosen: argparse.Namespace) -> int:
         lost = lost_ranges(sight.state, sight.available)
     if not lost:
         print(
-            f"no gap: Kafka has all records that {sight.feed.name} has not read yet",
+            f"no gap: the source has all records that {sight.feed.name} has not read yet",
             file=sys.stderr,
         )
         return 0
@@ -267,9 +271,11 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
             )
         if topic is None:
             raise UsageMistake(
-                f"Topic {chosen.topic!r} does not exist in Kafka.", "Create it first, then rebind."
+                f"Topic {chosen.topic!r} does not exist.", "Create it first, then rebind."
             )
-        sight.check_led(sorted(place for place in sight.admin.skipped if place[0] == chosen.topic))
+        sight.check_led(
+            sorted(place for place in sight.available.unreadable if place[0] == chosen.topic)
+        )
     starts = tuple(
         PartitionStart(topic.topic, topic.topic_id, partition,
                        offsets.latest if chosen.latest else offsets.earliest)
@@ -335,7 +341,7 @@ def _note(sight: Sight, name: str, place: TopicPartition) -> str:
         return "not started yet"
     offsets = topic.partitions.get(place.partition)
     if offsets is None:
-        return sight.admin.skipped.get((name, place.partition), "the partition is gone")
+        return sight.available.unreadable.get((name, place.partition), "the partition is gone")
     if known.watermark < offsets.earliest:
         return f"gap [{known.watermark}, {offsets.earliest})"
     if known.watermark > offsets.latest:
@@ -381,12 +387,12 @@ def _unknown_topic(sight: Sight, topic: str, partitions: Iterable[int] = ()) -> 
 def _offsets_at(
     sight: Sight, places: list[TopicPartition], target: Target
 ) -> Mapping[TopicPartition, int]:
-    """The offsets at a time; Kafka is asked only if the target is a time."""
+    """The offsets at a time; the source is asked only if the target is a time."""
     if target.kind != "time" or not places:
         return {}
     names = {topic_id: name for name, topic_id in sight.state.topics.items()}
     wanted = {(names[place.topic_id], place.partition): target.number for place in places}
-    found = sight.admin.offsets(wanted)
+    found = offsets_at(sight.source, sight.feed, wanted)
     return {place: found[names[place.topic_id], place.partition] for place in places}
 
 

@@ -12,16 +12,16 @@ from typing import Any
 from penstock.api.source import SourceTools
 from penstock.cli.common import chosen_feeds, configured, lake_store, surroundings, with_config
 from penstock.cli.run_output import Ticker, teller
-from penstock.config.clients import reveal_kafka, reveal_registry, reveal_spark
+from penstock.config.clients import reveal_kafka, reveal_registry, reveal_source, reveal_spark
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import jar_cache
 from penstock.config.secrets import Secret, has_reference
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
-from penstock.model.spec import LakeSpec
+from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.registry.registry import Registry
 from penstock.ports.registry.registry_http import http_fetch
-from penstock.ports.source.open_source import KAFKA, open_source
+from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import kafka_java_options
 from penstock.spark.jars import CONNECTOR, jar_paths
 from penstock.spark.session import StartingSession, open_session
@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
     command.add_argument(
-        "--once", action="store_true", help="deliver what is in Kafka at the start, then stop"
+        "--once", action="store_true", help="deliver what is there at the start, then stop"
     )
     held = command.add_mutually_exclusive_group()
     held.add_argument(
@@ -62,7 +62,8 @@ def run(chosen: argparse.Namespace) -> int:
     """Deliver until stopped. A second signal ends the process at once, which is always safe."""
     spec = configured(chosen)
     feeds = chosen_feeds(spec, chosen.feeds)
-    kafka = revealed(reveal_kafka(spec.kafka, os.environ))
+    for feed in feeds:
+        source_options(spec, feed)  # a missing secret is told before anything starts
     keys = reveal_keys(feeds, os.environ)
     session = starting_session(spec, "run")
     over = threading.Event()
@@ -72,9 +73,8 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         store = lake_store(spec)
         store.probe(PROBE)  # nothing could be proven on a store that breaks its promises
-        source_tools = SourceTools(session.get, kafka)
         tools = FeedTools(
-            open_source=lambda feed: open_source(KAFKA, feed, source_tools),
+            open_source=lambda feed: open_source(feed, source_tools(spec, feed, session.get)),
             store=store,
             around=around,
             registry=registry_of(spec),
@@ -87,6 +87,18 @@ def run(chosen: argparse.Namespace) -> int:
     finally:
         over.set()
         session.stop()
+
+
+def source_options(spec: LakeSpec, feed: FeedSpec) -> dict[str, str]:
+    """What the source of a feed is opened with, as plain text."""
+    if feed.source.is_kafka:
+        return revealed(reveal_kafka(spec.kafka, os.environ))
+    return reveal_source(feed, os.environ)
+
+
+def source_tools(spec: LakeSpec, feed: FeedSpec, session: Callable[[], Any]) -> SourceTools:
+    """All that the source of a feed is opened with."""
+    return SourceTools(session, source_options(spec, feed))
 
 
 def revealed(secrets: Mapping[str, Secret]) -> dict[str, str]:
@@ -110,8 +122,8 @@ def registry_of(spec: LakeSpec) -> Registry | None:
 
 
 def connector_jars(spec: LakeSpec) -> list[Any]:
-    """The pinned connector, unless the configuration names its own jars."""
-    if "spark.jars.packages" in spec.spark or "spark.jars" in spec.spark:
+    """The pinned connector, if Kafka is read, and unless the configuration names its own jars."""
+    if not spec.uses_kafka or "spark.jars.packages" in spec.spark or "spark.jars" in spec.spark:
         return []
     return list(jar_paths(CONNECTOR, jar_cache()))
 

@@ -17,12 +17,11 @@ from penstock.cli.common import (
     with_config,
     with_output,
 )
-from penstock.cli.kafka_connection import asking_kafka
 from penstock.cli.output_streams import telling, unless_cut_off
+from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources
 from penstock.errors import PenstockError
 from penstock.feeds.runner import worst
 from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 
@@ -51,8 +50,8 @@ def run(chosen: argparse.Namespace) -> int:
     spec = configured(chosen)
     codes: list[int] = []
     tell = telling(codes)
-    with asking_kafka(spec) if chosen.live else nullcontext() as admin:
-        found = list(snapshots(spec, chosen_feeds(spec, chosen.feeds), admin, tell))
+    with asking_sources(spec) if chosen.live else nullcontext() as sources:
+        found = list(snapshots(spec, chosen_feeds(spec, chosen.feeds), sources, tell))
     with unless_cut_off(codes):
         show(found, chosen.output)
     return worst(codes)
@@ -61,13 +60,13 @@ def run(chosen: argparse.Namespace) -> int:
 def snapshots(
     spec: LakeSpec,
     feeds: Iterable[FeedSpec],
-    admin: KafkaAdmin | None,
+    sources: AskedSources | None,
     tell: Callable[[str, PenstockError], None],
 ) -> Iterator[FeedSnapshot]:
     """How far these feeds are. A feed that cannot be read is reported."""
     for feed in feeds:
         try:
-            live = None if admin is None else live_ends(admin, feed)
+            live = None if sources is None else live_ends(sources.of(feed))
             yield snapshot_of(spec, feed.name, live)
         except PenstockError as error:
             tell(feed.name, error)
@@ -88,12 +87,12 @@ def show(found: Sequence[FeedSnapshot], output: str) -> None:
             print(f"{each.feed}: {dataset} is {how}: {why}")
 
 
-def live_ends(admin: KafkaAdmin, feed: FeedSpec) -> Ends:
-    """Where Kafka's logs end now."""
+def live_ends(source: AskedSource) -> Ends:
+    """Where the logs of a source end now."""
     return Ends(
         {
             topic.topic: {p: offsets.latest for p, offsets in topic.partitions.items()}
-            for topic in admin.available(feed).topics
+            for topic in source.look().topics
         },
         surroundings().timestamp(),
     )

@@ -5,12 +5,10 @@ from penstock.api.find import make, offer
 from penstock.api.source import Source, SourceTools
 from penstock.model.spec import FeedSpec
 
-KAFKA = "kafka"
 
-
-def open_source(kind: str, feed: FeedSpec, tools: SourceTools) -> Source:
+def open_source(feed: FeedSpec, tools: SourceTools) -> Source:
     """The source of one feed. Driver only; waits for nothing.
 
     Raises `PluginUnknown`, `PluginAmbiguous`, `ExtraMissing` or `PluginBroken`.
     """
-    return make(SOURCES, offer(SOURCES, kind), feed, tools)
+    return make(SOURCES, offer(SOURCES, feed.source.kind), feed, tools)

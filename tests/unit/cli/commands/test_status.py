@@ -10,11 +10,11 @@ import pytest
 
 from penstock.cli.commands import status
 from penstock.cli.main import main
+from penstock.cli.source_connection import AskedSources
 from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
-from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from tests.helpers.journals import delivered
 from tests.helpers.lakes_on_disk import DiskLake
@@ -42,15 +42,19 @@ def damage(lake: DiskLake, feed: str) -> None:
     entry.write_bytes(entry.read_bytes()[:-3])
 
 
-class HalfKafka:
-    """Kafka that does not answer for one feed."""
+class OneOfTwo:
+    """Sources of two feeds, of which one does not answer."""
 
-    def __init__(self, unanswered: str) -> None:
+    def __init__(self, unanswered: str, feed: str = "") -> None:
         self._unanswered = unanswered
+        self._feed = feed
 
-    def available(self, feed: FeedSpec) -> Available:
+    def of(self, feed: FeedSpec) -> "OneOfTwo":
+        return OneOfTwo(self._unanswered, feed.name)
+
+    def look(self) -> Available:
         """One partition, with more than was delivered."""
-        if feed.name == self._unanswered:
+        if self._feed == self._unanswered:
             raise KafkaUnavailable("nowhere:1", "no answer")
         offsets = {0: PartitionOffsets(0, 10)}
         return Available(CLUSTER, (TopicOffsets(TOPIC, TOPIC_ID, offsets),))
@@ -99,14 +103,14 @@ def test_whole_feeds_are_shown_and_all_is_well(
     assert shown == [FEED, OTHER]
 
 
-def test_live_ends_that_kafka_does_not_tell_hide_no_other_feed(
+def test_live_ends_that_a_source_does_not_tell_hide_no_other_feed(
     lake: DiskLake, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
-    def asking(_spec: LakeSpec) -> Iterator[KafkaAdmin]:
-        yield cast(Any, HalfKafka(unanswered=OTHER))
+    def asking(_spec: LakeSpec) -> Iterator[AskedSources]:
+        yield cast(Any, OneOfTwo(unanswered=OTHER))
 
-    monkeypatch.setattr(status, "asking_kafka", asking)
+    monkeypatch.setattr(status, "asking_sources", asking)
     assert main(lake.words("status", "--live", "--output", "json")) == 1
     told = capsys.readouterr()
     [row] = [json.loads(line) for line in told.out.splitlines()]

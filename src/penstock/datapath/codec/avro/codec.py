@@ -8,7 +8,6 @@ import pyarrow as pa
 from penstock.api.codec import Codec, DecodedBatch, Message, RecordReader, RecordSchemas
 from penstock.datapath.codec.avro.columns import AvroPlan, avro_plan, read_columns
 from penstock.datapath.codec.avro.reference import read_one
-from penstock.datapath.codec.avro.schema import from_avro
 from penstock.datapath.codec.avro.types import parse_avro
 from penstock.datapath.codec.shared.reasons import BadValue
 from penstock.datapath.codec.shared.record_order import in_record_order
@@ -53,5 +52,4 @@ CODEC = Codec(
     schemas=RecordSchemas(avro_reader, fixed=_fixed),
     options=frozenset({"schema"}),
     schema_files={".avsc": "json"},
-    dataset_fields=from_avro,
 )

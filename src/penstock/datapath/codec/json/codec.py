@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from penstock.api.codec import Codec, Complaint, JsonRecords, RecordSchemas
-from penstock.datapath.codec.json.schema import from_json_schema
 from penstock.datapath.codec.json.schema_reader import json_schema_reader
 from penstock.model.spec import DecodeSpec
 
@@ -19,5 +18,4 @@ CODEC = Codec(
     schemas=RecordSchemas(json_schema_reader),
     options=frozenset({"ids", "spread"}),
     check=_check,
-    dataset_fields=from_json_schema,
 )

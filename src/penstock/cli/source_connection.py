@@ -1,0 +1,124 @@
+"""How commands ask the sources of feeds, while the command runs.
+
+Kafka is asked through its own client in a small JVM, which all feeds share. Any other source is
+opened as by a run; Spark starts if the source asks for the session.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import Any, Protocol
+
+from penstock.api.source import ResolvesStarts, SourceUnavailable
+from penstock.cli.commands.run import connector_jars, revealed, source_tools, starting_session
+from penstock.cli.errors import UsageMistake
+from penstock.config.clients import reveal_kafka, reveal_spark
+from penstock.config.places import java_home
+from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.model.window import Available, Place
+from penstock.ports.source.errors import KafkaUnavailable
+from penstock.ports.source.kafka.admin import KafkaAdmin, within
+from penstock.ports.source.open_source import open_source
+from penstock.spark.gateway import JvmSpec, kafka_java_options, kafka_jvm
+from penstock.spark.java import find_java
+
+LIMIT_MS = 15_000  # for commands; a running feed has Kafka's own, longer limit
+
+
+class AskedSource(Protocol):
+    """The source of one feed, as far as commands ask it."""
+
+    def look(self) -> Available:
+        """What there is to read now; raises `SourceUnavailable`."""
+        ...
+
+
+class AskedKafka:
+    """Kafka, for one feed; it can also find the offsets of times."""
+
+    def __init__(self, admin: KafkaAdmin, feed: FeedSpec) -> None:
+        self._admin = admin
+        self._feed = feed
+
+    def look(self) -> Available:
+        """What the feed's topics hold now."""
+        return self._admin.available(self._feed)
+
+    def offset_at(self, topic: str, partition: int, time_ms: int) -> int:
+        """The first offset at or after a time, or the log's end."""
+        return self._admin.offset_at(topic, partition, time_ms)
+
+    def offsets_at(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
+        """The same for many partitions in one request."""
+        return self._admin.offsets(wanted)
+
+
+class AskedSources:
+    """The sources of a configuration. Nothing is opened before it is asked for."""
+
+    def __init__(self, spec: LakeSpec, opened: ExitStack) -> None:
+        self._spec = spec
+        self._opened = opened
+
+    def of(self, feed: FeedSpec) -> AskedSource:
+        """The source of a feed; raises `KafkaUnavailable`, or what is wrong with a plug-in."""
+        if feed.source.is_kafka:
+            return AskedKafka(self.kafka, feed)
+        source = open_source(feed, source_tools(self._spec, feed, self._session))
+        self._opened.callback(source.close)
+        return source
+
+    @cached_property
+    def kafka(self) -> KafkaAdmin:
+        """An admin client with a limit on every call, unless the configuration sets its own."""
+        kafka = revealed(reveal_kafka(self._spec.kafka, os.environ))
+        settings = revealed(reveal_spark(self._spec.spark, os.environ))
+        java = find_java(java_home()).path
+        jvm_spec = JvmSpec(java, connector_jars(self._spec), settings, kafka_java_options(kafka))
+        jvm = self._opened.enter_context(kafka_jvm(jvm_spec))
+        admin = KafkaAdmin(jvm, within(kafka, LIMIT_MS))
+        self._opened.callback(admin.close)
+        return admin
+
+    def _session(self) -> Any:
+        return self._starting.get()
+
+    @cached_property
+    def _starting(self) -> Any:
+        session = starting_session(self._spec, "asking")
+        self._opened.callback(session.stop)
+        return session
+
+
+@contextmanager
+def asking_sources(spec: LakeSpec) -> Iterator[AskedSources]:
+    """The sources of a configuration; whatever was opened is closed afterwards."""
+    with ExitStack() as opened:
+        yield AskedSources(spec, opened)
+
+
+def starts_of(source: AskedSource) -> ResolvesStarts | None:
+    """The source, if it can find the offset of a time."""
+    return source if isinstance(source, ResolvesStarts) else None
+
+
+def offsets_at(
+    source: AskedSource, feed: FeedSpec, wanted: Mapping[Place, int]
+) -> Mapping[Place, int]:
+    """The first offset at or after a time, per partition. Raises where the source cannot tell."""
+    if isinstance(source, AskedKafka):
+        return source.offsets_at(wanted)
+    if isinstance(source, ResolvesStarts):
+        return {place: source.offset_at(*place, time_ms) for place, time_ms in wanted.items()}
+    raise UsageMistake(
+        f"The source {feed.source.kind!r} of feed {feed.name!r} cannot find the offset of a time.",
+        "Nothing was changed. Name an offset.",
+    )
+
+
+def not_answered(spec: LakeSpec, feed: FeedSpec) -> Callable[[str], SourceUnavailable]:
+    """Makes the error of a source that does not answer for all partitions."""
+    if feed.source.is_kafka:
+        return lambda why: KafkaUnavailable(spec.kafka["bootstrap.servers"], why)
+    return lambda why: SourceUnavailable(f"The source {feed.source.kind!r}", why)

@@ -1,0 +1,1 @@
+"""Packages with plug-ins, as others would write them; tests build and install them."""

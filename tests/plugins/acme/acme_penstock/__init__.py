@@ -1,0 +1,1 @@
+"""Something small behind every door of Penstock."""
