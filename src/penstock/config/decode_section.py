@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 import msgspec
 
@@ -103,17 +104,33 @@ def _schema_text(schema: _RecordSchema, codec: Codec) -> str:
     if content is None:
         allowed = f"a file {' or '.join(codec.schema_files)}"
         raise Refused(f"found {shown(schema.name)}", f"{allowed}, for {codec.name}")
-    if content == "bytes":
-        return base64.b64encode(schema.raw).decode()
+    match content:
+        case "bytes":
+            return base64.b64encode(schema.raw).decode()
+        case "text":
+            return _utf8(schema)
+        case "json":
+            return _json_object(schema)
+        case _ as never:
+            assert_never(never)
+
+
+def _utf8(schema: _RecordSchema) -> str:
     try:
-        found = schema.raw.decode("utf-8-sig")
-        if content == "json" and not isinstance(msgspec.json.decode(found), dict):
-            raise Refused(f"{shown(schema.name)} holds no JSON object", "a JSON object")
+        return schema.raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Refused(f"{shown(schema.name)} cannot be read as UTF-8", "a text file") from error
+
+
+def _json_object(schema: _RecordSchema) -> str:
+    found = _utf8(schema)
+    try:
+        is_object = isinstance(msgspec.json.decode(found), dict)
     except (msgspec.DecodeError, RecursionError) as error:
         why = shown(str(error))
         raise Refused(f"{shown(schema.name)} is not JSON: {why}", "a JSON object") from error
+    if not is_object:
+        raise Refused(f"{shown(schema.name)} holds no JSON object", "a JSON object")
     return found
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import count
+from typing import assert_never
 
 from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
@@ -200,12 +201,17 @@ class LocalStaging:
                 return None
         source, target = self._tree.path(staged), self._tree.path(final)
         linked = self._names.give("publish", handle.final, source, target)
-        if linked is Linked.VANISHED:
-            return None
-        if linked is Linked.TAKEN:
-            with before_it_begins("publish", handle.final):
-                self._require_ours(handle, final)
-        return walked
+        match linked:
+            case Linked.VANISHED:
+                return None
+            case Linked.TAKEN:
+                with before_it_begins("publish", handle.final):
+                    self._require_ours(handle, final)
+                return walked
+            case Linked.OURS:
+                return walked
+            case _ as never:
+                assert_never(never)
 
     def _is_staged(self, handle: StagedHandle, staged: Parts, ways: Ways) -> bool:
         """True when the staged file is there in full. A torn one is as good as gone."""
@@ -216,12 +222,16 @@ class LocalStaging:
         return status.st_size == handle.size_bytes
 
     def _require_ours(self, handle: StagedHandle, final: Parts) -> None:
-        state = self._final_state(handle, final)
-        if state is FinalState.ABSENT:
-            raise StagedGone(handle.staged, handle.final)
-        if state is FinalState.FOREIGN:
-            wanted = f"{handle.size_bytes} bytes with {handle.checksum}"
-            raise ForeignFile(handle.final, wanted, self._describe(final))
+        match self._final_state(handle, final):
+            case FinalState.ABSENT:
+                raise StagedGone(handle.staged, handle.final)
+            case FinalState.FOREIGN:
+                wanted = f"{handle.size_bytes} bytes with {handle.checksum}"
+                raise ForeignFile(handle.final, wanted, self._describe(final))
+            case FinalState.OURS:
+                return
+            case _ as never:
+                assert_never(never)
 
     def _final_state(self, handle: StagedHandle, final: Parts) -> FinalState:
         """Judge by size first, so that a big stranger is not read."""
