@@ -119,7 +119,8 @@ def fill(store: LocalStore, records: int, types: int) -> None:
     if not journal_of(store).open().state.is_new:
         return
     source = Batches(store, records, types)
-    owner = Owner(journal_of(store), source, AROUND, OwnerSpec("bench", WindowPolicy(WINDOW)))
+    spec = OwnerSpec("bench", WindowPolicy(WINDOW), files=FEED.format)
+    owner = Owner(journal_of(store), source, AROUND, spec)
     owner.take_over()
     while owner.run_window():
         print(f"  {owner.fold.state.counts.read:,} records delivered", flush=True)

@@ -178,11 +178,12 @@ def an_owner(
     source: Intake | None = None,
     max_records: int = 2,
     rules: FeedRules | None = None,
+    files: str = "parquet",
     **spec: Any,
 ) -> Owner:
     """An owner that has taken over."""
     source = source or SimSource(room.kafka, room.store, room.around)
-    how = OwnerSpec(room.name, WindowPolicy(max_records), **spec)
+    how = OwnerSpec(room.name, WindowPolicy(max_records), files=files, **spec)
     owner = Owner(room.journal(), source, room.around, how, rules)
     owner.take_over()
     return owner

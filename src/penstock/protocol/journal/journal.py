@@ -156,7 +156,7 @@ class Journal:
             self.fold_on(fold)
         raise EntryRefused(type(body).__name__.lower(), f"others were faster {MAX_OVERTAKEN} times")
 
-    def bind(self, fold: Fold, cluster_id: str, files: str = "parquet") -> None:
+    def bind(self, fold: Fold, cluster_id: str, files: str) -> None:
         """Write entry 0 if this feed is new. Two first starts race; one binds, both go on."""
         while fold.state.is_new:
             try:

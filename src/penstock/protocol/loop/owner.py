@@ -64,7 +64,7 @@ class OwnerSpec:
     owner: str
     policy: WindowPolicy = field(default_factory=WindowPolicy)
     generation: int = 0
-    files: str = "parquet"
+    files: str = field(kw_only=True)
     park_after: int = 5
     checkpoint_every: int = 100
 
