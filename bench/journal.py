@@ -42,7 +42,7 @@ from penstock.model.names import FileName, window_id
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER
-from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.open_store import local_spec, open_store
 from penstock.protocol.journal.checkpoints import Checkpoint
 from penstock.protocol.journal.fold import apply
 from penstock.protocol.journal.journal import Journal
@@ -179,7 +179,7 @@ def build(root: Path, count: int, files: int, checkpoint_before_end: int | None)
 def open_journal(root: Path) -> Journal:
     """A client that has never seen this directory, with a real clock."""
     around = Surroundings(time.time, time.sleep, Random())
-    return Journal(LocalStore(root), LAYOUT, LAKE, around)
+    return Journal(open_store(local_spec(root)), LAYOUT, LAKE, around)
 
 
 def timed(act: Callable[[], object]) -> float:

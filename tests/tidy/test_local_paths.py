@@ -16,6 +16,7 @@ import pytest
 from tests.tidy.names import reaches, uses
 
 PACKAGE = Path(__file__).parents[2] / "src" / "penstock"
+LOCAL_STORE = "penstock.ports.store.local.local_store"
 NAMES = (
     "pathlib", "os", "open", "builtins.open", "io.open", "io.open_code", "io.FileIO", "codecs.open",
     "shutil", "glob", "tempfile", "mmap", "fcntl", "fileinput", "zipfile", "tarfile", "gzip.open",
@@ -119,6 +120,27 @@ def test_every_allowed_place_exists_and_needs_to_be_allowed() -> None:
 def test_commands_configuration_and_test_kits_are_allowed_one_module_at_a_time() -> None:
     rooms = ("cli/", "config/", "testing/")
     assert [place for place in ALLOWED if place in rooms or place == "cli/commands/"] == []
+
+
+def opens_a_store_itself(source: str) -> bool:
+    """True for code that imports the local store instead of asking `open_store` for one."""
+    return any(reaches(use.name, LOCAL_STORE) for use in uses(ast.parse(source)))
+
+
+def test_programs_and_benches_ask_open_store_for_their_store() -> None:
+    own = PACKAGE / "ports/store/local"
+    files = [*PACKAGE.rglob("*.py"), *(PACKAGE.parents[1] / "bench").rglob("*.py")]
+    found = [
+        file.name
+        for file in files
+        if own not in file.parents and opens_a_store_itself(file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_a_planted_local_store_is_found() -> None:
+    assert opens_a_store_itself(f"from {LOCAL_STORE} import LocalStore\nLocalStore(lake)")
+    assert not opens_a_store_itself("store = open_store(local_spec(lake))")
 
 
 @pytest.mark.parametrize(
