@@ -9,11 +9,12 @@ import msgspec
 
 from penstock.api.codec import Codec, SchemaFileContent
 from penstock.api.doors import CODECS
-from penstock.api.errors import OWN_PACKAGE, PluginError, PluginUnknown
+from penstock.api.errors import OWN_PACKAGE
 from penstock.api.find import load, offer
 from penstock.config import units
 from penstock.config.feed_values import file_bytes, text_pattern
 from penstock.config.mistakes import Refused, shown
+from penstock.config.plugin_by_name import plugin_by_name
 from penstock.config.section_grammar import Key, Reading, Section, choice, listed, parsed, text
 from penstock.config.tree import Node, Table
 from penstock.model.plugin import PluginRef
@@ -60,18 +61,7 @@ def _allowed(codec: Codec) -> str:
 
 def _codec(node: Node, _: Reading) -> PluginRef:
     """The codec of a name, which is imported here: it says what belongs to it."""
-    name = text(node)
-    try:
-        ref = offer(CODECS, name)
-        calls_itself = load(CODECS, ref).name
-    except PluginUnknown as error:
-        raise Refused(f"found {shown(name)}", " | ".join(error.known), error.meant) from None
-    except PluginError as error:
-        raise Refused(error.found.rstrip(":"), error.advice.rstrip(".")) from None
-    if calls_itself != name:
-        found = f"{ref.target} of {ref.origin} calls itself {shown(calls_itself)}"
-        raise Refused(found, f"a codec of the name {shown(name)}")
-    return ref
+    return plugin_by_name(CODECS, text(node))
 
 
 def _record_schema(node: Node, reading: Reading) -> _RecordSchema:
