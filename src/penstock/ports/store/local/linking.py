@@ -61,7 +61,7 @@ class Names:
         with while_it_happens(act, key), suppress(*gone):
             self.disk.unlink(self.tree.path(parts))
         with after_it_began(act, key):
-            self.tree.settle_removal(parts[:-1])
+            self.tree.make_removal_durable(parts[:-1])
 
     def _is_same(self, source: str, target: str) -> bool:
         try:

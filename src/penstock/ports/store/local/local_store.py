@@ -223,7 +223,7 @@ class LocalStore:
                     return None
                 case Linked.OURS:
                     with after_it_began("create", key):
-                        self._tree.settle(walked)
+                        self._tree.make_durable(walked)
                     return True
                 case Linked.TAKEN:
                     with before_it_begins("create", key):
@@ -231,7 +231,7 @@ class LocalStore:
                         if status is not None:
                             require_regular(status, self._tree.path(parts))
                         # Its creator may have died before this sync, and our caller builds on it.
-                        self._tree.settle(walked)
+                        self._tree.make_durable(walked)
                     return False
                 case _ as never:
                     assert_never(never)

@@ -17,7 +17,7 @@ class _Turn:
         self.error: BaseException | None = None
 
 
-class Together:
+class SharedCalls:
     """Calls `act` with a path; calls with one path that overlap are shared. For many threads."""
 
     def __init__(self, act: Callable[[str], None]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from penstock.errors import BadKey, StoreUnfit
 from penstock.ports.store.keys import check_key
 from penstock.ports.store.local.disk import Child, Disk, OddChild
-from penstock.ports.store.local.shared_sync import Together
+from penstock.ports.store.local.shared_sync import SharedCalls
 from penstock.ports.store.os_errors import is_refusal
 
 TEMPORARY = ("_penstock", "tmp")
@@ -42,7 +42,7 @@ class Tree:
         # The root may be a link, chosen by the user; it is resolved once, here.
         self.root = os.path.realpath(root)
         self._disk = disk
-        self._sync = Together(disk.sync_directory)
+        self._sync = SharedCalls(disk.sync_directory)
         self._lasting: dict[str, tuple[int, int]] = {}
         self._has_made_root = False
 
@@ -59,7 +59,7 @@ class Tree:
 
     def status(self, parts: Parts) -> os.stat_result | None:
         """What has this name, looking through real directories only; None when nothing has."""
-        return Ways(self, self._disk).status(parts)
+        return DirectoryWalks(self, self._disk).status(parts)
 
     def children(self, base: str) -> list[Child]:
         """The children of a directory `a/b/`; none when it is gone, or holds temporary files."""
@@ -82,12 +82,12 @@ class Tree:
         return [self._look_at(self.path(directory[:depth])) for depth in _depths(directory)]
 
     def make(self, directory: Parts) -> list[Seen]:
-        """Walk down and make what is missing. Not durable before `anchor` or `settle`."""
+        """Walk down and make what is missing. Not durable before `anchor` or `make_durable`."""
         if self._disk.status(self.root) is None and self._disk.make_directory(self.root):
             self._has_made_root = True
         return [self._look_at_or_make(self.path(directory[:depth])) for depth in _depths(directory)]
 
-    def settle(self, walked: list[Seen]) -> None:
+    def make_durable(self, walked: list[Seen]) -> None:
         """Make the names in the last directory durable, and the way from the root to it."""
         self._sync(walked[-1].path if walked else self.root)
         self.anchor(walked)
@@ -103,7 +103,7 @@ class Tree:
             self._anchor_root(root)
             self._lasting[root.path] = root.identity
 
-    def settle_removal(self, directory: Parts) -> None:
+    def make_removal_durable(self, directory: Parts) -> None:
         """Make it durable that a name is gone from a directory, which may itself be gone."""
         for depth in range(len(directory), -1, -1):
             try:
@@ -169,7 +169,7 @@ class Tree:
         return Seen(path, (status.st_dev, status.st_ino))
 
 
-class Ways:
+class DirectoryWalks:
     """The ways to many files of a few directories, each walked once. For one act, on one thread."""
 
     def __init__(self, tree: Tree, disk: Disk) -> None:
