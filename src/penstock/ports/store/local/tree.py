@@ -170,7 +170,7 @@ class Tree:
 
 
 class DirectoryWalks:
-    """The ways to many files of a few directories, each walked once. For one act, on one thread."""
+    """The directories of many files, each walked once. For one act, on one thread."""
 
     def __init__(self, tree: Tree, disk: Disk) -> None:
         self._tree = tree
@@ -191,7 +191,7 @@ class DirectoryWalks:
         return self._made[directory]
 
     def status(self, parts: Parts) -> os.stat_result | None:
-        """What has this name; None when nothing has, or there is no way to it."""
+        """The status of a name; None when it or one of its directories does not exist."""
         try:
             self.walk(parts[:-1])
         except (FileNotFoundError, NotADirectoryError):

@@ -16,7 +16,7 @@ TRIES = 5
 Build = Callable[[Fold, str], AnyBody]
 
 
-def decide_beside(
+def decide_for_command(
     journal: Journal, around: Surroundings, build: Build, known: Fold | None = None
 ) -> SealedEntry:
     """Build a body on a fresh, deep fold and append it in the epoch of that fold.
