@@ -13,14 +13,14 @@ from penstock.ports.store.create_once import create_once
 _decoder = msgspec.json.Decoder(DatasetSchema)
 
 
-def keep_schema(store: Store, prefix: str, schema: DatasetSchema) -> DatasetSchema:
+def store_schema(store: Store, prefix: str, schema: DatasetSchema) -> DatasetSchema:
     """Keep a version of a schema; the one that is there, if somebody else was first."""
     key = f"{prefix}/{schema.dataset}/{schema.version:06}.json"
     other = create_once(store, key, msgspec.json.encode(schema))
     return schema if other is None else _decode(key, other)
 
 
-def kept_schemas(store: Store, prefix: str) -> list[DatasetSchema]:
+def stored_schemas(store: Store, prefix: str) -> list[DatasetSchema]:
     """Every version of every schema below a directory of the lake."""
     found = []
     for key in store.list_after(prefix):
