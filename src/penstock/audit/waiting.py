@@ -38,14 +38,14 @@ def waiting_files(journal: Journal, state: FeedState) -> Iterator[WaitingFile]:
 
 
 def _files(journal: Journal, sealed: SealedEntry, undone: Undone) -> Iterator[ManifestFile]:
-    anew = {
+    replaced = {
         file.handle.final: file
         for number in undone.replaced_by
         for file in journal.content_of(journal.require(number).body).files
     }
     for file in journal.content_of(sealed.body).files:
         if file.dataset in undone.groups:
-            yield anew.get(file.handle.final, file)
+            yield replaced.get(file.handle.final, file)
 
 
 def lost_files(journal: Journal, state: FeedState, odd: OddNames) -> Iterator[Difference]:

@@ -106,7 +106,7 @@ class DatasetSchemas:
     def _possible(self, known: DatasetSchema, grown: DatasetSchema) -> DatasetSchema:
         """A schema that has grown, without the fields that would make a step impossible.
 
-        Whoever writes records could stop the feed with one such field. It stays in `_rest`, and
+        A producer could stop the feed with one such field. It stays in `_rest`, and
         asks for nothing: the next window that has it is not read again either.
         """
         if grown == known or known.dataset not in self.file_schemas:

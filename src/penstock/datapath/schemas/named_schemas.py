@@ -93,8 +93,8 @@ class NamedSchemas:
     def learn(self, keys: Iterable[str]) -> bool:
         """Find what records name; True when something was new.
 
-        Whatever the lake has is taken, also while the registry is down; and whoever does not answer
-        is not waited for a second time. Raises `RegistryTrouble` at the end when something is
+        Whatever the lake has is taken, also while the registry is down; a registry that does not
+        answer is asked once. Raises `RegistryTrouble` at the end when something is
         needed that only the registry could tell, and `SchemaChanged` when it tells something else
         than before. What was not there is asked for again, since a registry may be behind its
         writers for a while, but ever more seldom.
@@ -211,7 +211,7 @@ class NamedSchemas:
             try:
                 found[key] = self._decode(key, raw)
             except EntryDamaged:
-                continue  # it may be needed by nobody; whoever names it is told
+                continue  # nothing may need it; a record that names it gets the error
         return found
 
     def _place(self, key: str) -> str:
@@ -221,7 +221,7 @@ class NamedSchemas:
         try:
             found = decode_registered(raw)
         except ValueError as error:
-            damaged = EntryDamaged(self._place(key), f"it is no schema: {error}")
+            damaged = EntryDamaged(self._place(key), f"it is not a schema: {error}")
             raise newer_or(damaged, raw, REGISTERED_FORMAT) from error
         if codec_for(found.type, self._codec) is None:
             raise EntryDamaged(self._place(key), f"no codec reads a schema of {found.type!r}")

@@ -94,7 +94,7 @@ class Finisher:
             del self._fold.state.undone[number]
 
     def _group_done(self, work: GroupWork) -> bool:
-        """Do a group's steps; False when somebody else did, or when it is parked now."""
+        """Do a group's steps; False when another process did, or when it is parked now."""
         for attempt in range(self._park_after):
             try:
                 return self._publish(work)
@@ -107,7 +107,7 @@ class Finisher:
         return False
 
     def _publish(self, work: GroupWork) -> bool:
-        """Do the steps, deriving again what was lost; False when somebody else did it all."""
+        """Do the steps, deriving again what was lost; False when another process did it all."""
         for _ in range(LOSSES):
             try:
                 publish_group(self._tools, work)

@@ -114,7 +114,7 @@ class _Reader:
         if isinstance(schema, list):
             return self._union(schema, path)
         if not isinstance(schema, dict):
-            raise SchemaUnsupported(path, "this is no type")
+            raise SchemaUnsupported(path, "this is not a type")
         kind = schema.get("type")
         if not isinstance(kind, str):  # a type inside a type, which some tools write
             return self._logical(self.read(kind, path), schema, path)

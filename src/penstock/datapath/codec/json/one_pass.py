@@ -152,7 +152,7 @@ class OnePass:
                 yield some, payloads.slice(chunk.start, len(chunk)), chunk.is_heavy
 
     def _by_kind(self, values: pa.Array) -> Iterator[tuple[int, Numbers, pa.Array]]:
-        """The records of each kind that there seems to be, likes together."""
+        """The records by the dataset that they seem to belong to."""
         if len(self._datasets) == 1:
             yield 0, np.arange(len(values)), values
             return

@@ -73,7 +73,7 @@ def _decode_chunk(
     doubtful: set[int],
     partial: PartialFields,
 ) -> None:
-    """Parse one chunk; whoever cannot be parsed becomes doubtful and gets a place holder."""
+    """Parse one chunk; a record that cannot be parsed is doubtful and gets a placeholder."""
     decode = parser.decode
     found: list[Any] = []
     keep = found.append

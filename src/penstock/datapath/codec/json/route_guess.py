@@ -1,7 +1,7 @@
-"""A guess at the text of one field of every record, without parsing: only to put likes together.
+"""A guess at the route of every record, without parsing: to parse similar records together.
 
 A parser that meets records of one kind after the other is faster than one that meets them mixed,
-and so is whoever turns them into columns. A wrong guess costs time and changes nothing.
+and so is the code that turns them into columns. A wrong guess costs time and changes nothing.
 """
 
 import json

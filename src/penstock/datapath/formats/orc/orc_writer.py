@@ -103,4 +103,4 @@ class _BufferedStream:
         """There is more to come."""
 
     def close(self) -> None:
-        """Whoever made the stream closes it."""
+        """The maker of the stream closes it."""

@@ -54,7 +54,7 @@ class Names:
         return Linked.OURS
 
     def take(self, act: str, key: str, parts: Parts) -> None:
-        """Unlink durably. What is gone already is made durably gone, for whoever died before."""
+        """Unlink durably. A name that is gone already is made durably gone, too."""
         gone = (FileNotFoundError, NotADirectoryError)
         with before_it_begins(act, key), suppress(*gone):
             self.tree.walk(parts[:-1])

@@ -93,7 +93,7 @@ class LocalStagedWriter:
     def abandon(self) -> None:
         """Remove what was written, as far as possible. Does nothing after `finish`.
 
-        A finished file may have been decided already, so it is left to whoever reads the journal.
+        A finished file may have been decided already, so it is left to the reader of the journal.
         """
         if self._finished is not None:
             return

@@ -57,14 +57,14 @@ class LocalStaging:
     def make_staged_durable(self, directory: Parts, walked: list[Seen], since: int) -> None:
         """Make the names in a window's directory durable, unless that was begun since a moment.
 
-        Whoever asks had a file there at that moment, and has it still: so the directory was not
+        The caller had a file there at that moment, and has it still: so the directory was not
         removed meanwhile, and one sync is as good for all files that were whole before it began.
         """
         last_synced, began = self._last_synced
         if last_synced == directory and began > since:
             return
         began = self.now()
-        # The directory of a window is removed when it is empty, and may have been made anew.
+        # The directory of a window is removed when it is empty, and may have been made again.
         self._tree.forget(directory)
         self._tree.make_durable(walked)
         self._last_synced = (directory, began)
@@ -72,8 +72,8 @@ class LocalStaging:
     def look(self, handle: StagedHandle) -> Sighting:
         """The staged file first, then the final name, by size and checksum.
 
-        What it reports as done no power cut can undo: whoever published it may have died before
-        the last sync, so the directories are synced here.
+        A power cut cannot undo what it reports as done: the publisher may have died before the
+        last sync, so the directories are synced here.
         """
         staged, final = self._places(handle)
         with before_it_begins("look at", handle.final):
@@ -178,8 +178,8 @@ class LocalStaging:
         """Make it last that a staged name is gone; with the last one its directory goes, too.
 
         Another publisher may have removed that directory before us, and another attempt made it
-        anew: then it is the new one that is synced first. Its parent, synced after that, does not
-        know the old one any more.
+        again: then the new one is synced first. Its parent is synced after that, and no longer
+        has the old one.
         """
         staged, _ = self._places(handle)
         with after_it_began("publish", handle.final):

@@ -30,9 +30,9 @@ class Seen:
 class Tree:
     """The root and what lies below it. Safe to share between threads.
 
-    A directory lasts only once its parent was synced after it was made, and whoever made it may
+    A directory lasts only once its parent was synced after it was made, and its maker may
     have died in between. So this object trusts no directory it finds until it has synced the
-    parent itself; it remembers by path and inode which ones it has. The root is no exception.
+    parent itself; it remembers by path and inode which ones it has. This holds for the root, too.
     """
 
     def __init__(self, root: str, disk: Disk) -> None:
@@ -137,10 +137,10 @@ class Tree:
     def _anchor_root(self, root: Seen) -> None:
         """Make the root itself durable, as far as that is ours.
 
-        A mount point is there because somebody mounts it, not because of a name in its parent,
+        A mount point is there because it is mounted, not because of a name in its parent,
         which may belong to a file system that cannot be synced. Nor is a lake refused whose parent
-        we may not open: then somebody else has made the root for us, and it lasts or not by what
-        they did. Only for a root of our own that is no excuse.
+        we may not open: then another user has made the root, and had to make it durable. For a root
+        that we have made ourselves, the error is raised.
         """
         parent = os.path.dirname(root.path)
         if self._look_at(parent).identity[0] != root.identity[0]:
