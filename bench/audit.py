@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from bench.events import event
 from bench.processes import Watch, WorkerMemory
+from penstock.api.store import Store
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
 from penstock.datapath.driver.stager import staged_window
@@ -37,7 +38,7 @@ from penstock.model.window import (
     TopicOffsets,
 )
 from penstock.ports.store.discard_windows import discard_windows
-from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.open_store import local_spec, open_store
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.loop.owner import Owner, OwnerSpec
@@ -63,7 +64,7 @@ MEASURED_ROWS = 10_000_000
 class Batches:
     """A source that gives the same payloads again and again, at ever new offsets."""
 
-    def __init__(self, store: LocalStore, records: int, types: int) -> None:
+    def __init__(self, store: Store, records: int, types: int) -> None:
         self._store = store
         self._schemas = DatasetSchemas(store, Layout(FEED.name), FEED)
         self._each = records // PARTITIONS
@@ -109,23 +110,24 @@ class Batches:
             )
 
 
-def journal_of(store: LocalStore) -> FeedJournal:
+def journal_of(store: Store) -> FeedJournal:
     """The journal of the one feed."""
     return FeedJournal(store, Layout(FEED.name), lake_identity(store, AROUND), AROUND)
 
 
-def fill(store: LocalStore, records: int, types: int) -> None:
+def fill(store: Store, records: int, types: int) -> None:
     """Deliver everything in windows, unless an earlier run has."""
     if not journal_of(store).open().state.is_new:
         return
     source = Batches(store, records, types)
-    owner = Owner(journal_of(store), source, AROUND, OwnerSpec("bench", WindowPolicy(WINDOW)))
+    spec = OwnerSpec("bench", WindowPolicy(WINDOW), files=FEED.format)
+    owner = Owner(journal_of(store), source, AROUND, spec)
     owner.take_over()
     while owner.run_window():
         print(f"  {owner.fold.state.counts.read:,} records delivered", flush=True)
 
 
-def measure(store: LocalStore) -> tuple[Receipt, int, float]:
+def measure(store: Store) -> tuple[Receipt, int, float]:
     """The audit, the most memory that a worker held, and the processor time of all of them."""
     spark = open_session("bench", {"spark.master": "local[2]"}, [])
     try:
@@ -148,7 +150,7 @@ def main() -> None:
     arguments.add_argument("--keep", type=Path, help="where the lake stays for the next run")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as scratch:
-        store = LocalStore(options.keep or Path(scratch) / "lake")
+        store = open_store(local_spec(options.keep or Path(scratch) / "lake"))
         fill(store, options.records, options.types)
         receipt, most_bytes, used = measure(store)
     deep = receipt.deep

@@ -42,7 +42,7 @@ from penstock.model.names import FileName, window_id
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER
-from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.open_store import local_spec, open_store
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FOLD, FeedState
@@ -180,7 +180,7 @@ def build(root: Path, count: int, files: int, checkpoint_before_end: int | None)
 def open_journal(root: Path) -> FeedJournal:
     """A client that has never seen this directory, with a real clock."""
     around = Surroundings(time.time, time.sleep, Random())
-    return FeedJournal(LocalStore(root), LAYOUT, LAKE, around)
+    return FeedJournal(open_store(local_spec(root)), LAYOUT, LAKE, around)
 
 
 def timed(act: Callable[[], object]) -> float:

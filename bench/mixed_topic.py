@@ -38,7 +38,7 @@ from penstock.model.spec import (
 from penstock.model.window import StageOrder
 from penstock.ports.registry.registry import Registry
 from penstock.ports.source.kafka.kafka_source import KafkaSource
-from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.open_store import local_spec, open_store
 from penstock.runtime.surroundings import Surroundings, side_by_side
 from penstock.spark.jars import BROKER, CONNECTOR, SPARK_AVRO, fetch, jar_paths
 from penstock.spark.java import find_java
@@ -223,7 +223,7 @@ def learned_feed(topic: MixedTopic, lake: Path, max_records: int | None = None) 
     registry = schemas_of_types(topic.form)
     source_tools = SourceTools(lambda: world.spark, kafka)
     tools = FeedTools(
-        lambda feed: KafkaSource(feed, source_tools), LocalStore(lake), AROUND, registry
+        lambda feed: KafkaSource(feed, source_tools), open_store(local_spec(lake)), AROUND, registry
     )
     first = TimedFeed(feed_of(topic, FIRST_WINDOW), tools, once=False)
     first.try_start(force=True)

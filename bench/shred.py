@@ -10,7 +10,6 @@ import cProfile
 import pstats
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from penstock.model.schema import DatasetSchema
 from penstock.model.schema_merging import first_version
 from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec, TimeSpec
 from penstock.model.window import StageOrder
-from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.open_store import local_spec, open_store
 
 BATCH = 131_072
 EVENTS = {
@@ -138,7 +137,7 @@ def _written(kind: int, form: str) -> tuple[RegisteredSchema, RecordReader]:
 def run(plan: ShredPlan, batches: list[Any]) -> float:
     """The processor time of one task."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as lake:
-        store = LocalStore(Path(lake))
+        store = open_store(local_spec(lake))
         suit_worker()
         began = time.process_time()
         list(shred_batches(plan, store, "attempt", batches))

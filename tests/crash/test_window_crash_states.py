@@ -60,7 +60,7 @@ def run_owner(
     around = surroundings(name)
     journal = FeedJournal(store, Layout(FEED), LAKE, around)
     source = SimSource(kafka or small_kafka(), store, around)
-    spec = OwnerSpec(owner=name, policy=WindowPolicy(2))
+    spec = OwnerSpec(owner=name, policy=WindowPolicy(2), files="parquet")
     owner = Owner(journal, source, around, spec, GivenRules(stopping=is_stopping))
     owner.take_over()
     for _ in range(max_windows):

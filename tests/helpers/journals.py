@@ -179,11 +179,12 @@ def an_owner(
     source: Intake | None = None,
     max_records: int = 2,
     rules: FeedRules | None = None,
+    files: str = "parquet",
     **spec: Any,
 ) -> Owner:
     """An owner that has taken over."""
     source = source or SimSource(room.kafka, room.store, room.around)
-    how = OwnerSpec(room.name, WindowPolicy(max_records), **spec)
+    how = OwnerSpec(room.name, WindowPolicy(max_records), files=files, **spec)
     owner = Owner(room.journal(), source, room.around, how, rules)
     owner.take_over()
     return owner
@@ -227,7 +228,7 @@ def begun(store: Store) -> tuple[FeedJournal, FeedFold]:
     """A bound and claimed feed with two started partitions, and the fold of its owner."""
     journal = a_room(store=store).journal()
     fold = journal.open()
-    journal.bind(fold, CLUSTER)
+    journal.bind(fold, CLUSTER, "parquet")
     journal.claim(fold, "one")
     journal.append(fold, Start((begins(0, 0), begins(1, 5))), 1)
     return journal, fold

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from penstock.care.replay import live_records, replay
 from penstock.care.replay_stager import ReplayStager
 from penstock.datapath.schemas.learning import Learning
-from penstock.datapath.schemas.schema_objects import kept_schemas
+from penstock.datapath.schemas.schema_objects import stored_schemas
 from penstock.datapath.shape.convert import plugins
 from penstock.model.convert_spec import Condition, ConvertSpec
 from penstock.model.encryption_keys import Keys
@@ -144,5 +144,5 @@ def test_records_are_converted_once_and_what_could_not_be_is_replayed(
     assert len(data) == sum(data.values()) == 240 - 30 - 18
     assert sum(len(part.offsets) for part in live_records(fold)) == 18
     assert audit_deep(spark, kafka, lake).differences == ()
-    assert {s.version for s in kept_schemas(store, layout.schemas)} == {1}
-    assert {s.dataset for s in kept_schemas(store, layout.reading)} == {"click", "view"}
+    assert {s.version for s in stored_schemas(store, layout.schemas)} == {1}
+    assert {s.dataset for s in stored_schemas(store, layout.reading)} == {"click", "view"}

@@ -402,7 +402,7 @@ def test_m7_a_flood_of_types_is_capped_into_the_quarantine(
     tasks = SourceTasks(source, store)
     stager = Stager(feed, store, learning, tasks, HASTY.tick, max_new=20)
     intake = FeedIntake(source, stager, HASTY, once=False)
-    owner = Owner(journal_of(tmp_path), intake, HASTY, OwnerSpec("me"))
+    owner = Owner(journal_of(tmp_path), intake, HASTY, OwnerSpec("me", files="parquet"))
     owner.take_over()
     while owner.run_window():
         pass

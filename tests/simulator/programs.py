@@ -87,6 +87,7 @@ def owner(
         spec = OwnerSpec(
             owner=room.name,
             policy=WindowPolicy(max_records),
+            files="parquet",
             checkpoint_every=checkpoint_every,
         )
         source = SimSource(room.kafka, room.store, room.around)

@@ -197,7 +197,12 @@ def run(chosen: argparse.Namespace) -> None:
         the("Journal")(store, layout, LAKE, around),
         Records(store, around, chosen.records),
         around,
-        the("OwnerSpec")(chosen.name, the("WindowPolicy")(WINDOW_RECORDS), checkpoint_every=3),
+        the("OwnerSpec")(
+            chosen.name,
+            the("WindowPolicy")(WINDOW_RECORDS),
+            files="parquet",
+            checkpoint_every=3,
+        ),
     )
     try:
         owner.take_over()

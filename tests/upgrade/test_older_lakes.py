@@ -11,7 +11,7 @@ import pytest
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
 from penstock.cli.main import main
-from penstock.datapath.schemas.schema_objects import kept_schemas
+from penstock.datapath.schemas.schema_objects import stored_schemas
 from penstock.model.entries import FORMAT, AnyBody, Deciding
 from penstock.model.steps import Step
 from penstock.ports.store.local.local_store import LocalStore
@@ -122,7 +122,7 @@ def test_all_other_objects_of_an_older_lake_are_read(lake: OldLake) -> None:
     beat = last_beat(lake.store, LAYOUT)
     assert beat is not None
     assert (beat.released, beat.note.phase) == (True, "stage")
-    schemas = kept_schemas(lake.store, LAYOUT.schemas)
+    schemas = stored_schemas(lake.store, LAYOUT.schemas)
     assert {schema.dataset for schema in schemas} == {COMPACTED, PARKED, RETIRED}
 
 

@@ -18,7 +18,6 @@ from penstock.audit.explain import explain_area
 from penstock.audit.file_findings import file_difference
 from penstock.audit.kafka_compare import Comparison, KafkaSide, compare
 from penstock.audit.lake_files import (
-    Odd,
     file_differences,
     foreign_files,
     is_pending,
@@ -37,7 +36,10 @@ from penstock.audit.shallow import (
 )
 from penstock.audit.suspect_areas import areas_of
 from penstock.audit.waiting import lost_files
-from penstock.datapath.formats.formats_by_ending import format_of_file
+from penstock.datapath.formats.formats_by_ending import (
+    format_of_file,
+    format_of_recorded_file,
+)
 from penstock.errors import StoreUnavailable
 from penstock.evidence.position_columns import records_evidence
 from penstock.model.evidence import Evidence
@@ -134,18 +136,19 @@ def chosen_files(journal: FeedJournal, sight: Sight, spec: DeepSpec) -> list[Fil
     ledger = sight.opened.ledger
     return [
         order
-        for order in orders_of(journal.layout.feed, ledger, sight.odd)
+        for order in orders_of(journal.layout.feed, sight)
         if is_since(ledger, order.number, spec) and spec.dataset in ("", order.dataset)
     ]
 
 
-def orders_of(feed: str, ledger: Ledger, odd: Odd) -> Iterator[FileOrder]:
-    """The work orders for live files, from the journal."""
+def orders_of(feed: str, sight: Sight) -> Iterator[FileOrder]:
+    """The work orders for live files, from the journal. Raises `PluginError`."""
+    ledger, files = sight.opened.ledger, sight.opened.state.files
     for final, live in sorted(ledger.files.items()):
         recorded = ledger.recorded[final]
         yield FileOrder(
             final=final,
-            format=format_of_file(final),
+            format=format_of_recorded_file(final, files),
             number=live.number,
             dataset=live.dataset,
             feed=feed,
@@ -154,7 +157,7 @@ def orders_of(feed: str, ledger: Ledger, odd: Odd) -> Iterator[FileOrder]:
             checksum=recorded.checksum,
             evidence=live.evidence,
             ranges=recorded.ranges,
-            instead=odd.at(final),
+            instead=sight.odd.at(final),
         )
 
 
@@ -182,7 +185,7 @@ def rows_differences(
         ledger = now.ledger if now.is_whole else before
         suspects = [order for order in suspects if is_same(before, ledger, order.final)]
         wrong = {o.final for o in suspects if not by_name[o.final].has_rows_of(o)}
-        told = explained(journal, list(orders_of(feed, ledger, sight.odd)), ledger, wrong, tools)
+        told = explained(journal, list(orders_of(feed, sight)), ledger, wrong, tools)
         owners = by_checksum(ledger)
         for offsets in told.together:
             yield Difference("offsets", "missing from the files below, as a group", offsets=offsets)

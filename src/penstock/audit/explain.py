@@ -141,18 +141,18 @@ class _Area:
                 if not case.is_solved:
                     self._solve(case)
         unsolved = [case for case in self._cases if not case.is_solved]
-        together = self._solve_together(unsolved)
+        together = self._solve_as_group(unsolved)
         for case in self._cases:
             offsets = [
-                *self._told("missing", case.missing),
-                *self._told("doubled", case.doubled),
-                *self._told("foreign", case.foreign),
+                *self._first_runs("missing", case.missing),
+                *self._first_runs("doubled", case.doubled),
+                *self._first_runs("foreign", case.foreign),
             ]
             if not case.is_solved and not together:
                 offsets += self._candidates(case)
             yield FileOffsets(case.order.final, tuple(offsets))
         if together:
-            yield FileOffsets("", tuple(self._told("missing", together)))
+            yield FileOffsets("", tuple(self._first_runs("missing", together)))
 
     def _solve(self, case: _Case) -> None:
         """Try the likely positions first; the last try covers every remaining offset."""
@@ -204,7 +204,7 @@ class _Area:
         if few is not None:
             case.solve(*few)
 
-    def _solve_together(self, cases: list[_Case]) -> Positions:
+    def _solve_as_group(self, cases: list[_Case]) -> Positions:
         """The positions that several files have lost as a group, if they cannot be separated."""
         if len(cases) < 2:
             return Positions.none()
@@ -218,11 +218,11 @@ class _Area:
         if case.count >= 0:
             is_cut = any(each.is_cut for each in self._recorded)
             lost = self._first_rows() if is_cut else self._lost_by(case)
-            yield from self._told("missing", lost, among=max(case.count, 1))
+            yield from self._first_runs("missing", lost, among=max(case.count, 1))
         if case.count <= 0:
-            yield from self._told("foreign", case.kept, among=max(-case.count, 1))
+            yield from self._first_runs("foreign", case.kept, among=max(-case.count, 1))
 
-    def _told(self, fate: Fate, found: Positions, among: int = 0) -> Iterator[Offsets]:
+    def _first_runs(self, fate: Fate, found: Positions, among: int = 0) -> Iterator[Offsets]:
         """The first offsets of each partition, as runs."""
         for (topic, partition), number in self._places.items():
             here = np.unique(found.offsets[found.places == number])

@@ -39,7 +39,7 @@ class KafkaSide(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _StillInKafka:
     """A range that was read, and the part of it that Kafka still has."""
 
     number: int
@@ -104,7 +104,7 @@ def compare(
                 f"another cluster answers: {available.cluster_id} instead of {cluster_id}"
             )
         else:
-            held = list(_held(reads, available, outcome))
+            held = list(_still_in_kafka(reads, available, outcome))
             _compare(kafka, topics, held, outcome)
     except SourceUnavailable as error:
         outcome.skipped = error.found.rstrip(".")
@@ -115,9 +115,9 @@ def compare(
     return outcome
 
 
-def _held(
+def _still_in_kafka(
     reads: list[tuple[int, RangeEvidence]], available: Available, outcome: Comparison
-) -> Iterator[_Held]:
+) -> Iterator[_StillInKafka]:
     """The ranges of which Kafka still has a part; the others are listed with the reason."""
     topics = {topic.topic: topic for topic in available.topics}
     for number, seen in reads:
@@ -135,7 +135,7 @@ def _held(
             continue
         part = _clipped(covered, offsets, outcome)
         if not part.is_empty:
-            yield _Held(number, seen, part)
+            yield _StillInKafka(number, seen, part)
 
 
 def _clipped(covered: OffsetRange, held: PartitionOffsets, outcome: Comparison) -> OffsetRange:
@@ -147,7 +147,9 @@ def _clipped(covered: OffsetRange, held: PartitionOffsets, outcome: Comparison) 
     return covered.with_bounds(start, end)
 
 
-def _compare(kafka: KafkaSide, topics: list[str], held: list[_Held], outcome: Comparison) -> None:
+def _compare(
+    kafka: KafkaSide, topics: list[str], held: list[_StillInKafka], outcome: Comparison
+) -> None:
     if not held:
         return
     found = kafka.read(tuple(each.part for each in held), with_offsets=False)
@@ -179,7 +181,7 @@ def _earliest(available: Available) -> dict[tuple[str, int], int]:
     }
 
 
-def _explain(each: _Held, found: RangeFound, log_start: int, outcome: Comparison) -> None:
+def _explain(each: _StillInKafka, found: RangeFound, log_start: int, outcome: Comparison) -> None:
     """Add the differences of one range, with offsets."""
     part, wanted = each.part, each.offsets
     unseen, gone = found.offsets - wanted, wanted - found.offsets
@@ -197,7 +199,7 @@ def _explain(each: _Held, found: RangeFound, log_start: int, outcome: Comparison
         _differ(each, words, outcome)
 
 
-def _differ(each: _Held, words: str, outcome: Comparison, *offsets: Offsets) -> None:
+def _differ(each: _StillInKafka, words: str, outcome: Comparison, *offsets: Offsets) -> None:
     outcome.differences.append(
         Difference("kafka", words, "", (each.seen.range,), each.number, offsets)
     )

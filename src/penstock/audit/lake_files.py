@@ -56,7 +56,7 @@ def is_hidden(component: str) -> bool:
     return is_marked and not component.endswith(known_endings())
 
 
-class Odd:
+class OddNames:
     """Links and names that are not UTF-8, and which live files they replace."""
 
     def __init__(self, names: list[OddName]) -> None:
@@ -99,7 +99,7 @@ def pending_groups(state: FeedState, ledger: Ledger) -> tuple[Pending, ...]:
 
 
 def file_differences(
-    journal: FeedJournal, state: FeedState, ledger: Ledger, odd: Odd, progress: Progress
+    journal: FeedJournal, state: FeedState, ledger: Ledger, odd: OddNames, progress: Progress
 ) -> Iterator[Difference]:
     """Files that should be visible and are not, or have another size.
 
@@ -128,7 +128,7 @@ def not_a_file(what: str, rows: int) -> str:
     return f"{what} is there instead of the file; {rows} rows were written"
 
 
-def odd_differences(ledger: Ledger, odd: Odd) -> Iterator[Difference]:
+def odd_differences(ledger: Ledger, odd: OddNames) -> Iterator[Difference]:
     """Differences for odd names; those in place of live files are reported with the files."""
     for each in odd.names:
         if each.key not in ledger.files or each.what == UNTEXT:

@@ -53,7 +53,7 @@ def open_rows(file: BinaryIO, form: FileFormat | None) -> FileReader:
     If the reader of the format can crash on damage, the file must be unchanged.
     """
     if form is None:
-        raise NotOurs("its name does not have the ending of an installed file format")
+        raise NotOurs("its name does not have the ending of a file format that can be used here")
     try:
         return form.open(file, as_dictionaries=("_topic",))
     except FileUnreadable as error:

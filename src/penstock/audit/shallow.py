@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from penstock.audit.damage import damage_difference, list_markers, stray_markers
 from penstock.audit.lake_files import (
-    Odd,
+    OddNames,
     file_differences,
     foreign_files,
     odd_differences,
@@ -48,7 +48,7 @@ class Sight:
     """The listed files and markers of the lake, and the journal that was read after them."""
 
     listed: list[str]
-    odd: Odd
+    odd: OddNames
     markers: list[str]
     opened: Opened
 
@@ -56,7 +56,7 @@ class Sight:
 def look(journal: FeedJournal, progress: Progress, *, keeps_reading: bool = False) -> Sight:
     """List first, then fold: a listed file that is not in the fold belongs to no entry."""
     listed = visible_files(journal.store, journal.layout)
-    odd = Odd(visible_odd_names(journal.store, journal.layout))
+    odd = OddNames(visible_odd_names(journal.store, journal.layout))
     markers = list_markers(journal)
     opened = read_ledger(journal, progress, keeps_reading=keeps_reading)
     return Sight(listed, odd, markers, opened)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from penstock.audit.lake_files import Odd
+from penstock.audit.lake_files import OddNames
 from penstock.audit.ledger import read_ledger
 from penstock.audit.receipt import Difference
 from penstock.model.entries import SealedEntry, Window
@@ -38,17 +38,17 @@ def waiting_files(journal: FeedJournal, state: FeedState) -> Iterator[WaitingFil
 
 
 def _files(journal: FeedJournal, sealed: SealedEntry, undone: Undone) -> Iterator[ManifestFile]:
-    anew = {
+    replaced = {
         file.handle.final: file
         for number in undone.replaced_by
         for file in journal.content_of(journal.require(number).body).files
     }
     for file in journal.content_of(sealed.body).files:
         if file.dataset in undone.groups:
-            yield anew.get(file.handle.final, file)
+            yield replaced.get(file.handle.final, file)
 
 
-def lost_files(journal: FeedJournal, state: FeedState, odd: Odd) -> Iterator[Difference]:
+def lost_files(journal: FeedJournal, state: FeedState, odd: OddNames) -> Iterator[Difference]:
     """Differences for decided files that are neither staged nor visible.
 
     While an owner runs, both places may look empty: a file was published and compacted since the
@@ -66,7 +66,7 @@ def lost_files(journal: FeedJournal, state: FeedState, odd: Odd) -> Iterator[Dif
             yield Difference("file_missing", each.words, final, ranges, each.number)
 
 
-def _lost(journal: FeedJournal, state: FeedState, odd: Odd) -> Iterator[WaitingFile]:
+def _lost(journal: FeedJournal, state: FeedState, odd: OddNames) -> Iterator[WaitingFile]:
     """The files that are not found. A file at a final name is checked elsewhere."""
     for each in waiting_files(journal, state):
         handle = each.file.handle

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from penstock.care.beside_owner import decide_beside
+from penstock.care.command_entries import decide_for_command
 from penstock.errors import EntryRefused
 from penstock.model.entries import AnyBody, Compact, Retire, SealedEntry
 from penstock.model.manifest import Content, Group, Input, ManifestFile, groups_of
@@ -39,7 +39,7 @@ def compact(
         groups = groups_of(content, REWRITE)
         return journal.with_content(Compact(window=window, groups=groups, content=content), content)
 
-    return decide_beside(journal, around, build)
+    return decide_for_command(journal, around, build)
 
 
 def retire(
@@ -58,7 +58,7 @@ def retire(
         body = Retire(window=window, groups=groups, content=content, author=author, reason=reason)
         return journal.with_content(body, content)
 
-    return decide_beside(journal, around, build)
+    return decide_for_command(journal, around, build)
 
 
 def done_files(fold: FeedFold, dataset: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from penstock.care.beside_owner import decide_beside
+from penstock.care.command_entries import decide_for_command
 from penstock.errors import EntryRefused
 from penstock.model.entries import AnyBody, Drop, Replay, SealedEntry
 from penstock.model.evidence import RangeEvidence
@@ -96,7 +96,7 @@ def replay(
         )
         return journal.with_content(body, content)
 
-    return decide_beside(journal, around, build, known)
+    return decide_for_command(journal, around, build, known)
 
 
 def drop(
@@ -111,7 +111,7 @@ def drop(
     def build(_fold: FeedFold, _window: str) -> AnyBody:
         return Drop(content=Content(records=records), author=author, reason=reason)
 
-    return decide_beside(journal, around, build)
+    return decide_for_command(journal, around, build)
 
 
 def live_files(fold: FeedFold) -> tuple[tuple[str, tuple[OffsetRange, ...]], ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from penstock.care.beside_owner import TRIES, decide_beside
+from penstock.care.command_entries import TRIES, decide_for_command
 from penstock.errors import EntryRefused, Fenced
 from penstock.model.entries import (
     AnyBody,
@@ -43,7 +43,7 @@ def seek_all(
     def build(state: FeedState, target: tuple[TopicPartition, int]) -> AnyBody:
         return _seek_body(state, *target, approval)
 
-    return _decide_each(journal, targets.items(), build)
+    return _decide_one_by_one(journal, targets.items(), build)
 
 
 def accept_gaps(
@@ -54,7 +54,7 @@ def accept_gaps(
     def build(_state: FeedState, each: OffsetRange) -> AnyBody:
         return Gap(each, approval.author, approval.reason)
 
-    return _decide_each(journal, lost, build)
+    return _decide_one_by_one(journal, lost, build)
 
 
 def rebind(
@@ -79,14 +79,16 @@ def rebind(
         new_id = starts[0].topic_id
         return Rebind(topic, old_id, new_id, starts, approval.author, approval.reason)
 
-    return decide_beside(journal, around, build)
+    return decide_for_command(journal, around, build)
 
 
 def unpark(
     journal: FeedJournal, around: Surroundings, dataset: str, author: str, reason: str = ""
 ) -> SealedEntry:
     """Let a parked dataset be tried again; the owner publishes its queue in order."""
-    return decide_beside(journal, around, lambda _fold, _window: Unpark(dataset, author, reason))
+    return decide_for_command(
+        journal, around, lambda _fold, _window: Unpark(dataset, author, reason)
+    )
 
 
 def _seek_body(state: FeedState, place: TopicPartition, to_offset: int, approval: Approval) -> Seek:
@@ -104,7 +106,7 @@ def _seek_body(state: FeedState, place: TopicPartition, to_offset: int, approval
     )
 
 
-def _decide_each(
+def _decide_one_by_one(
     journal: FeedJournal, wanted: Iterable[T], build: Callable[[FeedState, T], AnyBody]
 ) -> list[SealedEntry]:
     """Append entries that consume nothing, one after the other, while an owner may run."""

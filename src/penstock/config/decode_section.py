@@ -3,16 +3,18 @@
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 import msgspec
 
 from penstock.api.codec import Codec, SchemaFileContent
 from penstock.api.doors import CODECS
-from penstock.api.errors import OWN_PACKAGE, PluginUnknown
+from penstock.api.errors import OWN_PACKAGE
 from penstock.api.find import load, offer
 from penstock.config import units
 from penstock.config.feed_values import file_bytes, text_pattern
 from penstock.config.mistakes import Refused, shown
+from penstock.config.plugin_by_name import plugin_by_name
 from penstock.config.section_grammar import Key, Reading, Section, choice, listed, parsed, text
 from penstock.config.tree import Node, Table
 from penstock.model.plugin import PluginRef
@@ -59,16 +61,7 @@ def _allowed(codec: Codec) -> str:
 
 def _codec(node: Node, _: Reading) -> PluginRef:
     """The codec of a name, which is imported here: it says what belongs to it."""
-    name = text(node)
-    try:
-        ref = offer(CODECS, name)
-        calls_itself = load(CODECS, ref).name
-    except PluginUnknown as error:
-        raise Refused(f"found {shown(name)}", " | ".join(error.known), error.meant) from None
-    if calls_itself != name:
-        found = f"{ref.target} of {ref.origin} calls itself {shown(calls_itself)}"
-        raise Refused(found, f"a codec of the name {shown(name)}")
-    return ref
+    return plugin_by_name(CODECS, text(node))
 
 
 def _record_schema(node: Node, reading: Reading) -> _RecordSchema:
@@ -101,17 +94,33 @@ def _schema_text(schema: _RecordSchema, codec: Codec) -> str:
     if content is None:
         allowed = f"a file {' or '.join(codec.schema_files)}"
         raise Refused(f"found {shown(schema.name)}", f"{allowed}, for {codec.name}")
-    if content == "bytes":
-        return base64.b64encode(schema.raw).decode()
+    match content:
+        case "bytes":
+            return base64.b64encode(schema.raw).decode()
+        case "text":
+            return _utf8(schema)
+        case "json":
+            return _json_object(schema)
+        case _ as never:
+            assert_never(never)
+
+
+def _utf8(schema: _RecordSchema) -> str:
     try:
-        found = schema.raw.decode("utf-8-sig")
-        if content == "json" and not isinstance(msgspec.json.decode(found), dict):
-            raise Refused(f"{shown(schema.name)} holds no JSON object", "a JSON object")
+        return schema.raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Refused(f"{shown(schema.name)} cannot be read as UTF-8", "a text file") from error
+
+
+def _json_object(schema: _RecordSchema) -> str:
+    found = _utf8(schema)
+    try:
+        is_object = isinstance(msgspec.json.decode(found), dict)
     except (msgspec.DecodeError, RecursionError) as error:
         why = shown(str(error))
         raise Refused(f"{shown(schema.name)} is not JSON: {why}", "a JSON object") from error
+    if not is_object:
+        raise Refused(f"{shown(schema.name)} holds no JSON object", "a JSON object")
     return found
 
 

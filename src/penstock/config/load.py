@@ -35,7 +35,8 @@ def load(
 ) -> LakeSpec:
     """Read a configuration; raises `ConfigInvalid` with every mistake in it.
 
-    What is wrong with an installed package is no mistake in the file: raises `PluginError`.
+    What is wrong with an installed package is listed with them; alone, it is not a mistake in the
+    file: raises `PluginError`.
 
     `overrides` are flags: dotted paths such as `feeds.events.on_gap`, with their values. Reads the
     file and the schema files it names, and nothing else: secrets stay references.
@@ -48,6 +49,8 @@ def load(
     _check_inheritance(root, mistakes)
     values = TOP(with_inheritance(root), Reading(mistakes, path.absolute().parent))
     _check_kafka(root, values.get("feeds", ()), mistakes)
+    if mistakes.only_plugin:
+        raise mistakes.only_plugin
     if mistakes.all():
         raise ConfigInvalid(mistakes.source, mistakes.all())
     settings = values.pop("store", {})

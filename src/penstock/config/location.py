@@ -5,9 +5,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from penstock.api.doors import STORES
-from penstock.api.errors import PluginUnknown
+from penstock.api.errors import PluginAmbiguous, PluginUnknown
 from penstock.api.find import offer
 from penstock.config.mistakes import Refused
+from penstock.config.plugin_by_name import refusal
 from penstock.config.section_grammar import LATER, Reading, text
 from penstock.config.tree import Node
 from penstock.model.store_spec import LOCAL, StoreSpec
@@ -45,6 +46,8 @@ def _store(scheme: str, address: str) -> StoreSpec:
         others = [f"{name}://..." for name in error.known if name != LOCAL]
         allowed = ", or ".join([_ALLOWED, *others])
         raise Refused(f"a lake on {scheme}:// is unknown", allowed, error.meant) from None
+    except PluginAmbiguous as error:
+        raise refusal(error) from None
 
 
 def _of_url(scheme: str, rest: str) -> str:

@@ -7,8 +7,10 @@ could be secret.
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
+
+from penstock.api.errors import PluginError
 
 # With more than this the file is not a configuration; more text would only hide the first ones.
 MOST_MISTAKES = 100
@@ -42,12 +44,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One mistake. `meant` is the name that the user probably meant."""
+    """One mistake. `meant` is the name that the user probably meant.
+
+    `plugin` is set where the file is right, and what is wrong is an installed package.
+    """
 
     place: Place
     found: str
     allowed: str = ""
     meant: str = ""
+    plugin: PluginError | None = field(default=None, compare=False)
 
     @property
     def path(self) -> str:
@@ -74,6 +80,7 @@ class Refused(Exception):
         self.found = found
         self.allowed = allowed
         self.meant = meant
+        self.plugin: PluginError | None = None
 
 
 class Mistakes:
@@ -85,12 +92,15 @@ class Mistakes:
 
     def add(self, place: Place, found: str, allowed: str = "", meant: str = "") -> None:
         """Record one mistake; mistakes beyond the limit are dropped."""
-        if not self.full:
-            self._found.setdefault(Mistake(place, found, allowed, meant))
+        self._add(Mistake(place, found, allowed, meant))
 
     def refuse(self, place: Place, refused: Refused) -> None:
         """Record a value that a reader refused."""
-        self.add(place, refused.found, refused.allowed, refused.meant)
+        self._add(Mistake(place, refused.found, refused.allowed, refused.meant, refused.plugin))
+
+    def _add(self, mistake: Mistake) -> None:
+        if not self.full:
+            self._found.setdefault(mistake)
 
     @property
     def full(self) -> bool:
@@ -100,6 +110,12 @@ class Mistakes:
     def all(self) -> tuple[Mistake, ...]:
         """Every mistake so far: by line, those from flags and environment last."""
         return tuple(sorted(self._found, key=lambda one: (one.place.origin, one.line)))
+
+    @property
+    def only_plugin(self) -> PluginError | None:
+        """The error of a plug-in, if nothing else is wrong."""
+        causes = {str(mistake.plugin): mistake.plugin for mistake in self._found}
+        return next(iter(causes.values())) if len(causes) == 1 else None
 
 
 def shown(text: str) -> str:

@@ -38,7 +38,7 @@ def plugin_options(node: Node, reading: Reading) -> Options:
 
 
 def plain_name(node: Node, _: Reading | None = None) -> str:
-    """A name that is no path."""
+    """A name that is not a path."""
     word = text(node)
     if "." in word or not word.strip():
         raise Refused(f"found {shown(word)}", "a name without a dot; a field cannot be moved")

@@ -104,7 +104,9 @@ def run_and_kill(scene: Scene, onlooker: Onlooker) -> tuple[Run, Sight]:
     watched.child.kill()
     ended_s = time.time() - scene.begun_s
     window = sight.in_flight
-    sight = _settled(onlooker)  # it may have gone further than was seen; the lake is what counts
+    sight = _final_sight(
+        onlooker
+    )  # it may have gone further than was seen; the lake is what counts
     scene.screen.alarm(
         f"kill -9 {watched.child.pid} and its whole group, in the middle of window {window}"
     )
@@ -112,7 +114,7 @@ def run_and_kill(scene: Scene, onlooker: Onlooker) -> tuple[Run, Sight]:
     return watched.run(ended_s, [cut]), sight
 
 
-def _settled(onlooker: Onlooker) -> Sight:
+def _final_sight(onlooker: Onlooker) -> Sight:
     """The lake after all workers have ended: they notice that their JVM is dead."""
     deadline = time.monotonic() + _SETTLE_S
     before, since = onlooker.look(), time.monotonic()

@@ -40,7 +40,7 @@ class Child:
             data = file.read()
         whole = data[: data.rfind(b"\n") + 1]  # the last line may be incomplete
         self._read += len(whole)
-        return [told for line in whole.splitlines() if (told := _told(line)) is not None]
+        return [told for line in whole.splitlines() if (told := _json_object(line)) is not None]
 
     def kill(self) -> None:
         """SIGKILL to the whole group."""
@@ -56,7 +56,7 @@ def time_of(event: dict[str, Any]) -> float:
     return datetime.fromisoformat(event["at"]).timestamp()
 
 
-def _told(line: bytes) -> dict[str, Any] | None:
+def _json_object(line: bytes) -> dict[str, Any] | None:
     """A JSON object, or None for other lines, such as Spark's."""
     try:
         found = json.loads(line)

@@ -51,5 +51,5 @@ class Heart:
                 try:
                     feed.beat()
                 except PenstockError as error:
-                    with suppress(Exception):  # whoever is told: the heart does not depend on it
+                    with suppress(Exception):  # a listener that fails must not stop the beats
                         self._trouble(feed, error)

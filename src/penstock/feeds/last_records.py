@@ -1,7 +1,7 @@
 """The last record that was delivered of each partition: is it still what the source holds there?
 
 A log that was cut and filled again (an unclean election, a restored broker) keeps its topic id and
-its offsets, and holds other records. Whoever reads on would mix two histories.
+its offsets, and holds other records. To read on would mix two histories.
 """
 
 from penstock.api.source import HashesLastRecords

@@ -1,4 +1,4 @@
-"""What a run says about itself, as values: whoever prints decides how."""
+"""Events of a run, as values. The command that prints them decides how they look."""
 
 from collections.abc import Callable
 

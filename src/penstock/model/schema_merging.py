@@ -33,7 +33,7 @@ class Incompatible(ValueError):
 
 def first_version(fields: Fields) -> Fields:
     """The columns for the fields of a dataset's first schema."""
-    return tuple(msgspec.structs.replace(each, type=_settled(each.type)) for each in fields)
+    return tuple(msgspec.structs.replace(each, type=_as_column_type(each.type)) for each in fields)
 
 
 def merged(known: Fields, incoming: Fields, path: str = "") -> Fields:
@@ -41,7 +41,7 @@ def merged(known: Fields, incoming: Fields, path: str = "") -> Fields:
     theirs = {field.name: field for field in incoming}
     kept = tuple(_merged_field(field, theirs.get(field.name), path) for field in known)
     names = {field.name for field in known}
-    new = [(f.name, _settled(f.type), True) for f in incoming if f.name not in names]
+    new = [(f.name, _as_column_type(f.type), True) for f in incoming if f.name not in names]
     return with_columns(new, kept, top=not path)
 
 
@@ -72,11 +72,11 @@ def _decimal(kind: FieldType) -> str:
     return f"decimal({kind.precision}, {kind.scale})"
 
 
-def _settled(kind: FieldType) -> FieldType:
+def _as_column_type(kind: FieldType) -> FieldType:
     """A type in the form of columns: their times are in microseconds."""
     return msgspec.structs.replace(
         kind,
-        item=None if kind.item is None else _settled(kind.item),
+        item=None if kind.item is None else _as_column_type(kind.item),
         fields=first_version(kind.fields),
         unit_us=1,
     )

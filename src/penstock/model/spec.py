@@ -6,7 +6,7 @@ closure, so they stay small and plain.
 
 import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, assert_never
 
 from penstock.model.convert_spec import ConvertSpec
 from penstock.model.fork import ForkSpec
@@ -76,11 +76,17 @@ class RouteSpec(Value, frozen=True):
     @property
     def call(self) -> PluginCall:
         """What is behind the door of routes, and what it is made with."""
-        if self.kind == "plugin":
-            return PluginCall(self.name, self.options, self.ref)
-        argument = {"header": "name", "field": "path"}.get(self.kind)
-        options = () if argument is None else ((argument, self.name),)
-        return PluginCall(self.kind, options, self.ref)
+        match self.kind:
+            case "plugin":
+                return PluginCall(self.name, self.options, self.ref)
+            case "header":
+                return PluginCall(self.kind, (("name", self.name),), self.ref)
+            case "field":
+                return PluginCall(self.kind, (("path", self.name),), self.ref)
+            case "topic" | "schema":
+                return PluginCall(self.kind, (), self.ref)
+            case _ as never:
+                assert_never(never)
 
 
 class PartitionKey(Value, frozen=True):
@@ -109,10 +115,15 @@ class PartitionKey(Value, frozen=True):
     @property
     def call(self) -> PluginCall:
         """What is behind the door of partition values, and what it is made with."""
-        if self.kind == "plugin":
-            return PluginCall(self.plugin, self.options, self.ref)
-        options = (("path", self.path),) if self.kind == "field" else ()
-        return PluginCall(self.kind, options, self.ref)
+        match self.kind:
+            case "plugin":
+                return PluginCall(self.plugin, self.options, self.ref)
+            case "field":
+                return PluginCall(self.kind, (("path", self.path),), self.ref)
+            case "day" | "hour" | "minute":
+                return PluginCall(self.kind, (), self.ref)
+            case _ as never:
+                assert_never(never)
 
 
 # The directives of a time pattern that mean the same on every machine: no locale, no local zone.

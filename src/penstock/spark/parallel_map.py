@@ -1,7 +1,7 @@
 """Work on many items as one Spark job, and jobs that tell how far they are. Driver only.
 
 The job runs on a thread of its own. The thread that asked for it looks at Spark's own counters
-meanwhile, so that it can tell somebody, and can be interrupted.
+meanwhile, so that it can report progress and can be interrupted.
 """
 
 import heapq
@@ -59,7 +59,7 @@ class SparkParallelMap:
             context.setJobGroup(group, what, interruptOnCancel=True)
             try:
                 answers.append(call())
-            except BaseException as error:  # noqa: BLE001  raised again by whoever waits
+            except BaseException as error:  # noqa: BLE001  raised again on the thread that waits
                 errors.append(error)
 
         thread = InheritableThread(target=run, name="penstock-job", daemon=True)

@@ -91,7 +91,7 @@ def open_session(
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     if "spark.pyspark.python" in settings:
-        # Only spark-submit reads it; whoever starts Spark from Python has to hand it on.
+        # Only spark-submit reads it; a program that starts Spark itself has to pass it on.
         session.sparkContext.pythonExec = settings["spark.pyspark.python"]
     elif is_local:
         # A local worker must be this very Python, or it will not find what is installed here.
@@ -154,5 +154,5 @@ class StartingSession:
     def _run(self) -> None:
         try:
             self._session = self._start()
-        except Exception as error:  # noqa: BLE001  handed to whoever asks for the session
+        except Exception as error:  # noqa: BLE001  raised when the session is asked for
             self._error = error

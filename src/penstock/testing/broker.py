@@ -83,7 +83,7 @@ class EmbeddedKafka:
     def start(self) -> None:
         """Start all nodes and return when each of them knows all of them. Bounded.
 
-        Ports are probed, so somebody else can take one before we do; then others are tried.
+        Ports are probed, so another process can take one before we do; then others are tried.
         """
         if self._running:
             raise RuntimeError("this cluster runs already")

@@ -62,7 +62,7 @@ def die(why: str = "the task was killed") -> NoReturn:
 class Log:
     """One partition: what was ever written, where the log starts, and what is gone from it.
 
-    At a `compacted` offset there is no record, which is no loss. A `lost` one should be there.
+    At a `compacted` offset there is no record, which is not a loss. A `lost` one should be there.
     """
 
     records: list[ListedRecord] = field(default_factory=list)
@@ -121,7 +121,7 @@ class ListCluster:
         self.log(topic, partition).compacted |= set(offsets)
 
     def lose(self, topic: str, partition: int, *offsets: int) -> None:
-        """Lose records that the log says are there: whoever reads them fails."""
+        """Lose records that the log says are there: reading them fails."""
         self.log(topic, partition).lost |= set(offsets)
 
     def recover(self, topic: str, partition: int) -> None:

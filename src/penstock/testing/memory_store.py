@@ -9,7 +9,7 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from threading import Lock
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, assert_never
 
 from penstock.errors import ForeignFile, StagedGone
 from penstock.model.outcome import FinalState, Sighting
@@ -241,11 +241,7 @@ class MemoryStore:
             Act("complete" if self._atomic else "link", handle.staged, b"", handle.final)
         )
         if shown is not True:
-            state = self._final_state(handle)
-            if state is FinalState.FOREIGN:
-                raise ForeignFile(handle.final, handle.checksum, "another content")
-            if state is FinalState.ABSENT:
-                raise StagedGone(handle.staged, handle.final)
+            self._require_ours(handle)
             if shown is None:
                 return
         if shown is False or not self._atomic:
@@ -254,6 +250,17 @@ class MemoryStore:
     def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
         """One by one."""
         return those_that_fail(self.publish, handles)
+
+    def _require_ours(self, handle: StagedHandle) -> None:
+        match self._final_state(handle):
+            case FinalState.FOREIGN:
+                raise ForeignFile(handle.final, handle.checksum, "another content")
+            case FinalState.ABSENT:
+                raise StagedGone(handle.staged, handle.final)
+            case FinalState.OURS:
+                return
+            case _ as never:
+                assert_never(never)
 
     def _final_state(self, handle: StagedHandle) -> FinalState:
         found = self._ask(Act("see_final", handle.final))

@@ -68,7 +68,7 @@ class EmbeddedRegistry:
     def start(self) -> None:
         """Start it and return when it answers. Bounded.
 
-        The first time a port is probed, so somebody else can take it before we do; then another
+        The first time a port is probed, so another process can take it before we do; then another
         one is tried. Later it is the same one or none.
         """
         if self._running is not None:
@@ -185,4 +185,4 @@ def _unpack(archive: Path, place: Path) -> None:
                 with (place / name).open("xb") as file:
                     shutil.copyfileobj(content, file)
             elif not member.isdir():
-                raise ValueError(f"{str(archive)!r} has a member that is no file: {member.name!r}")
+                raise ValueError(f"in {str(archive)!r}, this is not a file: {member.name!r}")

@@ -47,7 +47,7 @@ def free_ports(count: int, chance: random.Random) -> list[int]:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # As servers do it: connections of a server that has just ended are no obstacle.
+        # As servers do it: connections of a server that has just ended do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))

@@ -48,7 +48,7 @@ class Lake:
             self.store, Layout("f"), lake_identity(self.store, AROUND), AROUND
         )
         self.fold: FeedFold = self.journal.open()
-        self.journal.bind(self.fold, "a cluster")
+        self.journal.bind(self.fold, "a cluster", "parquet")
         self.epoch = self.journal.claim(self.fold, "me")
         self.learning = Learning(self.store, self.journal.layout, BY_TYPE, None)
         schema = JsonDecoder().infer([an_event("click", n=1)], "click")

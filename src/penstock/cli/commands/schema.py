@@ -11,7 +11,7 @@ from penstock.api.find import find
 from penstock.cli.common import feed_named, print_rows, with_config, with_output
 from penstock.cli.errors import UsageMistake
 from penstock.datapath.schemas.ddl import DIALECTS, ddl, own_columns, type_name
-from penstock.datapath.schemas.schema_objects import kept_schemas
+from penstock.datapath.schemas.schema_objects import stored_schemas
 from penstock.datapath.shape.route.directories import keys_as_read
 from penstock.datapath.stage.split_rows import partition_keys
 from penstock.model.names import encode_component
@@ -200,7 +200,7 @@ def _opened(chosen: argparse.Namespace) -> tuple[LakeSpec, FeedSpec, dict[int, D
     if not slash or not dataset:
         raise UsageMistake(f"{chosen.what!r} does not name a dataset.", "Write FEED/DATASET.")
     spec, feed, journal = feed_named(chosen, name)
-    kept = kept_schemas(journal.store, journal.layout.schemas)
+    kept = stored_schemas(journal.store, journal.layout.schemas)
     versions = {s.version: s for s in kept if s.dataset == encode_component(dataset)}
     if not versions:
         known = ", ".join(sorted({schema.dataset for schema in kept}))

@@ -137,7 +137,7 @@ class Stager:
         """Remove what a read has staged that does not count.
 
         What is staged for a window that is decided may be all that is left of its other files, or
-        be named by somebody's `replace` entry: there the leftovers wait for the next tidying.
+        be named by a `replace` entry: there the leftovers wait for the next cleaning.
         """
         if not order.decided:
             discard_windows(self._store, order.staging, {order.window})

@@ -1,18 +1,31 @@
 """File formats found by how the names of their files end. Driver only: it looks for plug-ins."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 
 from penstock.api.doors import FORMATS
+from penstock.api.errors import PluginError
 from penstock.api.file_format import FileFormat
 from penstock.api.find import find, offers
-from penstock.errors import PenstockError
 
 
 def format_of_file(name: str) -> FileFormat | None:
-    """The format that a file's name tells; None for a name of no installed format."""
+    """The format of a file by its name; None if no format that can be used has its ending."""
     found = (each for each in _installed() if name.endswith(each.endings))
     return max(found, key=lambda each: _longest(each, name), default=None)
+
+
+def format_of_recorded_file(name: str, recorded: str) -> FileFormat | None:
+    """The format of a file that a journal lists; `recorded` is the name of the feed's format.
+
+    Raises the `PluginError` of that format if it cannot be used here, such as `ExtraMissing`: the
+    file is not damaged then, and nobody here can tell. None if its name has a foreign ending.
+    """
+    found = format_of_file(name)
+    if found is None:
+        find(FORMATS, recorded)
+    return found
 
 
 @cache
@@ -27,12 +40,10 @@ def _installed() -> tuple[FileFormat, ...]:
 
 
 def _usable() -> Iterator[FileFormat]:
-    """Every format that can be imported; one that cannot has no files that could be read."""
+    """Every format that can be used. The endings of the others cannot be known."""
     for name in dict.fromkeys(each.name for each in offers(FORMATS)):
-        try:
+        with suppress(PluginError):
             yield find(FORMATS, name)
-        except PenstockError:
-            continue
 
 
 def _longest(found: FileFormat, name: str) -> int:

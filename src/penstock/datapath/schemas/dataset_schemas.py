@@ -14,7 +14,7 @@ from penstock.datapath.schemas.file_schemas import FileSchemas
 from penstock.datapath.schemas.growth import possible_growth
 from penstock.datapath.schemas.redeclared import redeclared
 from penstock.datapath.schemas.schema_files import schema_from_file
-from penstock.datapath.schemas.schema_objects import keep_schema, kept_schemas, newest
+from penstock.datapath.schemas.schema_objects import newest, store_schema, stored_schemas
 from penstock.datapath.stage.shred_plan import Samples, Unlearned
 from penstock.model.encryption_keys import Keys
 from penstock.model.layout import Layout
@@ -40,8 +40,8 @@ class DatasetSchemas:
         self._layout = layout
         self._codec = codec_of(feed.decode)
         self._decoder = json_decoder(self._codec.json or JsonRecords())
-        in_files = newest(kept_schemas(store, layout.schemas))
-        read = newest(kept_schemas(store, layout.reading))
+        in_files = newest(stored_schemas(store, layout.schemas))
+        read = newest(stored_schemas(store, layout.reading))
         self.file_schemas = FileSchemas(
             store, layout, feed, keys or Keys(), in_files, frozenset(read)
         )
@@ -106,7 +106,7 @@ class DatasetSchemas:
     def _possible(self, known: DatasetSchema, grown: DatasetSchema) -> DatasetSchema:
         """A schema that has grown, without the fields that would make a step impossible.
 
-        Whoever writes records could stop the feed with one such field. It stays in `_rest`, and
+        A producer could stop the feed with one such field. It stays in `_rest`, and
         asks for nothing: the next window that has it is not read again either.
         """
         if grown == known or known.dataset not in self.file_schemas:
@@ -159,7 +159,7 @@ class DatasetSchemas:
         if is_apart:
             self.file_schemas.check(schema)  # before it is kept: what is kept cannot be taken back
         prefix = self._layout.reading if is_apart else self._layout.schemas
-        self.known[schema.dataset] = keep_schema(self._store, prefix, schema)
+        self.known[schema.dataset] = store_schema(self._store, prefix, schema)
         if is_apart:
             self.file_schemas.pin(self.known[schema.dataset])
 

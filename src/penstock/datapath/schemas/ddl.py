@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, assert_never
 
 from penstock.api.file_format import FileFormat
 from penstock.model.fork import ROW_COLUMN
@@ -127,23 +127,27 @@ def ddl(
     text = words.plain["string"]
     keys = [(_quoted(name, words), "date" if name == "day" else text) for name in levels]
     name, place = _quoted(table_name(schema.dataset), words), _text(place, dialect)
-    known = _known(schema, dialect, levels)
-    if dialect == "trino":
-        by = ", ".join(_text(level, dialect) for level in levels)
-        partitioned = f", partitioned_by = ARRAY[{by}]" if levels else ""
-        options = f"external_location = {place}, {clause}{partitioned}"
-        return f"CREATE TABLE {name} (\n{_lines([*listed, *keys])}\n)\nWITH ({options});{known}"
-    if dialect == "hive":
-        by = f"\nPARTITIONED BY ({', '.join(' '.join(key) for key in keys)})" if keys else ""
-        return (
-            f"CREATE EXTERNAL TABLE {name} (\n{_lines(listed)}\n){by}\n"
-            f"{clause}\nLOCATION {place};{known}"
-        )
-    by = f"\nPARTITIONED BY ({', '.join(key for key, _ in keys)})" if keys else ""
-    return (
-        f"CREATE TABLE {name} (\n{_lines([*listed, *keys])}\n)\n"
-        f"{clause}{by}\nLOCATION {place};{known}"
-    )
+    known, columns_and_keys = _known(schema, dialect, levels), _lines([*listed, *keys])
+    match dialect:
+        case "trino":
+            by = ", ".join(_text(level, dialect) for level in levels)
+            partitioned = f", partitioned_by = ARRAY[{by}]" if levels else ""
+            options = f"external_location = {place}, {clause}{partitioned}"
+            return f"CREATE TABLE {name} (\n{columns_and_keys}\n)\nWITH ({options});{known}"
+        case "hive":
+            by = f"\nPARTITIONED BY ({', '.join(' '.join(key) for key in keys)})" if keys else ""
+            return (
+                f"CREATE EXTERNAL TABLE {name} (\n{_lines(listed)}\n){by}\n"
+                f"{clause}\nLOCATION {place};{known}"
+            )
+        case "spark":
+            by = f"\nPARTITIONED BY ({', '.join(key for key, _ in keys)})" if keys else ""
+            return (
+                f"CREATE TABLE {name} (\n{columns_and_keys}\n)\n"
+                f"{clause}{by}\nLOCATION {place};{known}"
+            )
+        case _ as never:
+            assert_never(never)
 
 
 def _known(schema: DatasetSchema, dialect: Dialect, levels: tuple[str, ...]) -> str:

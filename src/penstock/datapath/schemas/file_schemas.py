@@ -14,7 +14,7 @@ it, so all files stay one table, whatever becomes of the steps.
 
 from penstock.api.store import Store
 from penstock.datapath.schemas.errors import ConvertRefused
-from penstock.datapath.schemas.schema_objects import keep_schema
+from penstock.datapath.schemas.schema_objects import store_schema
 from penstock.datapath.shape.convert.converters import converted_fields, fitting
 from penstock.datapath.shape.convert.flow import ConvertImpossible, has_field
 from penstock.datapath.shape.convert.plugins import look_for
@@ -95,7 +95,7 @@ class FileSchemas:
                 break
             number = 1 if pinned is None else pinned.version + 1
             mine = DatasetSchema(schema.dataset, number, schema.declared, wanted)
-            pinned = keep_schema(self._store, self._prefix, mine)
+            pinned = store_schema(self._store, self._prefix, mine)
         if pinned is not None:
             self._in_files[schema.dataset] = self.known[schema.dataset] = pinned
 

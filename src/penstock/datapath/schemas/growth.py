@@ -1,6 +1,6 @@
 """Which of the fields that records brought a dataset can take up. Pure.
 
-What records bring is not in the hands of whoever wrote the steps of a feed. A field with which no
+The author of a feed's steps does not decide what records contain. A field with which no
 step could be done any more, such as one with the name that a step gives to another, gets no column;
 all others do.
 """
@@ -54,7 +54,7 @@ def _additions(known: Fields, grown: Fields, path: Path = ()) -> Iterator[Path]:
 
 
 def _grown_by(known: Fields, grown: Fields, chosen: frozenset[Path], path: Path = ()) -> Fields:
-    """The known fields with those of the new ones that are chosen; columns are named anew."""
+    """The known fields with those of the new ones that are chosen; columns are named again."""
     later = {each.name: each for each in grown}
     kept = tuple(
         Field(

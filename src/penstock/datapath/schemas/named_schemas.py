@@ -15,7 +15,7 @@ from penstock.datapath.codec.codecs import codec_for, codec_of
 from penstock.datapath.schemas.errors import SchemaChanged
 from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.schemas.prepared_schemas import PreparedSchemas
-from penstock.datapath.schemas.registry_backoff import Absent, Pause
+from penstock.datapath.schemas.registry_backoff import NamesNotFound, Pause
 from penstock.datapath.stage.schema_shredder import FIXED
 from penstock.errors import EntryDamaged
 from penstock.model.layout import Layout
@@ -57,7 +57,7 @@ class NamedSchemas:
         self._unasked = set(self.known) - {FIXED}  # whether they still mean the same
         self._met: set[str] = set()  # what records of this run have named
         self._left_out: set[str] = set()  # what was not worth preparing before a record names it
-        self._absent = Absent()
+        self._not_found = NamesNotFound()
         self._down = Pause()  # of questions that can wait
         self._window = 0
         self._room = MAX_ASKED
@@ -87,21 +87,21 @@ class NamedSchemas:
         self.known = {
             key: schema
             for key, schema in self.known.items()
-            if _is_sound(schema) or key in self._absent
+            if _is_sound(schema) or key in self._not_found
         }
 
     def learn(self, keys: Iterable[str]) -> bool:
         """Find what records name; True when something was new.
 
-        Whatever the lake has is taken, also while the registry is down; and whoever does not answer
-        is not waited for a second time. Raises `RegistryTrouble` at the end when something is
+        Whatever the lake has is taken, also while the registry is down; a registry that does not
+        answer is asked once. Raises `RegistryTrouble` at the end when something is
         needed that only the registry could tell, and `SchemaChanged` when it tells something else
         than before. What was not there is asked for again, since a registry may be behind its
         writers for a while, but ever more seldom.
         """
         named = set(keys) - {FIXED}
         unknown = named - set(self.known)
-        again = {key for key in named - unknown if self._absent.is_due(key, self._window)}
+        again = {key for key in named - unknown if self._not_found.is_due(key, self._window)}
         trouble = self._find(unknown | again)
         if trouble is None:
             self._check(named & self._unasked & set(self.known))
@@ -128,7 +128,7 @@ class NamedSchemas:
                 continue
             self._room -= 1
             self.known.pop(key, None)
-            kept = self._kept(key)
+            kept = self._from_lake(key)
             was_told = asking.ask(key)
             if kept is not None:
                 self._compare(key, kept, asking.told)
@@ -168,11 +168,11 @@ class NamedSchemas:
 
     def _has(self, key: str, schema: RegisteredSchema) -> None:
         self.known[key] = schema
-        self._absent.remove(key)
+        self._not_found.remove(key)
 
     def _lacks(self, key: str, why: RegisteredSchema | None) -> None:
         self.known[key] = why
-        self._absent.add(key, self._window)
+        self._not_found.add(key, self._window)
 
     def _compare(self, key: str, before: RegisteredSchema, now: RegisteredSchema | None) -> None:
         """An id must still mean the same, if anybody answered with a schema."""
@@ -194,7 +194,7 @@ class NamedSchemas:
         self._down.grow(self._window)
         return False
 
-    def _kept(self, key: str) -> RegisteredSchema | None:
+    def _from_lake(self, key: str) -> RegisteredSchema | None:
         raw = self._store.read(self._place(key))
         return None if raw is None else self._decode(key, raw)
 
@@ -211,7 +211,7 @@ class NamedSchemas:
             try:
                 found[key] = self._decode(key, raw)
             except EntryDamaged:
-                continue  # it may be needed by nobody; whoever names it is told
+                continue  # nothing may need it; a record that names it gets the error
         return found
 
     def _place(self, key: str) -> str:
@@ -221,7 +221,7 @@ class NamedSchemas:
         try:
             found = decode_registered(raw)
         except ValueError as error:
-            damaged = EntryDamaged(self._place(key), f"it is no schema: {error}")
+            damaged = EntryDamaged(self._place(key), f"it is not a schema: {error}")
             raise newer_or(damaged, raw, REGISTERED_FORMAT) from error
         if codec_for(found.type, self._codec) is None:
             raise EntryDamaged(self._place(key), f"no codec reads a schema of {found.type!r}")

@@ -23,8 +23,8 @@ class Pause:
         return window >= self.until
 
 
-class Absent:
-    """Names for which there was nothing to find. Records may name anything, so only so many."""
+class NamesNotFound:
+    """Names for which nothing was found. Records may name anything, so their number is bounded."""
 
     def __init__(self) -> None:
         self._pauses: dict[str, Pause] = {}

@@ -13,14 +13,14 @@ from penstock.ports.store.create_once import create_once
 _decoder = msgspec.json.Decoder(DatasetSchema)
 
 
-def keep_schema(store: Store, prefix: str, schema: DatasetSchema) -> DatasetSchema:
-    """Keep a version of a schema; the one that is there, if somebody else was first."""
+def store_schema(store: Store, prefix: str, schema: DatasetSchema) -> DatasetSchema:
+    """Store a version of a schema; returns the one that is there if another process was first."""
     key = f"{prefix}/{schema.dataset}/{schema.version:06}.json"
     other = create_once(store, key, msgspec.json.encode(schema))
     return schema if other is None else _decode(key, other)
 
 
-def kept_schemas(store: Store, prefix: str) -> list[DatasetSchema]:
+def stored_schemas(store: Store, prefix: str) -> list[DatasetSchema]:
     """Every version of every schema below a directory of the lake."""
     found = []
     for key in store.list_after(prefix):
@@ -43,7 +43,7 @@ def newest(schemas: Iterable[DatasetSchema]) -> dict[str, DatasetSchema]:
 def _decode(key: str, raw: bytes) -> DatasetSchema:
     try:
         return _decoder.decode(raw)
-    except (msgspec.MsgspecError, ValueError) as error:  # what is no UTF-8 is a ValueError
+    except (msgspec.MsgspecError, ValueError) as error:  # bytes that are not UTF-8 are a ValueError
         raise newer_or(
-            EntryDamaged(key, f"it is no schema: {error}"), raw, SCHEMA_FORMAT
+            EntryDamaged(key, f"it is not a schema: {error}"), raw, SCHEMA_FORMAT
         ) from error

@@ -98,7 +98,7 @@ class Registry:
         return RegisteredSchema(kind, reply.schema, names)
 
     def check(self) -> None:
-        """Raise what stands in the way: nobody answers, we are not let in, it is no registry."""
+        """Raise if it does not answer, refuses us, or is not a registry."""
         if not self._is_registry():
             raise RegistryWrong(self._url, "it does not know the types of schemas")
 
@@ -148,7 +148,7 @@ class Registry:
         if status == 404:
             if _error_code(body) in _NO_SUCH or self._is_registry():
                 return None
-            raise RegistryWrong(self._url, f"{path} is no address of a registry (404)")
+            raise RegistryWrong(self._url, f"{path} is not an address of a registry (404)")
         if status in _ODD and _error_code(body) is not None and self._is_registry():
             return None
         _check(self._url, status)
@@ -177,7 +177,7 @@ class Registry:
 
 
 def _check(url: str, status: int) -> None:
-    """Refuse whatever is no answer to the question."""
+    """Refuse a response that does not answer the question."""
     if status in {401, 403}:
         raise RegistryRefused(url, status)
     if 300 <= status < 400:

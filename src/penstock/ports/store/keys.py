@@ -48,7 +48,7 @@ def _check_component(key: str, component: str) -> None:
     try:
         encoded = component.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise BadKey(key, "it contains half of a surrogate pair, which is no character") from error
+        raise BadKey(key, "it contains half of a surrogate pair, not a character") from error
     if len(encoded) > LONGEST_COMPONENT_BYTES:
         raise BadKey(
             key,

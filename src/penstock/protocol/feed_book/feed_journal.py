@@ -28,7 +28,7 @@ class FeedJournal(Journal[FeedState, FeedBody, Inventory]):
     def __init__(self, store: Store, layout: Layout, lake: str, around: Surroundings) -> None:
         super().__init__(FEED_BOOK, store, layout, lake, around)
 
-    def bind(self, fold: FeedFold, cluster_id: str, files: str = "parquet") -> None:
+    def bind(self, fold: FeedFold, cluster_id: str, files: str) -> None:
         """Write entry 0 if this feed is new. Two first starts race; one binds, both go on."""
         self.begin(fold, Bind(cluster_id, files))
 

@@ -64,7 +64,7 @@ class OwnerSpec:
     owner: str
     policy: WindowPolicy = field(default_factory=WindowPolicy)
     generation: int = 0
-    files: str = "parquet"
+    files: str = field(kw_only=True)
     park_after: int = 5
     checkpoint_every: int = 100
 
@@ -233,7 +233,7 @@ class Owner:
             load_content(self._journal, self.fold, self._journal.require(number))
 
     def _try_parked_again(self) -> None:
-        """A new owner gives parked datasets another chance: somebody may have mended the store.
+        """A new owner gives parked datasets another chance: the store may have been repaired.
 
         Not those that were stopped, which wait for a person, unless they would not be stopped now.
         """
@@ -252,7 +252,7 @@ class Owner:
         self.recover()
 
     def notice_others(self) -> None:
-        """While idle: take up what commands have decided, and stop if somebody else owns this."""
+        """While idle: take up what commands have decided, and stop if another process owns this."""
         self._journal.fold_on(self.fold)
         newest = self.fold.state
         if newest.epoch > self.epoch:

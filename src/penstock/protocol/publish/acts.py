@@ -168,7 +168,7 @@ def publish_group(tools: StepTools, work: GroupWork) -> None:
         finish_step(act_of(step, tools), work)
 
 
-def publish_together(tools: StepTools, works: Iterable[GroupWork]) -> set[str]:
+def publish_at_once(tools: StepTools, works: Iterable[GroupWork]) -> set[str]:
     """Do the steps of many groups, those that are equal at once; the datasets that are all done.
 
     A window of hundreds of datasets has a few files of each. A group whose step is not certainly

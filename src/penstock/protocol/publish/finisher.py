@@ -21,8 +21,8 @@ from penstock.protocol.journal.markers import mark_done
 from penstock.protocol.publish.acts import (
     GroupWork,
     StepTools,
+    publish_at_once,
     publish_group,
-    publish_together,
 )
 from penstock.protocol.publish.groups import leave_tail_mark, load_content, works_of
 from penstock.runtime.surroundings import Surroundings
@@ -77,7 +77,7 @@ class Finisher:
         """Do the steps of all open groups together, then finish by itself what is left of them."""
         leave_tail_mark(self._journal, sealed.number, sealed.sha256)
         works = works_of(sealed, content, self._fold.state.open_groups(sealed.number))
-        done = publish_together(self._tools, works)
+        done = publish_at_once(self._tools, works)
         proven = tuple(
             work.dataset for work in works if work.dataset in done or self._group_done(work)
         )
@@ -94,7 +94,7 @@ class Finisher:
             del self._fold.state.undone[number]
 
     def _group_done(self, work: GroupWork) -> bool:
-        """Do a group's steps; False when somebody else did, or when it is parked now."""
+        """Do a group's steps; False when another process did, or when it is parked now."""
         for attempt in range(self._park_after):
             try:
                 return self._publish(work)
@@ -107,7 +107,7 @@ class Finisher:
         return False
 
     def _publish(self, work: GroupWork) -> bool:
-        """Do the steps, deriving again what was lost; False when somebody else did it all."""
+        """Do the steps, deriving again what was lost; False when another process did it all."""
         for _ in range(LOSSES):
             try:
                 publish_group(self._tools, work)

@@ -31,7 +31,7 @@ def lake(tmp_path: Path) -> DiskLake:
     delivered(found.room(["a", "b", "a"]))
     journal = FeedJournal(found.store, Layout(OTHER), LAKE, surroundings(OTHER))
     fold = journal.open()
-    journal.bind(fold, CLUSTER)
+    journal.bind(fold, CLUSTER, "parquet")
     journal.claim(fold, "me")
     return found
 

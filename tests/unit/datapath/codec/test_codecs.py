@@ -8,6 +8,7 @@ import pytest
 from penstock.api.doors import CODECS
 from penstock.api.errors import ExtraMissing, PluginAmbiguous
 from penstock.api.find import load as load_ref
+from penstock.config.errors import ConfigInvalid
 from penstock.config.load import load
 from penstock.datapath.codec.codecs import BUILT_IN
 from tests.helpers.installed_packages import install_package
@@ -49,6 +50,13 @@ def test_a_missing_extra_is_told_in_the_sentence_of_all_doors(packages: Path) ->
         "EXTRA_MISSING: The codec 'cbor' needs the module 'no_such_module_anywhere', which is not "
         "installed: run `pip install 'acme-codecs[cbor]'` here and on every executor."
     )
+
+
+def test_a_missing_extra_hides_no_mistake_of_the_file(packages: Path) -> None:
+    with pytest.raises(ConfigInvalid) as raised:
+        configured(packages, "cbor}, window: {every: often")
+    paths = [mistake.path for mistake in raised.value.mistakes]
+    assert paths == ["feeds.a.decode.format", "feeds.a.window.every"]
 
 
 def test_a_name_that_two_packages_offer_is_told_with_both(packages: Path) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.json.route_guess import code_type, guess
+from penstock.datapath.codec.json.route_guess import code_type, guess_routes
 from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.stage.shred_plan import TaskReport
 from penstock.model.convert_spec import Condition
@@ -72,4 +72,4 @@ def test_codes_hold_as_many_kinds_as_there_are() -> None:
     assert code_type(2**15) is np.int32
     codes = {f"t{number}": number for number in range(40_000)}
     payloads = [b'{"type":"t39999","a":1}', b'{"type":"t5","more":"than the longest"}', b"{}"]
-    assert guess(pa.array(payloads, pa.binary()), "type", codes).tolist() == [39_999, 5, -1]
+    assert guess_routes(pa.array(payloads, pa.binary()), "type", codes).tolist() == [39_999, 5, -1]

@@ -259,7 +259,7 @@ def test_a_404_of_something_else_is_no_answer_about_a_schema(
 ) -> None:
     """Else a wrong address would send all records to the quarantine."""
     there.answers["/schemas/ids/7"] = there.answers["/schemas/types"] = (404, body)
-    with pytest.raises(RegistryWrong, match=r"/schemas/ids/7 is no address.*ccompat") as caught:
+    with pytest.raises(RegistryWrong, match=r"/schemas/ids/7 is not an address.*ccompat") as caught:
         there.registry.find("7")
     assert caught.value.exit_code == 2
     there.answers["/schemas/types"] = (200, body)

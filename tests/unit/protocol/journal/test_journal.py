@@ -82,8 +82,8 @@ def test_entries_are_found_by_number_and_none_comes_after_the_last(store: Store)
 def test_two_first_starts_bind_once_and_both_go_on(store: Store) -> None:
     one, two = a_room(store=store).journal(), a_room(store=store, name="two").journal()
     mine, theirs = one.open(), two.open()
-    one.bind(mine, CLUSTER)
-    two.bind(theirs, CLUSTER)
+    one.bind(mine, CLUSTER, "parquet")
+    two.bind(theirs, CLUSTER, "parquet")
     assert one.claim(mine, "one") == 1
     assert two.claim(theirs, "two") == 2
     assert theirs.state.number == 2
@@ -92,7 +92,7 @@ def test_two_first_starts_bind_once_and_both_go_on(store: Store) -> None:
 def test_a_feed_that_is_bound_is_not_bound_again(store: Store) -> None:
     journal, fold = begun(store)
     before = keys(store)
-    journal.bind(fold, "another cluster")
+    journal.bind(fold, "another cluster", "parquet")
     assert keys(store) == before
     assert fold.state.cluster_id == CLUSTER
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from penstock.datapath.schemas.schema_objects import keep_schema, kept_schemas
+from penstock.datapath.schemas.schema_objects import store_schema, stored_schemas
 from penstock.errors import EntryDamaged, EntryNewer, MarkerWrong, ObjectDamaged, PenstockError
 from penstock.model.schema import DatasetSchema
 from penstock.model.wire_formats import format_of, newer_or
@@ -24,7 +24,7 @@ def a_feed() -> Room:
     lake_identity(room.store, room.around)
     journal = room.journal()
     accept_next(journal, journal.open().state, "ann", "known", "2026-11-15T00:00:00+00:00")
-    keep_schema(room.store, LAYOUT.schemas, DatasetSchema("a", 1, False, ()))
+    store_schema(room.store, LAYOUT.schemas, DatasetSchema("a", 1, False, ()))
     return room
 
 
@@ -45,7 +45,7 @@ OBJECTS: dict[str, tuple[str, type[ObjectDamaged], Callable[[Room], object]]] = 
     "schema": (
         f"{LAYOUT.schemas}/a/000001.json",
         EntryDamaged,
-        lambda room: kept_schemas(room.store, LAYOUT.schemas),
+        lambda room: stored_schemas(room.store, LAYOUT.schemas),
     ),
 }
 

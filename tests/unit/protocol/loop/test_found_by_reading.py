@@ -50,9 +50,9 @@ def test_the_loser_of_two_first_starts_goes_on_although_the_winner_has_claimed()
     store = MemoryStore()
     one, two = a_room(store=store).journal(), a_room(store=store, name="two").journal()
     mine, theirs = one.open(), two.open()
-    one.bind(mine, CLUSTER)
+    one.bind(mine, CLUSTER, "parquet")
     one.claim(mine, "one")
-    two.bind(theirs, CLUSTER)
+    two.bind(theirs, CLUSTER, "parquet")
     assert two.claim(theirs, "two") == 2
 
 

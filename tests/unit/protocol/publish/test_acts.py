@@ -14,8 +14,8 @@ from penstock.protocol.publish.acts import (
     GroupWork,
     StepTools,
     act_of,
+    publish_at_once,
     publish_group,
-    publish_together,
 )
 from penstock.testing.fault_store import Fault, FaultStore, What
 from penstock.testing.memory_store import MemoryStore
@@ -69,7 +69,7 @@ def test_inputs_go_after_the_files_that_replace_them() -> None:
     store = WatchedStore()
     works = [work_on(store, "a", REWRITE), work_on(store, "b", REWRITE)]
     store.acts.clear()
-    assert publish_together(StepTools(store), works) == {"a", "b"}
+    assert publish_at_once(StepTools(store), works) == {"a", "b"}
     shown = [act.name for act in store.acts if act.name in ("link", "delete")]
     assert shown == ["link"] * 4 + ["delete"] * 4
     assert names(store) == ["a/new-0", "a/new-1", "b/new-0", "b/new-1"]
@@ -89,7 +89,7 @@ def test_a_group_whose_files_are_not_all_there_keeps_its_inputs() -> None:
     store = WatchedStore()
     works = [work_on(store, "a", REWRITE), work_on(store, "b", REWRITE)]
     store.broken = {"a"}
-    assert publish_together(StepTools(store), works) == {"b"}
+    assert publish_at_once(StepTools(store), works) == {"b"}
     assert names(store) == ["a/old-0", "a/old-1", "b/new-0", "b/new-1"]
     with pytest.raises(StoreUnavailable):
         publish_group(StepTools(store), works[0])
@@ -99,14 +99,14 @@ def test_a_group_whose_files_are_not_all_there_keeps_its_inputs() -> None:
 def test_groups_with_different_steps_are_done_in_one_call() -> None:
     store = MemoryStore()
     works = [work_on(store, "a", DELIVER, inputs=0), work_on(store, "b", REMOVE, files=0)]
-    assert publish_together(StepTools(store), works) == {"a", "b"}
+    assert publish_at_once(StepTools(store), works) == {"a", "b"}
     assert names(store) == ["a/new-0", "a/new-1"]
 
 
 def test_a_group_without_files_or_inputs_is_done() -> None:
     work = GroupWork(SEALED, Group("a", 0, 0, 0, REWRITE))
-    assert publish_together(StepTools(MemoryStore()), [work]) == {"a"}
-    assert publish_together(StepTools(MemoryStore()), []) == set()
+    assert publish_at_once(StepTools(MemoryStore()), [work]) == {"a"}
+    assert publish_at_once(StepTools(MemoryStore()), []) == set()
 
 
 @pytest.mark.parametrize("act", ["publish", "delete"])
@@ -125,7 +125,7 @@ def test_a_group_that_gets_no_answer_is_not_called_done(act: str) -> None:
     inner = MemoryStore()
     work = work_on(inner, "a", REWRITE)
     store = FaultStore(inner, [Fault(act, What.FAIL_BEFORE, nth=nth) for nth in range(1, 6)])
-    assert publish_together(StepTools(store), [work]) == set()
+    assert publish_at_once(StepTools(store), [work]) == set()
     with pytest.raises(OutcomeUnknown):
         publish_group(StepTools(store), work)
 
@@ -135,7 +135,7 @@ def test_a_foreign_file_and_a_lost_one_are_told_apart() -> None:
     foreign, lost = work_on(store, "a", DELIVER), work_on(store, "b", DELIVER)
     store.create("a/new-0", b"another")
     store.lose_staged("b")
-    assert publish_together(StepTools(store), [foreign, lost]) == set()
+    assert publish_at_once(StepTools(store), [foreign, lost]) == set()
     with pytest.raises(ForeignFile):
         publish_group(StepTools(store), foreign)
     with pytest.raises(StagedGone):

@@ -63,7 +63,7 @@ _LOGICAL = {
     ("long", "local-timestamp-millis"): FieldType("local_us", unit_us=1_000),
     ("long", "local-timestamp-micros"): FieldType("local_us"),
 }
-ALONE = "value"  # the field of an event that is no record
+ALONE = "value"  # the field of an event that is not a record
 
 
 def from_avro(text: str) -> tuple[Field, ...]:
@@ -135,5 +135,5 @@ class _Columns:
         if fields:
             return struct_of(fields)
         if self._in_json:
-            raise SchemaUnsupported(path, "a record without fields is no column")
+            raise SchemaUnsupported(path, "a record without fields cannot be a column")
         return BOOLEAN

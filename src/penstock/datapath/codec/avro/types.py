@@ -69,7 +69,7 @@ def parse_avro(text: str, references: tuple[str, ...] = ()) -> AvroType:
     reader = _Reader()
     for reference in references:
         reader.read(_json(reference), "$")
-        reader.count_anew()
+        reader.restart_count()
     return reader.read(_json(text), "$")
 
 
@@ -104,8 +104,8 @@ class _Reader:
         self._depth -= 1
         return found
 
-    def count_anew(self) -> None:
-        """What a document defines counts where others use it, and not before."""
+    def restart_count(self) -> None:
+        """Count fields from 0: a definition counts where it is used, and not before."""
         self._fields = 0
 
     def _read(self, schema: Any, path: str) -> AvroType:
@@ -114,7 +114,7 @@ class _Reader:
         if isinstance(schema, list):
             return self._union(schema, path)
         if not isinstance(schema, dict):
-            raise SchemaUnsupported(path, "this is no type")
+            raise SchemaUnsupported(path, "this is not a type")
         kind = schema.get("type")
         if not isinstance(kind, str):  # a type inside a type, which some tools write
             return self._logical(self.read(kind, path), schema, path)

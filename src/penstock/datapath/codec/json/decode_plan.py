@@ -180,7 +180,7 @@ def _member(number: int, field: Field, path: str) -> JsonField:
 def tagged_struct(
     members: tuple[JsonField, ...], field: str, text: str, nulls: tuple[str, ...] = ()
 ) -> type[msgspec.Struct]:
-    """The class of parsed objects that have this text in this field, which is no member.
+    """The class of parsed objects that have this text in this field, which is not a member.
 
     Without a field there is no such text. The fields named in `nulls` may be there, as null.
     """

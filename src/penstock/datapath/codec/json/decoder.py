@@ -17,7 +17,7 @@ the parser (`template_columns`), under the same rule.
     more than 64 levels, more than 16 MiB         bad: TOO_DEEP, TOO_LONG
     lists of objects that become over 4 Mi        bad: TOO_MANY; an object or null in such a list
       values                                        counts as many as its struct has columns
-    half of a surrogate pair as an escape         bad: NOT_JSON, since it is no text
+    half of a surrogate pair as an escape         bad: NOT_JSON, since it is not text
     NUL as an escape                              kept; a raw NUL is NOT_JSON
     one key twice in an object                    the last one wins, as in other JSON readers
     key written with escapes                      the same key as without them

@@ -160,7 +160,7 @@ def promote(schema: DatasetSchema, samples: Iterable[bytes], limits: Limits) -> 
     """The next version, with columns for new fields; the same schema if there is nothing to add.
 
     Columns that exist keep their place, name and type; objects may gain fields inside. A declared
-    schema is only ever changed by whoever declared it.
+    schema is changed by its declaration only.
     """
     if schema.declared:
         return schema

@@ -6,8 +6,8 @@ both looks together would have given: the tag must be there, as a text, and if i
 must agree; all other fields obey the rules of the fast way. What it refuses is left to the usual
 way, whatever the cause, so nothing is judged here.
 
-Records are parsed in an order that has likes together, by a guess at their tags: so columns are
-made of hundreds of records at once, also where hundreds of datasets are mixed.
+Records that seem to belong to the same dataset, by a guess at their tags, are parsed together. So
+columns are made of hundreds of records at once, also where hundreds of datasets are mixed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +30,7 @@ from penstock.datapath.codec.json.decode_plan import (
     tagged_struct,
 )
 from penstock.datapath.codec.json.payload import PARSER_ERRORS, Screen, refuse
-from penstock.datapath.codec.json.route_guess import NOT_GUESSED, code_type, guess
+from penstock.datapath.codec.json.route_guess import NOT_GUESSED, code_type, guess_routes
 from penstock.datapath.codec.json.template_search import TemplateSearch, values_at
 from penstock.datapath.codec.json.unknown_fields import frequent_unknown
 from penstock.datapath.codec.json.value_count import value_counter
@@ -152,11 +152,11 @@ class OnePass:
                 yield some, payloads.slice(chunk.start, len(chunk)), chunk.is_heavy
 
     def _by_kind(self, values: pa.Array) -> Iterator[tuple[int, Numbers, pa.Array]]:
-        """The records of each kind that there seems to be, likes together."""
+        """The records by the dataset that they seem to belong to."""
         if len(self._datasets) == 1:
             yield 0, np.arange(len(values)), values
             return
-        codes = guess(values, self._tag, self._texts)
+        codes = guess_routes(values, self._tag, self._texts)
         order = np.argsort(codes, kind="stable")
         values, codes = values.take(pa.array(order)), codes[order]
         ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]

@@ -62,7 +62,7 @@ def partial_decode(values: pa.Array, paths: tuple[str, ...], limits: Limits) -> 
     partial = PartialFields([[] for _ in paths], [])
     for start in range(0, len(values), _CHUNK):
         _decode_chunk(parser, values.slice(start, _CHUNK).to_pylist(), start, doubtful, partial)
-    _settle(values, paths, limits, partial, doubtful)
+    _decode_doubtful(values, paths, limits, partial, doubtful)
     return partial
 
 
@@ -73,7 +73,7 @@ def _decode_chunk(
     doubtful: set[int],
     partial: PartialFields,
 ) -> None:
-    """Parse one chunk; whoever cannot be parsed becomes doubtful and gets a place holder."""
+    """Parse one chunk; a record that cannot be parsed is doubtful and gets a placeholder."""
     decode = parser.decode
     found: list[Any] = []
     keep = found.append
@@ -96,7 +96,7 @@ def _along(attributes: tuple[str, ...], found: list[Any]) -> list[Any]:
     return reached
 
 
-def _settle(
+def _decode_doubtful(
     values: pa.Array,
     paths: tuple[str, ...],
     limits: Limits,

@@ -51,7 +51,7 @@ def is_too_deep(payload: bytes, limits: Limits) -> bool:
 
 
 def too_deep(limits: Limits) -> str:
-    """What is told of such a payload."""
+    """The error message for such a payload."""
     return f"at most {limits.max_depth} levels are read"
 
 

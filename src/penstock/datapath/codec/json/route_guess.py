@@ -1,7 +1,7 @@
-"""A guess at the text of one field of every record, without parsing: only to put likes together.
+"""A guess at the route of every record, without parsing: to parse similar records together.
 
 A parser that meets records of one kind after the other is faster than one that meets them mixed,
-and so is whoever turns them into columns. A wrong guess costs time and changes nothing.
+and so is the code that turns them into columns. A wrong guess costs time and changes nothing.
 """
 
 import json
@@ -21,7 +21,7 @@ _QUOTE, _SPACE = 0x22, 0x20
 Codes = npt.NDArray[np.int16 | np.int32]
 
 
-def guess(values: pa.Array, field: str, codes: Mapping[str, int]) -> Codes:
+def guess_routes(values: pa.Array, field: str, codes: Mapping[str, int]) -> Codes:
     """The code of the text that seems to be in a field, at its first mention in each payload."""
     found: Codes = np.full(len(values), NOT_GUESSED, code_type(len(codes)))
     longest = min(max((len(text.encode()) for text in codes), default=0), _LONGEST)

@@ -87,7 +87,7 @@ def _decimal(shape: JsonType, text: bytes) -> Decimal:
 
 
 def _scaled(number: str, precision: int, scale: int) -> Decimal:
-    """The number with exactly `scale` digits behind the point; InvalidOperation if it has more."""
+    """The number with exactly `scale` decimal places; InvalidOperation if it has more."""
     sign, digits, exponent = Decimal(number).as_tuple()
     if not any(digits):
         return Decimal((0, (0,), -scale))

@@ -66,7 +66,7 @@ def _fields(schema: dict[str, Any], path: str, depth: int) -> tuple[Field, ...]:
     if not isinstance(properties, dict) or not isinstance(required, list):
         raise SchemaUnsupported(path, "properties or required are malformed")
     if not all(isinstance(name, str) for name in required):
-        raise SchemaUnsupported(path, "required has something that is no name")
+        raise SchemaUnsupported(path, "required has something that is not a name")
     missing = [name for name in required if name not in properties]
     if missing:
         raise SchemaUnsupported(path, f"{missing[0]} is required and not described")
@@ -94,7 +94,7 @@ def _type(schema: Any, path: str, depth: int) -> tuple[FieldType, bool]:
 def _kind(schema: Any, path: str) -> tuple[str, bool]:
     """The one kind of a schema besides null, and whether null is among its kinds."""
     if not isinstance(schema, dict):
-        raise SchemaUnsupported(path, "this is no description of a value")
+        raise SchemaUnsupported(path, "this does not describe a value")
     for word in _REFUSED:
         if word in schema:
             raise SchemaUnsupported(path, f"{word} is not supported")

@@ -1,7 +1,7 @@
 """MessagePack token by token, for the few things that a parser for Python's values does not tell.
 
 A token is a header with the bytes that belong to it alone: what a map or an array holds follows as
-tokens of its own. Payloads may hold anything; whoever reads them as a whole says what is wrong.
+tokens of its own. Payloads may hold anything; the reader of the whole record reports what is wrong.
 """
 
 import struct
@@ -37,7 +37,7 @@ def with_whole_micros(payload: bytes) -> bytes:
 
 
 def _may_be_finer(payload: bytes, mark: bytes, spare_bits: int) -> bool:
-    """Whether bytes that may be a timestamp have nanoseconds that are no whole microseconds."""
+    """Whether bytes that may be a timestamp have nanoseconds that are not whole microseconds."""
     at = payload.find(mark)
     while at >= 0:
         start = at + len(mark)

@@ -101,14 +101,14 @@ class _Slow:
         self._singles.append(single)
         self._values += self._layout.counter.width + values
         if self._values > _VALUES_AT_A_TIME:
-            self._settle()
+            self._add_batch()
 
     def batch(self) -> pa.RecordBatch:
         """All of them as columns."""
-        self._settle()
+        self._add_batch()
         return pa.concat_batches(self._batches)
 
-    def _settle(self) -> None:
+    def _add_batch(self) -> None:
         batch = pa.RecordBatch.from_pylist(self._singles, schema=self._layout.schema)
         self._batches.append(batch)
         self._singles, self._values = [], 0

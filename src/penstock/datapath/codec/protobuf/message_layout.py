@@ -62,7 +62,7 @@ class Slot:
 
     @property
     def blank(self) -> Any:
-        """The default of a value that is no message, as a number if it is an enum."""
+        """The default of a value that is not a message, as a number if it is an enum."""
         if self.names:
             return next(iter(self.names))
         return _BLANKS.get(self.field.kind, 0)

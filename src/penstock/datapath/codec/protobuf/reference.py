@@ -167,7 +167,7 @@ class _Reading:
         self.message(slot.body, seen, inner, slot.item.path)
 
     def _scalar(self, slot: Slot, end: int) -> Any:
-        """A value that is no message; an enum as its number."""
+        """A value that is not a message; an enum as its number."""
         kind, path = slot.field.kind, slot.item.path
         if kind in _LAYOUTS:
             raw = self._take(_WIDTHS[slot.field.wire], end, path)
@@ -299,7 +299,7 @@ def _column(slot: Slot, seen: Seen) -> Any:
 
 
 def _entries(slot: Slot, found: dict[Any, Any]) -> list[Any]:
-    """A map as pairs, or as structs where its keys are no strings."""
+    """A map as pairs, or as structs where its keys are not strings."""
     if slot.body is None:
         raise ValueError("a map without entries")
     key, value = slot.body.slots

@@ -98,7 +98,7 @@ def columns_of_proto(types: ProtoTypes, root: ProtoMessage) -> tuple[Field, ...]
 
 
 def plain_type(field: ProtoField) -> FieldType:
-    """The type of a single value that is no message."""
+    """The type of a single value that is not a message."""
     return _PLAIN[field.kind]
 
 

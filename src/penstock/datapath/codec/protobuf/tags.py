@@ -77,7 +77,7 @@ def skip_value(cursors: Cursors, wire: int) -> tuple[Numbers, Numbers]:
 def skip_unknown(cursors: Cursors, known: Numbers) -> None:
     """Step over fields at the end that the schema does not have: those of a newer schema.
 
-    A field that it has, which is out of order then, and anything that is no field are refused.
+    A field that it has, which is out of order, and anything that is not a field are refused.
     """
     for _ in range(_MOST_UNKNOWN):
         mine = np.flatnonzero(cursors.at < cursors.end)

@@ -22,7 +22,7 @@ MOST_AT_ONCE = 8 * 1024 * 1024  # values in columns that are made at a time, of 
 
 
 def too_many(most: int) -> str:
-    """What is told of such a record."""
+    """The error message for such a record."""
     return f"objects in lists have over {most} values in one record"
 
 
@@ -35,7 +35,7 @@ def width_of(fields: tuple[Field, ...]) -> int:
 
 
 def item_width(kind: FieldType) -> int:
-    """How many values each item of a list or map becomes; 0 where items are no objects."""
+    """How many values each item of a list or map becomes; 0 where items are not objects."""
     is_heavy = kind.item is not None and kind.item.kind == "struct"
     return max(width_of(kind.item.fields), 1) if is_heavy and kind.item is not None else 0
 

@@ -24,7 +24,7 @@ class OrcReader:
 
     def __init__(self, file: BinaryIO) -> None:
         self._source = _Remembering(file)
-        with self._source.in_its_words():
+        with self._source.passing_store_errors():
             opened = orc.ORCFile(self._source)
             self.schema: pa.Schema = opened.schema
             self._rows = int(opened.nrows)
@@ -41,7 +41,7 @@ class OrcReader:
         """The rows in their order; as many at a time as take `most_bytes` by the mean of all."""
         dataset = import_module("pyarrow.dataset")  # not for every command: it takes pandas along
         found = dataset.OrcFileFormat().make_fragment(self._source)
-        with self._source.in_its_words():
+        with self._source.passing_store_errors():
             yield from found.to_batches(
                 columns=list(columns),
                 batch_size=min(most_rows, self._rows_within(columns, most_bytes)),
@@ -79,8 +79,8 @@ class _Remembering:
             raise
 
     @contextmanager
-    def in_its_words(self) -> Iterator[None]:
-        """Around reads by others: what the store has said is raised as it was said."""
+    def passing_store_errors(self) -> Iterator[None]:
+        """Around reads by Arrow: an error of the store is raised as it was, not as one of Arrow."""
         try:
             yield
         except UNREADABLE as error:

@@ -31,11 +31,11 @@ class OrcWriter:
 
     def __init__(self, stream: ByteStream, options: WriteOptions) -> None:
         self._stream = stream
-        self._held = _HeldBack()
+        self._buffered = _BufferedStream()
         self._is_chunked = options.compression != "none"
         self._words = dict(options.words)
         self._orc = orc.ORCWriter(
-            self._held,
+            self._buffered,
             compression=COMPRESSIONS[options.compression],
             compression_block_size=LARGEST_CHUNK,
             dictionary_key_size_threshold=REPEATING,
@@ -46,13 +46,13 @@ class OrcWriter:
         plain = pa.schema([plain_field(each) for each in rows.schema])
         for start in range(0, rows.num_rows, ROWS_AT_ONCE):
             self._orc.write(with_plain_structs(rows.slice(start, ROWS_AT_ONCE).cast(plain)))
-            self._stream.write(self._held.take(LONGEST_TAIL))
+            self._stream.write(self._buffered.take(LONGEST_TAIL))
 
     def finish(self) -> None:
         """Write the footer, and our words behind it."""
         self._orc.close()
-        self._stream.write(self._held.take(LONGEST_TAIL))
-        tail = self._held.take(0)
+        self._stream.write(self._buffered.take(LONGEST_TAIL))
+        tail = self._buffered.take(0)
         self._stream.write(with_words(tail, self._words, chunked=self._is_chunked))
 
 
@@ -75,7 +75,7 @@ def _plain(kind: Any) -> Any:
     return kind
 
 
-class _HeldBack:
+class _BufferedStream:
     """A stream that keeps all bytes until they are asked for.
 
     Nothing may fail in it: what it raised would come to an end of Arrow's writer that has no way
@@ -103,4 +103,4 @@ class _HeldBack:
         """There is more to come."""
 
     def close(self) -> None:
-        """Whoever made the stream closes it."""
+        """The maker of the stream closes it."""

@@ -132,17 +132,17 @@ def _keep(flow: Flow, spec: ConvertSpec, _: Given) -> Flow:
         listed = _among(flow, flow.rest.rows_listed(path))
         flow = flow.refusing(listed, CONVERT_FAILED, f"$.{path}: it lies in a list")
     flow.rest.keep(spec.paths)
-    return flow.having("keep", _kept(flow.made(), [path.split(".") for path in spec.paths]))
+    return flow.having("keep", _only_wanted(flow.made(), [path.split(".") for path in spec.paths]))
 
 
-def _kept(made: Made, wanted: list[list[str]]) -> Made:
+def _only_wanted(made: Made, wanted: list[list[str]]) -> Made:
     kept: Made = []
     for name, kind, null, column in made:
         inner = [names[1:] for names in wanted if names[0] == name]
         if any(not names for names in inner):
             kept.append((name, kind, null, column))
         elif inner and kind.kind == "struct":
-            inside = _kept(made_of(kind.fields, column.flatten()), inner)
+            inside = _only_wanted(made_of(kind.fields, column.flatten()), inner)
             kept += as_struct("keep", Field(name, name, kind, null), column, inside)
     return kept
 

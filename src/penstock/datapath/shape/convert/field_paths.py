@@ -1,8 +1,8 @@
 """Dotted paths of fields, and the fields that they may mean.
 
 A path leads from field to field: `user.ssn` is `ssn` inside `user`. An event may also have a field
-whose own name is `user.ssn`. Whoever wants a field hidden or gone wants that of both, so steps that
-do this mean all fields whose names, joined by points, are the path.
+whose own name is `user.ssn`. To hide or remove a field means both of them, so steps that do
+this mean all fields whose names, joined by points, are the path.
 """
 
 from collections.abc import Iterator

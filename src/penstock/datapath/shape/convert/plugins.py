@@ -154,7 +154,7 @@ def _believed(found: Any, count: int, wanted: pa.Schema) -> ConvertedBatch:
         raise _Broken("it returned no ConvertedBatch")
     batch = found.batch
     if not isinstance(batch, pa.RecordBatch):
-        raise _Broken("the batch that it returned is no RecordBatch")
+        raise _Broken("the batch that it returned is not a RecordBatch")
     if batch.schema.names != wanted.names or batch.schema.types != wanted.types:
         raise _Broken("it returned other columns than it has declared")
     batch.validate(full=True)

@@ -64,7 +64,7 @@ def check_unit(unit: str) -> None:
 def micros_of(value: object, unit: str, zone: ZoneInfo) -> int | Unreadable:
     """The UTC microseconds of a raw value, however far from today; `zone` where it names none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return Unreadable(f"{_kind(value)}, which is no time")
+        return Unreadable(f"{_kind(value)}, which is not a time")
     if "%" in unit:
         return _micros_of_pattern(value, unit, zone)
     if isinstance(value, str):
@@ -99,7 +99,7 @@ def _micros_of_text(text: str, unit: str, zone: ZoneInfo) -> int | Unreadable:
     if unit != "iso8601" and NUMBER.fullmatch(text):
         return micros_of_number(Fraction(text) if "." in text else int(text), unit)
     if unit in UNITS:
-        return Unreadable(f"text that is no number of {unit}")
+        return Unreadable(f"text that is not a number of {unit}")
     found = ISO.fullmatch(text)
     if found is None:
         wanted = "ISO 8601" if unit == "iso8601" else "digits or ISO 8601"

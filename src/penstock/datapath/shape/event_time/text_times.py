@@ -103,7 +103,7 @@ def _read_places(
     """Read texts by the layout of one of them; row n of `places` has the n-th byte of each."""
     spans = {name: layout.span(name) for name in layout.re.groupindex if layout[name] is not None}
     sign, is_utc = spans.pop("sign", None), spans.pop("utc", None) is not None
-    values = places - np.uint8(ord("0"))  # whatever is no digit becomes more than nine
+    values = places - np.uint8(ord("0"))  # anything but a digit becomes more than nine
     fits = _fits(places, values, layout[0], spans, sign)
     parts = {name: _number(values[start:end]) for name, (start, end) in spans.items()}
     if "number" in parts:

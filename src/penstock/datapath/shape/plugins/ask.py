@@ -126,5 +126,5 @@ def text_or_none(answer: object) -> str | None:
     try:
         plain.encode()
     except UnicodeEncodeError:
-        raise WrongAnswer("it returned half of a surrogate pair, which is no text") from None
+        raise WrongAnswer("it returned half of a surrogate pair, which is not text") from None
     return plain

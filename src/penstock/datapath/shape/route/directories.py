@@ -175,7 +175,7 @@ def _joined(levels: list[_Level], count: int, depth: int) -> Directories:
 
 
 def _distinct(codes: Codes, paths: list[str]) -> Directories:
-    """Let equal paths share a code: the same hour of two days, where the day is no level."""
+    """Let equal paths share a code: the same hour of two days, where the day is not a level."""
     found: dict[str, int] = {}
     renumbered = [found.setdefault(path, len(found)) for path in paths]
     if len(found) == len(paths):

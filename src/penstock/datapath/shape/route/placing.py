@@ -179,5 +179,5 @@ def _names(answer: object, most: int) -> frozenset[str]:
     if len(some) > most:
         raise WrongAnswer("it named more datasets than `to` has")
     if not all(isinstance(name, str) for name in some):
-        raise WrongAnswer("it named a dataset that is no text")
+        raise WrongAnswer("it named a dataset that is not text")
     return frozenset(map(str.__str__, some))

@@ -9,6 +9,7 @@ file system can tell their directories apart (some ignore case) is not looked at
 import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -97,15 +98,28 @@ class Router:
         name = self._accepted.get(text)
         if name is not None:
             return name
-        if text not in self._declared and self._unknown != "create":
-            return _FILTER if self._unknown == "filter" else _UNKNOWN
-        name = encode_component(text)
-        if text not in self._declared and name not in self._known:
-            if self._room <= 0:
-                return _FLOOD
-            self._room -= 1
-        self._accepted[text] = name
+        verdict = None if text in self._declared else self._undeclared(text)
+        if verdict is not None:
+            return verdict
+        name = self._accepted[text] = encode_component(text)
         return name
+
+    def _undeclared(self, text: str) -> int | None:
+        """The verdict about a dataset that is not declared; None when it may be created."""
+        match self._unknown:
+            case "filter":
+                return _FILTER
+            case "quarantine":
+                return _UNKNOWN
+            case "create":
+                if encode_component(text) in self._known:
+                    return None
+                if self._room <= 0:
+                    return _FLOOD
+                self._room -= 1
+                return None
+            case _ as never:
+                assert_never(never)
 
     def _bad(self, row: int, verdict: int, value: object) -> BadRecord:
         """Say why a row has no dataset, without repeating what the record says."""

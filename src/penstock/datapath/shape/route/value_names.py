@@ -29,7 +29,7 @@ class Dictionary:
 def scalar_text(value: object) -> str | None:
     """The text of a scalar: itself, its JSON text, or bytes as UTF-8; None for anything else.
 
-    None also for the empty text and for numbers that are no name: not finite, or endless.
+    None also for the empty text and for numbers that cannot be a name: not finite, or endless.
     """
     if isinstance(value, str):
         return value or None

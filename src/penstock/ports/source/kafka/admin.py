@@ -1,7 +1,7 @@
 """What a Kafka cluster says about itself, through Kafka's own admin client in a JVM of ours.
 
 One dialect: the options are those of Kafka's Java client, the same that the reading tasks get.
-Driver only. Every call asks the cluster anew. Answers about many partitions come over as one text:
+Driver only. Every call asks the cluster again. Answers about many partitions come over as one text:
 a call from Python to Java per partition takes seconds where there are thousands.
 """
 
@@ -41,8 +41,8 @@ _SECRET = re.compile(r"password|secret|token$|jaas|\.key$", re.IGNORECASE)
 class KafkaAdmin:
     """An open admin client. Close it when the feed ends.
 
-    `skipped` tells what the last look could not see, and why: partitions that nobody leads now.
-    Nothing is lost by that; they are read once somebody does.
+    `skipped` tells what the last look could not see, and why: partitions without a leader.
+    Nothing is lost by that; they are read once they have one.
     """
 
     def __init__(self, jvm: Any, options: Mapping[str, str]) -> None:
@@ -217,7 +217,7 @@ class KafkaAdmin:
         return found
 
     def _led(self, name: str, partitions: Any) -> list[int]:
-        """The partitions that somebody leads; the others are noted."""
+        """The partitions that have a leader; the others are noted."""
         told = [(int(p), not none) for p, none in _PARTITION.findall(partitions.toString())]
         count = partitions.size()
         if [p for p, _ in told] != list(range(count)):  # a client with another wording

@@ -181,7 +181,7 @@ class Disk:
         return found
 
     def oddities(self, path: str) -> list[OddChild]:
-        """What `children` leaves out, or shows under a name that is no text; in no order."""
+        """What `children` leaves out, or shows under a name that is not text; in no order."""
         found = []
         with os.scandir(path) as entries:
             for entry in entries:

@@ -54,14 +54,14 @@ class Names:
         return Linked.OURS
 
     def take(self, act: str, key: str, parts: Parts) -> None:
-        """Unlink durably. What is gone already is made durably gone, for whoever died before."""
+        """Unlink durably. A name that is gone already is made durably gone, too."""
         gone = (FileNotFoundError, NotADirectoryError)
         with before_it_begins(act, key), suppress(*gone):
             self.tree.walk(parts[:-1])
         with while_it_happens(act, key), suppress(*gone):
             self.disk.unlink(self.tree.path(parts))
         with after_it_began(act, key):
-            self.tree.settle_removal(parts[:-1])
+            self.tree.make_removal_durable(parts[:-1])
 
     def _is_same(self, source: str, target: str) -> bool:
         try:

@@ -47,7 +47,7 @@ def _try_links(disk: Disk, tree: Tree, place: Parts) -> None:
     try:
         disk.link(first, second)
     except FileExistsError:
-        tree.settle(walked)
+        tree.make_durable(walked)
     else:
         raise StoreUnfit(tree.root, "refuse a link over a file", "the file was replaced")
     _remove_below(disk, tree, directory)

@@ -16,8 +16,8 @@ class LocalStagedWriter:
     Used by one thread of one task attempt. Size and checksum are taken while writing, so the file
     is never read again.
 
-    `now` counts moments, and `settle` returns when a sync of the file's directory is over that
-    began after one of them: many files share it.
+    `now` counts moments. `make_durable` returns after a sync of the file's directory that began
+    after one of them; many files share one sync.
     """
 
     def __init__(
@@ -26,14 +26,14 @@ class LocalStagedWriter:
         file: OpenFile,
         handle: StagedHandle,
         now: Callable[[], int],
-        settle: Callable[[int], None],
+        make_durable: Callable[[int], None],
         tidy: Callable[[], None],
     ) -> None:
         self._disk = disk
         self._file = file
         self._empty_handle = handle
         self._now = now
-        self._settle = settle
+        self._make_durable = make_durable
         self._tidy = tidy
         self._digest = hashlib.sha256()
         self._size_bytes = 0
@@ -79,7 +79,7 @@ class LocalStagedWriter:
         self._trouble = "an earlier try to finish it failed"
         with before_it_begins("stage", self._empty_handle.staged):
             self._refuse_if_taken_away()
-            self._settle(self._synced_at or 0)
+            self._make_durable(self._synced_at or 0)
         self._trouble = None
         self._finished = StagedHandle(
             store=self._empty_handle.store,
@@ -93,7 +93,7 @@ class LocalStagedWriter:
     def abandon(self) -> None:
         """Remove what was written, as far as possible. Does nothing after `finish`.
 
-        A finished file may have been decided already, so it is left to whoever reads the journal.
+        A finished file may have been decided already, so it is left to the reader of the journal.
         """
         if self._finished is not None:
             return

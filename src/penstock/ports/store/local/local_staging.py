@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import count
+from typing import assert_never
 
 from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
@@ -13,7 +14,7 @@ from penstock.ports.store.keys import check_component, check_key
 from penstock.ports.store.local.disk import Disk, OpenFile
 from penstock.ports.store.local.linking import Linked, Names
 from penstock.ports.store.local.local_staged import LocalStagedWriter
-from penstock.ports.store.local.tree import Parts, Seen, Tree, Ways, require_regular
+from penstock.ports.store.local.tree import DirectoryWalks, Parts, Seen, Tree, require_regular
 from penstock.ports.store.os_errors import after_it_began, before_it_begins
 from penstock.ports.store.publish_each import those_that_fail
 from penstock.runtime.surroundings import side_by_side
@@ -31,7 +32,10 @@ class LocalStaging:
         self._disk = disk
         self._names = Names(disk, tree)
         self._moments = count(1)
-        self._settled: tuple[Parts, int] = ((), 0)  # the last directory, and when its sync began
+        self._last_synced: tuple[Parts, int] = (
+            (),
+            0,
+        )  # the last directory, and when its sync began
 
     def open(self, final: str, spot: StagingSpot) -> LocalStagedWriter:
         """Begin `<prefix>/<window>/<attempt>.staged`, which must not exist yet."""
@@ -41,44 +45,44 @@ class LocalStaging:
         parts = self._tree.locate(staged)
         with before_it_begins("stage", staged):
             walked, file = self._open_new(parts)
-        settle = partial(self.settle_staged, directory, walked)
+        make_durable = partial(self.make_staged_durable, directory, walked)
         tidy = partial(self._tree.remove_if_empty, directory)
         handle = StagedHandle(KIND, staged, final, size_bytes=0, checksum="")
-        return LocalStagedWriter(self._disk, file, handle, self.now, settle, tidy)
+        return LocalStagedWriter(self._disk, file, handle, self.now, make_durable, tidy)
 
     def now(self) -> int:
         """A number that is larger than all before it."""
         return next(self._moments)
 
-    def settle_staged(self, directory: Parts, walked: list[Seen], since: int) -> None:
+    def make_staged_durable(self, directory: Parts, walked: list[Seen], since: int) -> None:
         """Make the names in a window's directory durable, unless that was begun since a moment.
 
-        Whoever asks had a file there at that moment, and has it still: so the directory was not
+        The caller had a file there at that moment, and has it still: so the directory was not
         removed meanwhile, and one sync is as good for all files that were whole before it began.
         """
-        settled, began = self._settled
-        if settled == directory and began > since:
+        last_synced, began = self._last_synced
+        if last_synced == directory and began > since:
             return
         began = self.now()
-        # The directory of a window is removed when it is empty, and may have been made anew.
+        # The directory of a window is removed when it is empty, and may have been made again.
         self._tree.forget(directory)
-        self._tree.settle(walked)
-        self._settled = (directory, began)
+        self._tree.make_durable(walked)
+        self._last_synced = (directory, began)
 
     def look(self, handle: StagedHandle) -> Sighting:
         """The staged file first, then the final name, by size and checksum.
 
-        What it reports as done no power cut can undo: whoever published it may have died before
-        the last sync, so the directories are synced here.
+        A power cut cannot undo what it reports as done: the publisher may have died before the
+        last sync, so the directories are synced here.
         """
         staged, final = self._places(handle)
         with before_it_begins("look at", handle.final):
-            is_staged = self._is_staged(handle, staged, self._ways())
+            is_staged = self._is_staged(handle, staged, self._new_walks())
             sighting = Sighting(final=self._final_state(handle, final), staged=is_staged)
             if sighting.is_done:
-                self._tree.settle(self._tree.walk(final[:-1]))
-                self._tree.settle_removal(staged[:-1])
-                self._tree.settle_removal(staged[:-2])  # as in `_settle_consumed`
+                self._tree.make_durable(self._tree.walk(final[:-1]))
+                self._tree.make_removal_durable(staged[:-1])
+                self._tree.make_removal_durable(staged[:-2])  # as in `_make_consumed_durable`
             return sighting
 
     def publish(self, handle: StagedHandle) -> None:
@@ -86,9 +90,9 @@ class LocalStaging:
 
         The window's directory goes with the last name in it, or each window would leave one.
         """
-        self._settle(handle, self._show(handle, self._ways()))
-        self._consume(handle, self._ways())
-        self._settle_consumed(handle)
+        self._make_final_durable(handle, self._show(handle, self._new_walks()))
+        self._consume(handle, self._new_walks())
+        self._make_consumed_durable(handle)
 
     def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
         """Make all final names, sync each directory, take all staged names away, sync again.
@@ -97,20 +101,20 @@ class LocalStaging:
         window of hundreds of datasets would wait for thousands of syncs otherwise.
         """
         walked: dict[str, list[Seen]] = {}
-        showing, consuming = self._ways(), self._ways()
+        showing, consuming = self._new_walks(), self._new_walks()
 
         def show(handle: StagedHandle) -> None:
             walked[handle.final] = self._show(handle, showing)
 
-        def settle(handle: StagedHandle) -> None:
-            self._settle(handle, walked[handle.final])
+        def make_durable(handle: StagedHandle) -> None:
+            self._make_final_durable(handle, walked[handle.final])
 
         left = those_that_fail(show, handles)
-        left |= _once_per_directory(settle, _without(handles, left), _final_directory)
-        consume = partial(self._consume, ways=consuming)
+        left |= _once_per_directory(make_durable, _without(handles, left), _final_directory)
+        consume = partial(self._consume, walks=consuming)
         left |= those_that_fail(consume, _without(handles, left))
         consumed = _without(handles, left)
-        left |= _once_per_directory(self._settle_consumed, consumed, _staged_directory)
+        left |= _once_per_directory(self._make_consumed_durable, consumed, _staged_directory)
         return left
 
     def refs(self, base: str, keys: list[str]) -> list[StagedRef]:
@@ -144,47 +148,47 @@ class LocalStaging:
             raise StoreUnfit(self._tree.root, "publish what others staged", seen)
         return self._tree.locate(handle.staged), self._tree.locate(handle.final)
 
-    def _ways(self) -> Ways:
-        return Ways(self._tree, self._disk)
+    def _new_walks(self) -> DirectoryWalks:
+        return DirectoryWalks(self._tree, self._disk)
 
-    def _show(self, handle: StagedHandle, ways: Ways) -> list[Seen]:
+    def _show(self, handle: StagedHandle, walks: DirectoryWalks) -> list[Seen]:
         """Bring the final name about; the directories on the way to it are not synced yet."""
         staged, final = self._places(handle)
         for _ in range(TRIES):
-            walked = self._appear(handle, staged, final, ways)
+            walked = self._appear(handle, staged, final, walks)
             if walked is not None:
                 return walked
-            ways = self._ways()  # a directory was removed since it was walked
+            walks = self._new_walks()  # a directory was removed since it was walked
         why = f"its staged file or its directory vanished {TRIES} times"
         raise StoreUnavailable("publish", handle.final, why)
 
-    def _settle(self, handle: StagedHandle, walked: list[Seen]) -> None:
+    def _make_final_durable(self, handle: StagedHandle, walked: list[Seen]) -> None:
         with after_it_began("publish", handle.final):
-            self._tree.settle(walked)
+            self._tree.make_durable(walked)
 
-    def _consume(self, handle: StagedHandle, ways: Ways) -> None:
+    def _consume(self, handle: StagedHandle, walks: DirectoryWalks) -> None:
         """Take the staged name away. Only when the final one is durable."""
         staged, _ = self._places(handle)
         with after_it_began("publish", handle.final):
-            if self._is_staged(handle, staged, ways):
+            if self._is_staged(handle, staged, walks):
                 with suppress(FileNotFoundError):
                     self._disk.unlink(self._tree.path(staged))
 
-    def _settle_consumed(self, handle: StagedHandle) -> None:
+    def _make_consumed_durable(self, handle: StagedHandle) -> None:
         """Make it last that a staged name is gone; with the last one its directory goes, too.
 
         Another publisher may have removed that directory before us, and another attempt made it
-        anew: then it is the new one that is synced first. Its parent, synced after that, does not
-        know the old one any more.
+        again: then the new one is synced first. Its parent is synced after that, and no longer
+        has the old one.
         """
         staged, _ = self._places(handle)
         with after_it_began("publish", handle.final):
-            self._tree.settle_removal(staged[:-1])
+            self._tree.make_removal_durable(staged[:-1])
             self._tree.remove_if_empty(staged[:-1])
-            self._tree.settle_removal(staged[:-2])
+            self._tree.make_removal_durable(staged[:-2])
 
     def _appear(
-        self, handle: StagedHandle, staged: Parts, final: Parts, ways: Ways
+        self, handle: StagedHandle, staged: Parts, final: Parts, walks: DirectoryWalks
     ) -> list[Seen] | None:
         """Bring the final name about, or prove that it is ours; None when the ground moved.
 
@@ -192,36 +196,45 @@ class LocalStaging:
         """
         with before_it_begins("publish", handle.final):
             try:
-                if not self._is_staged(handle, staged, ways):
+                if not self._is_staged(handle, staged, walks):
                     self._require_ours(handle, final)
                     return self._tree.walk(final[:-1])
-                walked = ways.make(final[:-1])
+                walked = walks.make(final[:-1])
             except FileNotFoundError:
                 return None
         source, target = self._tree.path(staged), self._tree.path(final)
         linked = self._names.give("publish", handle.final, source, target)
-        if linked is Linked.VANISHED:
-            return None
-        if linked is Linked.TAKEN:
-            with before_it_begins("publish", handle.final):
-                self._require_ours(handle, final)
-        return walked
+        match linked:
+            case Linked.VANISHED:
+                return None
+            case Linked.TAKEN:
+                with before_it_begins("publish", handle.final):
+                    self._require_ours(handle, final)
+                return walked
+            case Linked.OURS:
+                return walked
+            case _ as never:
+                assert_never(never)
 
-    def _is_staged(self, handle: StagedHandle, staged: Parts, ways: Ways) -> bool:
+    def _is_staged(self, handle: StagedHandle, staged: Parts, walks: DirectoryWalks) -> bool:
         """True when the staged file is there in full. A torn one is as good as gone."""
-        status = ways.status(staged)
+        status = walks.status(staged)
         if status is None:
             return False
         require_regular(status, self._tree.path(staged))
         return status.st_size == handle.size_bytes
 
     def _require_ours(self, handle: StagedHandle, final: Parts) -> None:
-        state = self._final_state(handle, final)
-        if state is FinalState.ABSENT:
-            raise StagedGone(handle.staged, handle.final)
-        if state is FinalState.FOREIGN:
-            wanted = f"{handle.size_bytes} bytes with {handle.checksum}"
-            raise ForeignFile(handle.final, wanted, self._describe(final))
+        match self._final_state(handle, final):
+            case FinalState.ABSENT:
+                raise StagedGone(handle.staged, handle.final)
+            case FinalState.FOREIGN:
+                wanted = f"{handle.size_bytes} bytes with {handle.checksum}"
+                raise ForeignFile(handle.final, wanted, self._describe(final))
+            case FinalState.OURS:
+                return
+            case _ as never:
+                assert_never(never)
 
     def _final_state(self, handle: StagedHandle, final: Parts) -> FinalState:
         """Judge by size first, so that a big stranger is not read."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, assert_never
 
 from penstock.api.errors import StoreSettingUnknown
 from penstock.api.store import OddName, Store
@@ -218,19 +218,23 @@ class LocalStore:
                 except FileNotFoundError:
                     return None
             linked = self._names.give("create", key, temporary, self._tree.path(parts))
-            if linked is Linked.VANISHED:
-                return None
-            if linked is Linked.OURS:
-                with after_it_began("create", key):
-                    self._tree.settle(walked)
-                return True
-            with before_it_begins("create", key):
-                status = self._tree.status(parts)
-                if status is not None:
-                    require_regular(status, self._tree.path(parts))
-                # Its creator may have died before this sync, and our caller will build on it.
-                self._tree.settle(walked)
-            return False
+            match linked:
+                case Linked.VANISHED:
+                    return None
+                case Linked.OURS:
+                    with after_it_began("create", key):
+                        self._tree.make_durable(walked)
+                    return True
+                case Linked.TAKEN:
+                    with before_it_begins("create", key):
+                        status = self._tree.status(parts)
+                        if status is not None:
+                            require_regular(status, self._tree.path(parts))
+                        # Its creator may have died before this sync, and our caller builds on it.
+                        self._tree.make_durable(walked)
+                    return False
+                case _ as never:
+                    assert_never(never)
         finally:
             # What a failure leaves here is swept later; it never was visible.
             with suppress(OSError):

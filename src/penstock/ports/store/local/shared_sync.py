@@ -1,8 +1,8 @@
 """One sync for all who ask for it at the same time.
 
 Hundreds of files of a window lie in one directory, and each waits until its name is durable. A sync
-that begins after a name was made is as good for it as one of its own. So whoever asks while a sync
-is under way waits for the next, and all who wait share it.
+that begins after a name was made is as good for it as one of its own. So a call during a sync waits
+for the next one, and all that wait share it.
 """
 
 import threading
@@ -17,7 +17,7 @@ class _Turn:
         self.error: BaseException | None = None
 
 
-class Together:
+class SharedCalls:
     """Calls `act` with a path; calls with one path that overlap are shared. For many threads."""
 
     def __init__(self, act: Callable[[str], None]) -> None:
@@ -43,7 +43,7 @@ class Together:
             raise turn.error
 
     def _run(self, path: str, turn: _Turn) -> None:
-        """Act for all who wait; whoever comes from now on waits for the next."""
+        """Act for all that wait; calls that come later wait for the next turn."""
         with self._guard:
             self._waiting.pop(path)
             self._busy[path] = turn

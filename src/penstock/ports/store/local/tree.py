@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from penstock.errors import BadKey, StoreUnfit
 from penstock.ports.store.keys import check_key
 from penstock.ports.store.local.disk import Child, Disk, OddChild
-from penstock.ports.store.local.shared_sync import Together
+from penstock.ports.store.local.shared_sync import SharedCalls
 from penstock.ports.store.os_errors import is_refusal
 
 TEMPORARY = ("_penstock", "tmp")
@@ -30,9 +30,9 @@ class Seen:
 class Tree:
     """The root and what lies below it. Safe to share between threads.
 
-    A directory lasts only once its parent was synced after it was made, and whoever made it may
+    A directory lasts only once its parent was synced after it was made, and its maker may
     have died in between. So this object trusts no directory it finds until it has synced the
-    parent itself; it remembers by path and inode which ones it has. The root is no exception.
+    parent itself; it remembers by path and inode which ones it has. This holds for the root, too.
     """
 
     def __init__(self, root: str, disk: Disk) -> None:
@@ -42,7 +42,7 @@ class Tree:
         # The root may be a link, chosen by the user; it is resolved once, here.
         self.root = os.path.realpath(root)
         self._disk = disk
-        self._sync = Together(disk.sync_directory)
+        self._sync = SharedCalls(disk.sync_directory)
         self._lasting: dict[str, tuple[int, int]] = {}
         self._has_made_root = False
 
@@ -59,7 +59,7 @@ class Tree:
 
     def status(self, parts: Parts) -> os.stat_result | None:
         """What has this name, looking through real directories only; None when nothing has."""
-        return Ways(self, self._disk).status(parts)
+        return DirectoryWalks(self, self._disk).status(parts)
 
     def children(self, base: str) -> list[Child]:
         """The children of a directory `a/b/`; none when it is gone, or holds temporary files."""
@@ -82,12 +82,12 @@ class Tree:
         return [self._look_at(self.path(directory[:depth])) for depth in _depths(directory)]
 
     def make(self, directory: Parts) -> list[Seen]:
-        """Walk down and make what is missing. Not durable before `anchor` or `settle`."""
+        """Walk down and make what is missing. Not durable before `anchor` or `make_durable`."""
         if self._disk.status(self.root) is None and self._disk.make_directory(self.root):
             self._has_made_root = True
         return [self._look_at_or_make(self.path(directory[:depth])) for depth in _depths(directory)]
 
-    def settle(self, walked: list[Seen]) -> None:
+    def make_durable(self, walked: list[Seen]) -> None:
         """Make the names in the last directory durable, and the way from the root to it."""
         self._sync(walked[-1].path if walked else self.root)
         self.anchor(walked)
@@ -103,7 +103,7 @@ class Tree:
             self._anchor_root(root)
             self._lasting[root.path] = root.identity
 
-    def settle_removal(self, directory: Parts) -> None:
+    def make_removal_durable(self, directory: Parts) -> None:
         """Make it durable that a name is gone from a directory, which may itself be gone."""
         for depth in range(len(directory), -1, -1):
             try:
@@ -137,10 +137,10 @@ class Tree:
     def _anchor_root(self, root: Seen) -> None:
         """Make the root itself durable, as far as that is ours.
 
-        A mount point is there because somebody mounts it, not because of a name in its parent,
+        A mount point is there because it is mounted, not because of a name in its parent,
         which may belong to a file system that cannot be synced. Nor is a lake refused whose parent
-        we may not open: then somebody else has made the root for us, and it lasts or not by what
-        they did. Only for a root of our own that is no excuse.
+        we may not open: then another user has made the root, and had to make it durable. For a root
+        that we have made ourselves, the error is raised.
         """
         parent = os.path.dirname(root.path)
         if self._look_at(parent).identity[0] != root.identity[0]:
@@ -169,8 +169,8 @@ class Tree:
         return Seen(path, (status.st_dev, status.st_ino))
 
 
-class Ways:
-    """The ways to many files of a few directories, each walked once. For one act, on one thread."""
+class DirectoryWalks:
+    """The directories of many files, each walked once. For one act, on one thread."""
 
     def __init__(self, tree: Tree, disk: Disk) -> None:
         self._tree = tree
@@ -191,7 +191,7 @@ class Ways:
         return self._made[directory]
 
     def status(self, parts: Parts) -> os.stat_result | None:
-        """What has this name; None when nothing has, or there is no way to it."""
+        """The status of a name; None when it or one of its directories does not exist."""
         try:
             self.walk(parts[:-1])
         except (FileNotFoundError, NotADirectoryError):

@@ -258,8 +258,8 @@ def _avro(kind: object) -> str:
             "$.x",
             "digits",
         ),
-        (_avro(7), "$.x", "no type"),
-        (_avro({"type": {"type": ["int", 7]}}), "$.x", "no type"),
+        (_avro(7), "$.x", "not a type"),
+        (_avro({"type": {"type": ["int", 7]}}), "$.x", "not a type"),
         (_avro({"type": "fixed", "name": "f", "size": 2**31}), "$.x", "size that a record can"),
     ],
 )
@@ -311,7 +311,7 @@ def _json_schema(value: object) -> str:
     ("text", "path", "why"),
     [
         ("nope", "$", "not JSON"),
-        ("true", "$", "no description"),
+        ("true", "$", "does not describe"),
         ('{"type":"array"}', "$", "needs an object"),
         ('{"type":"object","required":["y"]}', "$", "not described"),
         ('{"type":"object","properties":[]}', "$", "malformed"),
@@ -323,7 +323,7 @@ def _json_schema(value: object) -> str:
         (
             '{"type":"object","properties":{"a":{"type":"string"}},"required":[["a"]]}',
             "$",
-            "no name",
+            "not a name",
         ),
         (_json_schema({"type": ["string", "integer"]}), "$.x", "exactly one known type"),
         (_json_schema({"type": "array"}), "$.x", "items"),

@@ -175,8 +175,8 @@ def told(batch: Any, rows: Any, filtered: Any = (), bad: Any = ()) -> ConvertedB
 
 
 WRONG: list[tuple[Callable[[pa.RecordBatch], Any], str]] = [
-    (lambda b: told(pa.Table.from_batches([b]), range(3)), "no RecordBatch"),
-    (lambda b: told(None, range(3)), "no RecordBatch"),
+    (lambda b: told(pa.Table.from_batches([b]), range(3)), "not a RecordBatch"),
+    (lambda b: told(None, range(3)), "not a RecordBatch"),
     (lambda b: told(b.slice(0, 2), [True, False], [2]), "by truth values"),
     (lambda b: told(b, [0, 1.5, 2]), "TypeError"),
     (lambda b: told(b, count()), "named 4"),

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from penstock.ports.store.local.shared_sync import Together
+from penstock.ports.store.local.shared_sync import SharedCalls
 
 
 class CountingLock:
@@ -29,7 +29,7 @@ class CountingLock:
 
 def test_calls_one_after_the_other_are_all_made() -> None:
     made: list[str] = []
-    act = Together(made.append)
+    act = SharedCalls(made.append)
     act("a")
     act("b")
     act("a")
@@ -45,7 +45,7 @@ def test_calls_during_an_act_share_the_next_one() -> None:
         begun.set()
         assert go_on.wait(30)
 
-    act = Together(slow)
+    act = SharedCalls(slow)
     all_wait = CountingLock(2 + 8)  # the first asks and begins; each other one asks
     act._guard = all_wait  # type: ignore[assignment]
     with ThreadPoolExecutor(9) as threads:
@@ -71,7 +71,7 @@ def test_every_name_is_covered_by_a_sync_that_began_after_it() -> None:
         time.sleep(0.0005)
         durable.update(seen)
 
-    act = Together(sync)
+    act = SharedCalls(sync)
 
     def give(number: int) -> bool:
         names.add(number)
@@ -93,7 +93,7 @@ def test_a_failure_reaches_all_who_shared_it_and_nobody_else() -> None:
         elif fails[0]:
             raise OSError("no")
 
-    shared = Together(act)
+    shared = SharedCalls(act)
     with ThreadPoolExecutor(5) as threads:
         first = threads.submit(shared, "a")
         assert begun.wait(30)

@@ -95,7 +95,7 @@ def _files(question: ProtoQuestion) -> _Files:
 
 
 def _check_path(name: str) -> None:
-    """Refuse names that are no paths below a folder."""
+    """Refuse names that are not paths below a folder."""
     parts = name.split("/")
     odd = any(part in {"", ".", ".."} for part in parts) or name.startswith("-")
     strange = any(ord(letter) < 32 or letter in '\\:*?"<>|' for letter in name)

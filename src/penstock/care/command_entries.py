@@ -16,7 +16,7 @@ TRIES = 5
 Build = Callable[[FeedFold, str], AnyBody]
 
 
-def decide_beside(
+def decide_for_command(
     journal: FeedJournal, around: Surroundings, build: Build, known: FeedFold | None = None
 ) -> SealedEntry:
     """Build a body on a fresh, deep fold and append it in the epoch of that fold.
