@@ -22,11 +22,11 @@ from penstock.datapath.shape.event_time.event_time import Times, event_times
 from penstock.datapath.shape.route.placing import ForkAnswers
 from penstock.datapath.shape.route.router import Router
 from penstock.datapath.stage.convert_rows import Converters
-from penstock.datapath.stage.evidence_tally import Tally
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import extra_columns
 from penstock.datapath.stage.placement import Placement, chosen
 from penstock.datapath.stage.quarantine_writer import QuarantineRows, StayingRows
+from penstock.datapath.stage.range_tally import Tally
 from penstock.datapath.stage.record_rows import (
     ROW,
     as_fork,

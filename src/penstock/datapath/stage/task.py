@@ -13,10 +13,10 @@ from penstock.api.source import REPORT
 from penstock.api.store import Store
 from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.shape.route.router import Router
-from penstock.datapath.stage.msgpack_shredder import PackedShredder
+from penstock.datapath.stage.decode_by_schema import WrittenShredder
+from penstock.datapath.stage.decode_converted import PackedShredder
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import constant
-from penstock.datapath.stage.schema_shredder import WrittenShredder
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
 from penstock.evidence.position_columns import split_by_place

@@ -10,8 +10,8 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from penstock.datapath.stage.decode_by_schema import FIXED
 from penstock.datapath.stage.record_rows import spread_arrays
-from penstock.datapath.stage.schema_shredder import FIXED
 from penstock.evidence.position_columns import records_evidence
 from penstock.model.convert_spec import Condition
 from penstock.model.evidence import Evidence
