@@ -384,7 +384,7 @@ class RangeShredder:
         good = decoded.good
         if not fits[good].any():
             return  # what is looked at singly is often broken, all of it
-        mine = {path: [column[g] for g in good] for path, column in fields.items()}
+        mine = {path: chosen(column, good) for path, column in fields.items()}
         piece = self._piece(batch, rows[good], schema, decoded.batch, times.micros[good], mine)
         self._put(batch, rows[good], piece, fits[good])
 
