@@ -1,29 +1,31 @@
-"""The shredder for formats that say the same as JSON, in other bytes: MessagePack."""
+"""Decoding records of formats that say the same as JSON in other bytes, such as MessagePack.
 
-from typing import Any
+Values are converted to JSON first. The quarantine gets the raw bytes of a record that is bad.
+"""
+
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
-from penstock.datapath.codec.codecs import codec_of
-from penstock.datapath.stage.shredder import RangeShredder, take
+from penstock.api.codec import JsonDocuments
+from penstock.datapath.stage.batch_decoder import GroupReceiver
+from penstock.datapath.stage.decode_json import JsonBatchDecoder
+from penstock.datapath.stage.row_arrays import BatchRows, take
 
-TEXT = "text"  # a column beside those of the reader: the value as JSON
 
+class ConvertedBatchDecoder:
+    """Converts values to JSON, in front of a decoder that reads that."""
 
-class PackedShredder(RangeShredder):
-    """Reads values as JSON, and lays the raw bytes of those that are bad into the quarantine."""
+    def __init__(
+        self, convert: Callable[[pa.Array], JsonDocuments], decoder: JsonBatchDecoder
+    ) -> None:
+        self._convert = convert
+        self._decoder = decoder
 
-    def _shred_values(self, batch: Any, rows: Any) -> None:
-        records = codec_of(self._feed.decode).json
-        if records is None or records.convert is None:
-            raise ValueError("records of this feed are JSON already")
-        converted = records.convert(take(batch["value"], rows))
-        good = self._refuse(batch, rows, converted.bad, "")
-        places = np.full(batch.num_rows, -1, np.int64)
-        places[rows] = np.arange(len(rows))
-        texts = converted.texts.take(pa.array(places, mask=places < 0))
-        super()._shred_values(batch.append_column(TEXT, texts), rows[good])
-
-    def _texts(self, batch: Any, rows: Any) -> Any:
-        return take(batch[TEXT], rows)
+    def decode(self, some: BatchRows, dataset: str | None, receiver: GroupReceiver) -> None:
+        """Convert the values of some rows, and read what they became."""
+        converted = self._convert(some.column("value"))
+        good = np.flatnonzero(receiver.refuse(some, converted.bad))
+        texts = take(converted.texts, good)
+        self._decoder.decode_texts(some.take(good), texts, dataset, receiver)

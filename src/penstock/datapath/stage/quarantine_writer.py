@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class QuarantineRows:
         plan: ShredPlan,
         covered: OffsetRange,
         files: OpenFiles,
-        declared: dict[str, DatasetSpec],
+        declared: Mapping[str, DatasetSpec],
     ) -> None:
         self._order = plan.order
         self._format = plan.feed.decode.format

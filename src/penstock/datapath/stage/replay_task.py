@@ -17,7 +17,7 @@ from penstock.datapath.stage.quarantine_writer import by_number
 from penstock.datapath.stage.record_rows import numbers_of, or_firsts, with_numbers
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
-from penstock.datapath.stage.task import shredder_kind, suit_worker
+from penstock.datapath.stage.task import range_shredder, suit_worker
 from penstock.errors import StoreUnavailable
 from penstock.evidence.position_columns import Offsets
 from penstock.model.fork import FORK_ROWS, ROW_COLUMN
@@ -73,7 +73,7 @@ def _shredded(
     plan: ShredPlan, store: Store, files: OpenFiles, part: QuarantinePart
 ) -> tuple[RangeShredder, Met]:
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
-    shredder = shredder_kind(plan)(plan, part.covered, files, router)
+    shredder = range_shredder(plan, part.covered, files, router)
     met: Met = {}
     for dataset, batch in wanted_batches(store, part):
         offsets = batch["offset"].to_numpy()

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from penstock.api.source import REPORT
 from penstock.api.store import Store
-from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.shape.route.router import Router
-from penstock.datapath.stage.decode_by_schema import WrittenShredder
-from penstock.datapath.stage.decode_converted import PackedShredder
+from penstock.datapath.stage.feed_decoder import feed_decoder
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import constant
+from penstock.datapath.stage.placement import Placement
+from penstock.datapath.stage.samples import Sampling
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
 from penstock.evidence.position_columns import split_by_place
@@ -85,7 +85,6 @@ def shred_batches(
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
     ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
     any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
-    kind = shredder_kind(plan)
     shredders: dict[OffsetRange, RangeShredder] = {}
     latest: OffsetRange | None = None
     try:
@@ -98,7 +97,7 @@ def shred_batches(
                     shredders[latest].settle()
                 latest = covered
                 if covered not in shredders:
-                    shredders[covered] = kind(plan, covered, files, router)
+                    shredders[covered] = range_shredder(plan, covered, files, router)
                 shredders[covered].take(piece)
         for shredder in shredders.values():
             yield shredder.report()
@@ -107,12 +106,13 @@ def shred_batches(
         raise
 
 
-def shredder_kind(plan: ShredPlan) -> type[RangeShredder]:
-    """What shreds records of a feed's format."""
-    codec = codec_of(plan.feed.decode)
-    if codec.schemas_for(plan.feed.decode) is not None:
-        return WrittenShredder
-    return RangeShredder if codec.json is None or codec.json.convert is None else PackedShredder
+def range_shredder(
+    plan: ShredPlan, covered: OffsetRange, files: OpenFiles, router: Router
+) -> RangeShredder:
+    """A shredder for one range, with the decoder for the feed's records."""
+    placement, samples = Placement(plan.feed, covered, router), Sampling()
+    decoder = feed_decoder(plan, placement, samples)
+    return RangeShredder(plan, covered, files, placement, decoder, samples)
 
 
 def gathered(batches: Iterable[Any], datasets: int) -> Iterator[Any]:
