@@ -247,6 +247,6 @@ class RangeShredder:
             part.columns,
             micros,
             {path: waiting_values(content.column(path)) for path in self._placement.kept_paths},
-            extra_columns(self._feed, origin.batch, origin.rows),
+            extra_columns(self._feed, origin),
             numbers_of(origin.batch, origin.rows),
         )

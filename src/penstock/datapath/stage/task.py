@@ -4,7 +4,6 @@ import gc
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -43,7 +42,7 @@ def new_attempt() -> str:
 
 def shredding(
     plan: ShredPlan, store: Store, attempt: Callable[[], str] = new_attempt
-) -> Callable[[Iterable[Any]], Iterable[Any]]:
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     """A function for `mapInArrow`: batches in, one encoded `TaskReport` per range out.
 
     Where a record came without its contents, all that comes out is that nothing was read.
@@ -52,7 +51,7 @@ def shredding(
     ever uses. Everything it closes over pickles by value.
     """
 
-    def run(batches: Iterable[Any]) -> Iterator[Any]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         suit_worker()
         wider = gathered(batches, len(plan.schemas))
         try:
@@ -78,7 +77,7 @@ def suit_worker() -> None:
 
 
 def shred_batches(
-    plan: ShredPlan, store: Store, attempt: str, batches: Iterable[Any]
+    plan: ShredPlan, store: Store, attempt: str, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[TaskReport]:
     """Shred what a task reads; a report per range it met."""
     files = OpenFiles(store, plan, attempt)
@@ -115,14 +114,14 @@ def range_shredder(
     return RangeShredder(plan, covered, files, placement, decoder, samples)
 
 
-def gathered(batches: Iterable[Any], datasets: int) -> Iterator[Any]:
+def gathered(batches: Iterable[pa.RecordBatch], datasets: int) -> Iterator[pa.RecordBatch]:
     """The same records in fewer batches, since much is done once per batch and dataset.
 
     Spark hands them over in small ones, which stay in the processor's cache on their way.
     """
     times = min(max(datasets // FEW_DATASETS, 1), MOST_TIMES)
     most_rows, most_bytes = times * ROWS_AT_ONCE, times * BYTES_AT_ONCE
-    waiting: list[Any] = []
+    waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
         is_full = rows + batch.num_rows > most_rows or size + batch.nbytes > most_bytes
@@ -146,7 +145,7 @@ def read_report(encoded: bytes) -> TaskReport:
     return msgspec.msgpack.decode(encoded, type=TaskReport)
 
 
-def in_parts(batch: Any, only_topic: str) -> Iterator[tuple[str, int, Any]]:
+def in_parts(batch: pa.RecordBatch, only_topic: str) -> Iterator[tuple[str, int, pa.RecordBatch]]:
     """The parts of a batch that are of one topic and partition each.
 
     A batch without the column `topic` is of the only topic that is read.

@@ -41,14 +41,14 @@ class UnwrittenRows:
         """
         good = np.ones(len(some), dtype=bool)
         if bad:
-            self.quarantine.add(some.batch, some.rows, bad, dataset)
+            self.quarantine.add(some, bad, dataset)
             good[[record.index for record in bad]] = False
         return good
 
     def filter(self, some: BatchRows) -> None:
         """Let rows go, by the configuration; those of the quarantine stay there."""
         if self._is_replay:
-            self.quarantine.keep("FILTERED", some.batch, some.rows)
+            self.quarantine.keep("FILTERED", some)
         else:
             self._filtered.add(some.numbers("offset"), numbers_of(some.batch, some.rows))
 
