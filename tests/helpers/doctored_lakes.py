@@ -21,7 +21,7 @@ from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec, LakeSpec, RouteSpec, TimeSpec
 from penstock.model.window import Available
 from penstock.ports.source.found import RangeFound
-from penstock.ports.source.range_tally import tally
+from penstock.ports.source.recheck_tally import tally
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.journal.markers import Marker
 from penstock.protocol.journal.wire import open_entry, seal

@@ -35,7 +35,7 @@ OPEN = {
     ("config/feed_values.py", "word"): "what a user wrote, which may be anything; it is refused",
     ("config/route_section.py", "word"): "what a user wrote, which may be anything; it is refused",
     ("config/route_section.py", "kind"): "what a user wrote, which may be anything; it is refused",
-    ("datapath/stage/shredder.py", "route.kind"): "two routes have a faster way, if it is open",
+    ("datapath/stage/placement.py", "route.kind"): "two routes have a faster way, if it is open",
     ("datapath/stage/shredder.py", "self._feed.tombstones"): "keeping them may be impossible",
 }
 

@@ -1,7 +1,6 @@
 """Evidence computed on columns: the same results as `model.evidence`, for whole batches."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -107,12 +106,14 @@ def _pieces(offsets: OffsetSet) -> Iterator[OffsetSet]:
         yield OffsetSet(tuple(taken))
 
 
-def sum_mod64(hashes: npt.NDArray[Any]) -> int:
+def sum_mod64(hashes: Offsets) -> int:
     """A sum of signed 64-bit hashes modulo 2^64."""
     return int(hashes.astype(np.uint64).sum(dtype=np.uint64))
 
 
-def split_by_place(topics: Any, partitions: Any) -> Iterator[tuple[str, int, Any]]:
+def split_by_place(
+    topics: pa.Array, partitions: pa.Array
+) -> Iterator[tuple[str, int, Offsets | slice]]:
     """The rows of each topic and partition in an Arrow batch: a slice, or row indices.
 
     Usually there is only one partition, and then nothing is copied.

@@ -14,7 +14,7 @@ from penstock.care.seek import Approval, accept_gaps
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.window import Available, PartitionOffsets
 from penstock.ports.source.errors import KafkaUnavailable
-from penstock.ports.source.range_tally import spans, tally
+from penstock.ports.source.recheck_tally import spans, tally
 from tests.helpers.doctored_lakes import DoctoredLake, events
 from tests.helpers.journals import covered
 from tests.simulator.kafka import TOPIC, TOPIC_ID

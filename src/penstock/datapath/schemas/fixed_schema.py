@@ -3,7 +3,7 @@
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.codecs import codec_of, record_reader
 from penstock.datapath.schemas.errors import SchemaRefused
-from penstock.datapath.stage.schema_shredder import ONLY
+from penstock.datapath.stage.decode_by_schema import ONLY
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.spec import FeedSpec
 

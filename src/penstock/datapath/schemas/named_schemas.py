@@ -16,7 +16,7 @@ from penstock.datapath.schemas.errors import SchemaChanged
 from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.schemas.prepared_schemas import PreparedSchemas
 from penstock.datapath.schemas.registry_backoff import NamesNotFound, Pause
-from penstock.datapath.stage.schema_shredder import FIXED
+from penstock.datapath.stage.decode_by_schema import FIXED
 from penstock.errors import EntryDamaged
 from penstock.model.layout import Layout
 from penstock.model.names import decode_component, encode_component

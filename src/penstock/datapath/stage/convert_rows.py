@@ -5,7 +5,6 @@ know that already. What leaves has the columns that files of the dataset have.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -109,7 +108,9 @@ class Converters:
         return ""
 
 
-def _projected(event: Any, flow: Flow, output: DatasetSchema, rest: Any) -> Any:
+def _projected(
+    event: pa.RecordBatch, flow: Flow, output: DatasetSchema, rest: pa.Array
+) -> pa.RecordBatch:
     if flow.fields:
         return project(event, flow.fields, output, rest)
     schema = arrow_schema(output)  # a batch without columns does not know how many rows it has

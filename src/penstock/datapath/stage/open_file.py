@@ -102,7 +102,7 @@ class OpenFile:
         self._spooled: list[Place] = []
         self._staged: StagedWriter | None = None
         self._handle: StagedHandle | None = None
-        self._stream: Any = None  # one of two kinds of Arrow's streams
+        self._stream: pa.NativeFile | None = None
         self._file: FileWriter | None = None
 
     def add(
@@ -150,7 +150,7 @@ class OpenFile:
         for place in self._spooled:
             self._write(self._starter.spool.get(place), None)
         self.flush(is_all=True)
-        if self._staged is None or self._file is None:
+        if self._staged is None or self._file is None or self._stream is None:
             raise ValueError(f"{self.target.final} has no rows")
         self._file.finish()
         self._file = None  # closed files wait for each other, and a writer may keep its buffers
@@ -204,11 +204,12 @@ class _AsFile(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
+    # Any: whatever holds bytes; before Python 3.12 no type says that.
     def write(self, data: Any) -> int:
         return self._staged.write(data)
 
 
-def _stream_to(staged: StagedWriter, size_bytes: int | None) -> Any:
+def _stream_to(staged: StagedWriter, size_bytes: int | None) -> pa.NativeFile:
     """Where a file goes: through a buffer to the file, or to memory if all of it is small."""
     if size_bytes is not None and size_bytes <= SMALL_BYTES:
         return pa.BufferOutputStream()

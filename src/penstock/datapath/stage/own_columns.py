@@ -1,10 +1,13 @@
 """Our own columns beside those of the event: where a row comes from."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import pyarrow as pa
 
+from penstock.datapath.shape.event_time.zones import Micros
+from penstock.datapath.stage.row_arrays import BatchRows
 from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.evidence.position_columns import Offsets
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 
@@ -12,20 +15,25 @@ TIMESTAMP = pa.timestamp("ms", tz="UTC")
 KEPT = ("key", "headers")
 
 
-def extra_columns(feed: FeedSpec, batch: Any, rows: Any) -> dict[str, Any]:
+def extra_columns(feed: FeedSpec, some: BatchRows) -> dict[str, pa.Array]:
     """The columns of a record that a feed wants to keep beside those of the event."""
-    chosen = pa.array(rows)
-    return {f"_{name}": batch[name].take(chosen) for name in KEPT if name in feed.include}
+    rows = pa.array(some.rows)  # copied, also if that is all: a column holds its whole batch
+    return {f"_{name}": some.batch[name].take(rows) for name in KEPT if name in feed.include}
 
 
-def row_column(numbers: Any) -> Any:
+def row_column(numbers: Offsets) -> pa.Array:
     """The column that tells the rows of one record apart."""
     return pa.array(numbers).cast(pa.int32())
 
 
 def with_meta_columns(
-    plan: ShredPlan, covered: OffsetRange, columns: Any, offsets: Any, kafka_ms: Any, extras: Any
-) -> Any:
+    plan: ShredPlan,
+    covered: OffsetRange,
+    columns: pa.RecordBatch,
+    offsets: Offsets,
+    kafka_ms: Micros,
+    extras: Mapping[str, pa.Array],
+) -> pa.RecordBatch:
     """The event's columns followed by `_topic`, `_partition`, `_offset`, `_timestamp` and more."""
     count = len(offsets)
     ours = {
@@ -41,7 +49,7 @@ def with_meta_columns(
     return pa.RecordBatch.from_arrays([*columns.columns, *ours.values()], names=names)
 
 
-def constant(text: str, count: int) -> Any:
+def constant(text: str, count: int) -> pa.Array:
     """One text for all rows, stored once."""
     zeros = pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(bytes(4 * count))])
     return pa.DictionaryArray.from_arrays(zeros, pa.array([text], pa.string()))

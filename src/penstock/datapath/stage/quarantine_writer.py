@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from penstock.datapath.stage.open_file import FileTarget
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import TIMESTAMP, row_column
 from penstock.datapath.stage.record_rows import numbers_of, or_firsts
+from penstock.datapath.stage.row_arrays import BatchRows
 from penstock.datapath.stage.shred_plan import ShredPlan, file_name
 from penstock.evidence.position_columns import Offsets, positions
 from penstock.model.bad_records import BadRecord
@@ -64,7 +65,7 @@ class QuarantineRows:
         plan: ShredPlan,
         covered: OffsetRange,
         files: OpenFiles,
-        declared: dict[str, DatasetSpec],
+        declared: Mapping[str, DatasetSpec],
     ) -> None:
         self._order = plan.order
         self._format = plan.feed.decode.format
@@ -76,35 +77,35 @@ class QuarantineRows:
         self.reasons: Counter[str] = Counter()
         self.misfits: Counter[str] = Counter()  # by dataset, those whose schema cannot be merged
 
-    def add(self, batch: Any, rows: Any, bad: list[BadRecord], dataset: str) -> None:
-        """Take records of a batch; `bad` numbers them within `rows`."""
+    def add(self, some: BatchRows, bad: list[BadRecord], dataset: str) -> None:
+        """Take records of a batch; `bad` numbers them within the given rows."""
         if not bad:
             return
-        chosen = np.asarray(rows)[[record.index for record in bad]]
+        chosen = some.rows[[record.index for record in bad]]
         order = np.argsort(chosen, kind="stable")
-        taken = batch.take(pa.array(chosen[order]))
+        taken = some.batch.take(pa.array(chosen[order]))
         reasons = [bad[int(i)] for i in order]
         self.reasons.update(record.reason for record in bad)
         self.misfits[dataset] += sum(record.reason == SCHEMA_INCOMPATIBLE for record in bad)
         self._meet(dataset, taken)
         self._put(taken, reasons, dataset)
 
-    def keep(self, reason: str, batch: Any, rows: Any) -> None:
+    def keep(self, reason: str, some: BatchRows) -> None:
         """Take records without writing them down."""
-        self.reasons[reason] += len(rows)
-        self._meet("", batch.take(pa.array(rows)))
+        self.reasons[reason] += len(some)
+        self._meet("", some.batch.take(pa.array(some.rows)))
 
     def offsets(self) -> dict[int, OffsetSet]:
         """All of them by their number in the record, whatever dataset they were meant for."""
         met = [part for parts in self._met.values() for part in parts]
         return by_number(met) if met else {}
 
-    def _meet(self, dataset: str, taken: Any) -> None:
+    def _meet(self, dataset: str, taken: pa.RecordBatch) -> None:
         offsets = taken["offset"].to_numpy()
         numbers = or_firsts(numbers_of(taken, slice(None)), len(offsets))
         self._met.setdefault(dataset, []).append((offsets, numbers))
 
-    def _put(self, taken: Any, bad: list[BadRecord], dataset: str) -> None:
+    def _put(self, taken: pa.RecordBatch, bad: list[BadRecord], dataset: str) -> None:
         """Write them down."""
         offsets, numbers = self._met[dataset][-1]
         rows = self._rows(taken, bad, dataset)
@@ -149,7 +150,7 @@ class QuarantineRows:
         declared = self._declared.get(dataset)
         return declared.team if declared is not None else ""
 
-    def _rows(self, taken: Any, bad: list[BadRecord], dataset: str) -> Any:
+    def _rows(self, taken: pa.RecordBatch, bad: list[BadRecord], dataset: str) -> pa.RecordBatch:
         count = len(bad)
         kinds = {(record.reason, record.detail) for record in bad}
         prints = {kind: fingerprint(*kind, self._format) for kind in kinds}
@@ -171,18 +172,18 @@ class QuarantineRows:
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def _all(text: str | None, count: int) -> Any:
+def _all(text: str | None, count: int) -> pa.Array:
     return pa.repeat(pa.scalar(text, pa.string()), count)
 
 
-def _cast(column: Any, kind: Any) -> Any:
+def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column if column.type == kind else column.cast(kind)
 
 
 class StayingRows(QuarantineRows):
     """Records that were in the quarantine already, and stay there as they are."""
 
-    def _put(self, taken: Any, bad: list[BadRecord], dataset: str) -> None:
+    def _put(self, taken: pa.RecordBatch, bad: list[BadRecord], dataset: str) -> None:
         """They have a row."""
 
 

@@ -3,9 +3,8 @@
 Such a batch has the column `row`: the number of each row within its Kafka record.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,6 +13,8 @@ import pyarrow.compute as pc
 
 from penstock.datapath.shape.convert.conditions import fulfils, fulfils_values
 from penstock.datapath.shape.route.placing import ForkAnswers
+from penstock.datapath.stage.batch_decoder import RecordGroup
+from penstock.datapath.stage.row_arrays import Chosen, Rows
 from penstock.evidence.position_columns import Offsets
 from penstock.model.fork import FORK_ROWS, ForkSpec
 
@@ -24,7 +25,7 @@ _ROW_BYTES = 64
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def numbers_of(batch: Any, rows: Any) -> Offsets | None:
+def numbers_of(batch: pa.RecordBatch, rows: Chosen) -> Offsets | None:
     """The numbers of some rows; None when each is the first of its record."""
     if ROW not in batch.schema.names:
         return None
@@ -32,7 +33,7 @@ def numbers_of(batch: Any, rows: Any) -> Offsets | None:
     return numbers
 
 
-def largest_of(batch: Any) -> int:
+def largest_of(batch: pa.RecordBatch) -> int:
     """A bound for the bytes of any record: the longest key, value and headers together."""
     columns = (batch[name] for name in ("key", "value", "headers"))
     return sum(pc.max(pc.binary_length(each)).as_py() or 0 for each in columns)
@@ -43,13 +44,14 @@ def or_firsts(numbers: Offsets | None, count: int) -> Offsets:
     return np.zeros(count, np.int64) if numbers is None else numbers
 
 
-def as_fork(batch: Any, rows: Any, place: int) -> Any:
-    """Some records once more, as rows of a fork; `place` counts forks from 1."""
+def as_fork(group: RecordGroup, place: int) -> RecordGroup:
+    """Records once more, as rows of a fork; `place` counts forks from 1."""
+    batch, rows = group.origin.batch, group.origin.rows
     before = or_firsts(numbers_of(batch, rows), len(rows))
-    return with_numbers(batch.take(pa.array(rows)), before + place * FORK_ROWS)
+    return group.moved(with_numbers(batch.take(pa.array(rows)), before + place * FORK_ROWS))
 
 
-def with_numbers(batch: Any, numbers: Offsets) -> Any:
+def with_numbers(batch: pa.RecordBatch, numbers: Offsets) -> pa.RecordBatch:
     """A batch whose rows have these numbers."""
     names = batch.schema.names
     if ROW in names:
@@ -58,18 +60,21 @@ def with_numbers(batch: Any, numbers: Offsets) -> Any:
 
 
 def fork_members(
-    fork: ForkSpec, dataset: str, fields: Mapping[str, Any], count: int, asked: ForkAnswers | None
-) -> Any:
+    fork: ForkSpec, dataset: str, group: RecordGroup, asked: ForkAnswers | None
+) -> Rows:
     """Which records of a dataset fulfil a fork's conditions, or its function names it for."""
     if not fork.is_for(dataset):
         return np.empty(0, np.int64)
     if fork.call is not None:
         return np.flatnonzero(asked.named(fork, fork.call)) if asked else np.empty(0, np.int64)
+    count = len(group)
     good = np.ones(count, dtype=bool) if asked is None else asked.sure(count)
     for condition in fork.when:
-        values = fields[condition.path]
-        ask = fulfils if isinstance(values, pa.Array) else fulfils_values
-        good &= ask(values, condition)
+        values = group.content.column(condition.path)
+        if isinstance(values, pa.Array):
+            good &= fulfils(values, condition)
+        else:
+            good &= fulfils_values(values, condition)
     return np.flatnonzero(good)
 
 
@@ -81,15 +86,15 @@ class Spread:
     have no document.
     """
 
-    batch: Any
-    fresh: Any
-    empty: Any
+    batch: pa.RecordBatch
+    fresh: Rows
+    empty: Rows
 
 
-def spread_arrays(batch: Any) -> Iterator[Spread]:
+def spread_arrays(batch: pa.RecordBatch) -> Iterator[Spread]:
     """The elements of JSON arrays as rows, in batches of a bounded size.
 
-    What is no array of objects stays one row: whoever decodes it says what is wrong with it.
+    What is not an array of objects stays one row; the decoder says what is wrong with it.
     """
     if not any(_is_array(value) for value in batch["value"]):
         none = np.empty(0, np.int64)
@@ -107,7 +112,9 @@ def spread_arrays(batch: Any) -> Iterator[Spread]:
         yield Spread(numbered, np.flatnonzero(places[start:end]), np.flatnonzero(counts[mine] == 0))
 
 
-def _elements(batch: Any, whole: Any, places: Any, values: list[Any]) -> Any:
+def _elements(
+    batch: pa.RecordBatch, whole: Rows, places: Rows, values: list[bytes | None]
+) -> pa.RecordBatch:
     """Rows with these values, and all else of the records that they are of.
 
     The records' own values stay behind: a copy of an array for each of its elements would grow as
@@ -120,7 +127,7 @@ def _elements(batch: Any, whole: Any, places: Any, values: list[Any]) -> Any:
     return with_numbers(spread, places if before is None else places + before)
 
 
-def _repeated_bytes(batch: Any) -> Any:
+def _repeated_bytes(batch: pa.RecordBatch) -> Rows:
     """What each row of a record takes besides its value, about."""
     found = np.full(batch.num_rows, _ROW_BYTES, np.int64)
     for name in ("key", "headers"):
@@ -130,7 +137,7 @@ def _repeated_bytes(batch: Any) -> Any:
     return found
 
 
-def _cuts(weights: Any) -> Iterator[tuple[int, int]]:
+def _cuts(weights: Rows) -> Iterator[tuple[int, int]]:
     """Parts of rows, none of which is too long or too heavy; a part may end within a record."""
     ends = np.cumsum(weights)
     start = 0
@@ -142,7 +149,7 @@ def _cuts(weights: Any) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _documents(value: pa.Scalar) -> list[Any]:
+def _documents(value: pa.Scalar) -> list[bytes | None]:
     """The objects of an array; anything else, as it is."""
     payload = value.as_py()
     if payload is None or not _is_array(value):
@@ -154,7 +161,7 @@ def _documents(value: pa.Scalar) -> list[Any]:
     found = [bytes(each) for each in elements]
     if len(found) > FORK_ROWS or not all(each.startswith(b"{") for each in found):
         return [payload]
-    return found
+    return [*found]
 
 
 def _is_array(value: pa.Scalar) -> bool:

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,9 +15,10 @@ from penstock.datapath.shape.route.router import Router
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.quarantine_writer import by_number
 from penstock.datapath.stage.record_rows import numbers_of, or_firsts, with_numbers
+from penstock.datapath.stage.row_arrays import Mask, Rows
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
-from penstock.datapath.stage.task import shredder_kind, suit_worker
+from penstock.datapath.stage.task import range_shredder, suit_worker
 from penstock.errors import StoreUnavailable
 from penstock.evidence.position_columns import Offsets
 from penstock.model.fork import FORK_ROWS, ROW_COLUMN
@@ -73,7 +74,7 @@ def _shredded(
     plan: ShredPlan, store: Store, files: OpenFiles, part: QuarantinePart
 ) -> tuple[RangeShredder, Met]:
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
-    shredder = shredder_kind(plan)(plan, part.covered, files, router)
+    shredder = range_shredder(plan, part.covered, files, router)
     met: Met = {}
     for dataset, batch in wanted_batches(store, part):
         offsets = batch["offset"].to_numpy()
@@ -131,7 +132,7 @@ def _delivered(part: QuarantinePart, met: Met, stays: dict[int, OffsetSet]) -> I
                 yield RecordSet(place.topic, place.topic_id, place.partition, dataset, gone, row)
 
 
-def wanted_batches(store: Store, part: QuarantinePart) -> Iterator[tuple[str, Any]]:
+def wanted_batches(store: Store, part: QuarantinePart) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The wanted rows as the reader would hand them over, with the dataset they were meant for."""
     wanted = {(each.dataset, each.row): each.offsets for each in part.wanted}
     for final in part.files:
@@ -146,8 +147,8 @@ def wanted_batches(store: Store, part: QuarantinePart) -> Iterator[tuple[str, An
 
 
 def _wanted_rows(
-    batch: Any, wanted: dict[tuple[str, int], OffsetSet], fingerprint: str
-) -> Iterator[tuple[str, Any]]:
+    batch: pa.RecordBatch, wanted: dict[tuple[str, int], OffsetSet], fingerprint: str
+) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The wanted rows of each dataset together; rows of forks, which stay such, for themselves."""
     offsets = batch["_offset"].to_numpy()
     names = batch["dataset"].fill_null("").dictionary_encode()
@@ -169,22 +170,23 @@ def _wanted_rows(
                 yield dataset, _numbered(_as_read(batch.take(pa.array(rows))), numbers[rows])
 
 
-def _alike(codes: Any, numbers: Any) -> list[Any]:
+def _alike(codes: npt.NDArray[np.int32], numbers: Rows) -> list[Rows]:
     """The rows of each dataset that have one number. There may be as many as an array is long."""
     order = np.lexsort((numbers, codes))
     is_new = (np.diff(codes[order]) != 0) | (np.diff(numbers[order]) != 0)
     return np.split(order, np.flatnonzero(is_new) + 1) if len(order) else []
 
 
-def _numbered(read: Any, numbers: Any) -> Any:
+def _numbered(read: pa.RecordBatch, numbers: Rows) -> pa.RecordBatch:
     return with_numbers(read, numbers.astype(np.int64)) if numbers.any() else read
 
 
-def _equal(texts: Any, text: str) -> Any:
-    return pc.equal(texts, text).to_numpy(zero_copy_only=False)
+def _equal(texts: pa.Array, text: str) -> Mask:
+    found: Mask = pc.equal(texts, text).to_numpy(zero_copy_only=False)
+    return found
 
 
-def within(offsets: Offsets, chosen: OffsetSet) -> Any:
+def within(offsets: Offsets, chosen: OffsetSet) -> Mask:
     """A mask of the offsets that are in a set."""
     if not chosen.runs:
         return np.zeros(len(offsets), dtype=bool)
@@ -193,7 +195,7 @@ def within(offsets: Offsets, chosen: OffsetSet) -> Any:
     return (run >= 0) & (offsets < ends[np.maximum(run, 0)])
 
 
-def _as_read(rows: Any) -> Any:
+def _as_read(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Rows of the quarantine in the columns of the reader. Their hashes were compared long ago."""
     return pa.RecordBatch.from_pydict(
         {

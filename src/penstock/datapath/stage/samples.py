@@ -1,7 +1,5 @@
 """What a task tells the driver so that it can learn: payloads, and names of schemas."""
 
-from typing import Any
-
 import pyarrow as pa
 
 from penstock.datapath.codec.json.decoder import Decoded
@@ -43,12 +41,12 @@ class Sampling:
         """The datasets to be learned, in an order that a retry repeats."""
         return tuple(sorted(self._unlearned, key=lambda each: (each.dataset, each.key)))
 
-    def add_new(self, dataset: str, values: Any) -> None:
+    def add_new(self, dataset: str, values: pa.Array) -> None:
         """Take payloads of a dataset that the plan does not know; there may be none."""
         self.has_new = True
         self._fill((dataset, True), values)
 
-    def add_unknown(self, dataset: str, values: Any, decoded: Decoded) -> None:
+    def add_unknown(self, dataset: str, values: pa.Array, decoded: Decoded) -> None:
         """Take payloads with fields that have no column.
 
         The record that shows a field first comes before all others, and has room of its own, so
@@ -73,7 +71,7 @@ class Sampling:
             for (dataset, is_new), payloads in sorted(self._payloads.items())
         )
 
-    def _fill(self, key: tuple[str, bool], values: Any) -> None:
+    def _fill(self, key: tuple[str, bool], values: pa.Array) -> None:
         """Take from the beginning as long as there is room."""
         kept = self._payloads.setdefault(key, [])
         size = self._sizes.get(key, 0)

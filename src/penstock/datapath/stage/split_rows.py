@@ -4,21 +4,21 @@ A batch gives a dataset a few rows only when there are hundreds of datasets, and
 directories. Splitting costs the same for ten rows as for a thousand, so it waits for more.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.datapath.shape.event_time.zones import Micros
 from penstock.datapath.shape.route.directories import partition_directories
 from penstock.datapath.shape.route.router import members_by_name
 from penstock.datapath.stage.open_file import SMALL_BYTES, FileTarget
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import row_column, with_meta_columns
 from penstock.datapath.stage.record_rows import or_firsts
+from penstock.datapath.stage.row_arrays import Column, Fields, Mask, Rows
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.evidence.position_columns import Offsets, evidence_of, position_hashes
 from penstock.model.fork import ROW_COLUMN
@@ -27,8 +27,6 @@ from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
 
 ENOUGH_ROWS = 32_768
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +39,20 @@ class Piece:
 
     schema: DatasetSchema
     offsets: Offsets
-    kafka_ms: Any
-    columns: Any
-    micros: Any
-    fields: dict[str, Any]
-    extras: dict[str, Any] = field(default_factory=dict)
+    kafka_ms: Micros
+    columns: pa.RecordBatch
+    micros: Micros
+    fields: Fields
+    extras: dict[str, pa.Array] = field(default_factory=dict)
     rows: Offsets | None = None
 
     @property
     def size_bytes(self) -> int:
         """What it holds in memory, as far as that grows with the data."""
-        parts = (self.columns, self.offsets, self.kafka_ms, self.micros, *self.extras.values())
-        return sum(int(part.nbytes) for part in parts)
+        times = self.offsets.nbytes + self.kafka_ms.nbytes + self.micros.nbytes
+        return self.columns.nbytes + times + sum(each.nbytes for each in self.extras.values())
 
-    def only(self, good: Any) -> "Piece":
+    def only(self, good: Mask) -> "Piece":
         """The rows that a mask keeps."""
         if good.all():
             return self
@@ -71,7 +69,7 @@ class Piece:
         )
 
 
-def _filtered(values: Any, good: Any) -> Any:
+def _filtered(values: Column, good: Mask) -> Column:
     if isinstance(values, pa.Array):
         return values.filter(pa.array(good))
     return list(compress(values, good))
@@ -86,7 +84,7 @@ class Splitter:
         covered: OffsetRange,
         files: OpenFiles,
         name: str,
-        declared: dict[str, DatasetSpec],
+        declared: Mapping[str, DatasetSpec],
     ) -> None:
         self._plan = plan
         self._covered = covered
@@ -190,13 +188,12 @@ def _numbers(pieces: list[Piece]) -> Offsets | None:
     return np.concatenate([or_firsts(piece.rows, len(piece.offsets)) for piece in pieces])
 
 
-def _values(piece: Piece, path: str) -> list[Any]:
+def _values(piece: Piece, path: str) -> Sequence[object]:
     values = piece.fields[path]
-    found: list[Any] = values.to_pylist() if isinstance(values, pa.Array) else values
-    return found
+    return values.to_pylist() if isinstance(values, pa.Array) else values
 
 
-def _in_order(members: Numbers, offsets: Offsets) -> Numbers:
+def _in_order(members: Rows, offsets: Offsets) -> Rows:
     """Some rows by offset: records that had to be looked at singly came after their batch."""
     mine = offsets[members]
     if bool((mine[1:] < mine[:-1]).any()):
@@ -204,7 +201,7 @@ def _in_order(members: Numbers, offsets: Offsets) -> Numbers:
     return members
 
 
-def _copies(rows: Any, parts: list[Numbers]) -> Iterator[tuple[Any, int]]:
+def _copies(rows: pa.RecordBatch, parts: list[Rows]) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Some rows, each part in memory of its own, and how many bytes that is.
 
     A slice would keep the rows of all directories in memory until the last of them is written.
@@ -214,7 +211,7 @@ def _copies(rows: Any, parts: list[Numbers]) -> Iterator[tuple[Any, int]]:
         yield some, int(some.nbytes)
 
 
-def _slices(rows: Any, parts: list[Numbers]) -> Iterator[tuple[Any, int]]:
+def _slices(rows: pa.RecordBatch, parts: list[Rows]) -> Iterator[tuple[pa.RecordBatch, int]]:
     """The same, in memory that all parts share: in a fifth of the time.
 
     Weighing a small part takes as long as its copy. So little memory is shared out by numbers of
@@ -230,7 +227,7 @@ def _slices(rows: Any, parts: list[Numbers]) -> Iterator[tuple[Any, int]]:
         start += len(members)
 
 
-def _taken(rows: Any, members: Numbers) -> Any:
+def _taken(rows: pa.RecordBatch, members: Rows) -> pa.RecordBatch:
     """Some rows in an order; all of them as they are without a copy."""
     is_whole = len(members) == rows.num_rows and not bool((members[1:] < members[:-1]).any())
     return rows if is_whole else rows.take(pa.array(members))

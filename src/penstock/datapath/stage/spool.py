@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 
@@ -22,7 +22,7 @@ class Spool:
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None
 
-    def put(self, rows: Any) -> Place:
+    def put(self, rows: pa.Table) -> Place:
         """Let rows wait; returns where they are."""
         stream = pa.BufferOutputStream()
         with pa.ipc.new_stream(stream, rows.schema, options=_PACKED) as packed:
@@ -37,7 +37,7 @@ class Spool:
                 left = left[self._file.write(left) :]
         return start, data.size
 
-    def get(self, place: Place) -> Any:
+    def get(self, place: Place) -> pa.Table:
         """Rows that wait."""
         if self._file is None:
             raise ValueError("nothing waits in the spool")

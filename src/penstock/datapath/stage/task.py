@@ -4,19 +4,18 @@ import gc
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from penstock.api.source import REPORT
 from penstock.api.store import Store
-from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.shape.route.router import Router
-from penstock.datapath.stage.msgpack_shredder import PackedShredder
+from penstock.datapath.stage.feed_decoder import feed_decoder
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import constant
-from penstock.datapath.stage.schema_shredder import WrittenShredder
+from penstock.datapath.stage.placement import Placement
+from penstock.datapath.stage.samples import Sampling
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
 from penstock.evidence.position_columns import split_by_place
@@ -43,7 +42,7 @@ def new_attempt() -> str:
 
 def shredding(
     plan: ShredPlan, store: Store, attempt: Callable[[], str] = new_attempt
-) -> Callable[[Iterable[Any]], Iterable[Any]]:
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     """A function for `mapInArrow`: batches in, one encoded `TaskReport` per range out.
 
     Where a record came without its contents, all that comes out is that nothing was read.
@@ -52,7 +51,7 @@ def shredding(
     ever uses. Everything it closes over pickles by value.
     """
 
-    def run(batches: Iterable[Any]) -> Iterator[Any]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         suit_worker()
         wider = gathered(batches, len(plan.schemas))
         try:
@@ -78,14 +77,13 @@ def suit_worker() -> None:
 
 
 def shred_batches(
-    plan: ShredPlan, store: Store, attempt: str, batches: Iterable[Any]
+    plan: ShredPlan, store: Store, attempt: str, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[TaskReport]:
     """Shred what a task reads; a report per range it met."""
     files = OpenFiles(store, plan, attempt)
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
     ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
     any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
-    kind = shredder_kind(plan)
     shredders: dict[OffsetRange, RangeShredder] = {}
     latest: OffsetRange | None = None
     try:
@@ -98,7 +96,7 @@ def shred_batches(
                     shredders[latest].settle()
                 latest = covered
                 if covered not in shredders:
-                    shredders[covered] = kind(plan, covered, files, router)
+                    shredders[covered] = range_shredder(plan, covered, files, router)
                 shredders[covered].take(piece)
         for shredder in shredders.values():
             yield shredder.report()
@@ -107,22 +105,23 @@ def shred_batches(
         raise
 
 
-def shredder_kind(plan: ShredPlan) -> type[RangeShredder]:
-    """What shreds records of a feed's format."""
-    codec = codec_of(plan.feed.decode)
-    if codec.schemas_for(plan.feed.decode) is not None:
-        return WrittenShredder
-    return RangeShredder if codec.json is None or codec.json.convert is None else PackedShredder
+def range_shredder(
+    plan: ShredPlan, covered: OffsetRange, files: OpenFiles, router: Router
+) -> RangeShredder:
+    """A shredder for one range, with the decoder for the feed's records."""
+    placement, samples = Placement(plan.feed, covered, router), Sampling()
+    decoder = feed_decoder(plan, placement, samples)
+    return RangeShredder(plan, covered, files, placement, decoder, samples)
 
 
-def gathered(batches: Iterable[Any], datasets: int) -> Iterator[Any]:
+def gathered(batches: Iterable[pa.RecordBatch], datasets: int) -> Iterator[pa.RecordBatch]:
     """The same records in fewer batches, since much is done once per batch and dataset.
 
     Spark hands them over in small ones, which stay in the processor's cache on their way.
     """
     times = min(max(datasets // FEW_DATASETS, 1), MOST_TIMES)
     most_rows, most_bytes = times * ROWS_AT_ONCE, times * BYTES_AT_ONCE
-    waiting: list[Any] = []
+    waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
         is_full = rows + batch.num_rows > most_rows or size + batch.nbytes > most_bytes
@@ -146,7 +145,7 @@ def read_report(encoded: bytes) -> TaskReport:
     return msgspec.msgpack.decode(encoded, type=TaskReport)
 
 
-def in_parts(batch: Any, only_topic: str) -> Iterator[tuple[str, int, Any]]:
+def in_parts(batch: pa.RecordBatch, only_topic: str) -> Iterator[tuple[str, int, pa.RecordBatch]]:
     """The parts of a batch that are of one topic and partition each.
 
     A batch without the column `topic` is of the only topic that is read.

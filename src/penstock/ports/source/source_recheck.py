@@ -9,7 +9,7 @@ from penstock.api.source import ReadFailed, ReadRequest, Source, SourceUnavailab
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import Available
 from penstock.ports.source.found import RangeFound
-from penstock.ports.source.range_tally import added_up, spans, tallying
+from penstock.ports.source.recheck_tally import added_up, spans, tallying
 
 
 class SourceRecheck:

@@ -11,7 +11,7 @@ import pytest
 from penstock.datapath.schemas.errors import SchemaChanged
 from penstock.datapath.schemas.named_schemas import MAX_ASKED, MOST_ODD, NamedSchemas
 from penstock.datapath.schemas.registry_backoff import MOST_REMEMBERED
-from penstock.datapath.stage.schema_shredder import FIXED
+from penstock.datapath.stage.decode_by_schema import FIXED
 from penstock.errors import EntryDamaged, OutcomeUnknown
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.spec import DecodeSpec

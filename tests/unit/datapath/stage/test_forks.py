@@ -10,15 +10,15 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from penstock.datapath.stage.decode_by_schema import FIXED
 from penstock.datapath.stage.record_rows import spread_arrays
-from penstock.datapath.stage.schema_shredder import FIXED
 from penstock.evidence.position_columns import records_evidence
 from penstock.model.convert_spec import Condition
 from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import INT64, STRING, DatasetSchema, decimal_of, with_columns
-from penstock.model.spec import DatasetSpec, DecodeSpec, TimeSpec
+from penstock.model.spec import DatasetSpec, DecodeSpec, PartitionKey, TimeSpec
 from tests.helpers.forked_numbers import EVEN, FEED, SCHEMAS, SPREAD, THIRD, an_array, found, number
 from tests.helpers.shredding import NOON_MS, shred
 
@@ -32,6 +32,16 @@ def test_integers_go_to_even_odd_and_multiples_of_three() -> None:
     evidence = done.report.evidence
     assert (evidence.read.count, evidence.extra.count, evidence.written) == (6, 8, 14)
     assert evidence.rows == (FORK_ROWS, 2 * FORK_ROWS, 3 * FORK_ROWS)
+
+
+@pytest.mark.parametrize("in_one_pass", [True, False])
+def test_rows_of_a_fork_lie_in_the_directory_of_their_value(in_one_pass: bool) -> None:
+    """Values come as a column where the parser reads all records in one pass, else as a list."""
+    feed = msgspec.structs.replace(FEED, forks=(EVEN,), partition=(PartitionKey("field", "n"),))
+    extra = b"{" if in_one_pass else b'{"new": 1, '
+    done = shred(feed, [number(n).replace(b"{", extra) for n in (1, 2)], SCHEMAS)
+    directories = [final.split("/")[1:3] for final in done.finals()]
+    assert sorted(directories) == [["even", "by_n=2"], ["number", "by_n=1"], ["number", "by_n=2"]]
 
 
 def test_records_that_no_route_wants_may_have_forks() -> None:

@@ -10,7 +10,6 @@ and says what is wrong with the former.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -324,7 +323,7 @@ def _beyond(digits: Octets, limit: int) -> Mask:
     return beyond
 
 
-def _at_least(low: npt.NDArray[Any], high: Numbers, bound: int) -> Mask:
+def _at_least(low: npt.NDArray[np.uint64], high: Numbers, bound: int) -> Mask:
     """Numbers of two halves against one of 128 bits."""
     bound_low, bound_high = np.uint64(bound & (2**64 - 1)), bound >> 64
     found: Mask = (high > bound_high) | ((high == bound_high) & (low >= bound_low))

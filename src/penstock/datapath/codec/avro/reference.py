@@ -21,7 +21,6 @@ NaN and infinity                              kept
 
 import struct
 from decimal import Decimal
-from typing import Any
 
 from penstock.datapath.codec.avro.types import AvroType
 from penstock.datapath.codec.shared.reasons import NOT_UTF8, OUT_OF_RANGE, TRUNCATED, BadValue
@@ -36,10 +35,10 @@ _INT32 = 2**31
 _MOST_EMPTY_ITEMS = 65_536
 
 
-def read_one(payload: bytes, root: AvroType, shape: Shape, skipped: int) -> dict[str, Any]:
+def read_one(payload: bytes, root: AvroType, shape: Shape, skipped: int) -> dict[str, object]:
     """The columns of one record, as Python values; raises BadValue."""
     reading = _Reading(payload, skipped)
-    found: dict[str, Any] = reading.value(root, shape)
+    found = reading.record(root, shape)
     if reading.at < len(payload):
         count = len(payload) - reading.at
         raise BadValue(TRAILING_BYTES, "", f"{count} bytes more than the schema asks for")
@@ -55,13 +54,13 @@ class _Reading:
         if at > len(payload):
             raise BadValue(TRUNCATED, "", "shorter than its header")
 
-    def value(self, kind: AvroType, shape: Shape) -> Any:
+    def value(self, kind: AvroType, shape: Shape) -> object:
         """The value of a type that has this shape as a column."""
         path = shape.path
         if kind.kind == "union":
             return self._union(kind, shape)
         if kind.kind == "record":
-            return self._record(kind, shape) if shape.record is not None else True
+            return self.record(kind, shape) if shape.record is not None else True
         if kind.kind in {"array", "map"}:
             return self._items(kind, shape)
         if kind.logical == "decimal":
@@ -79,7 +78,8 @@ class _Reading:
             return self._take(kind.size, path)
         return self._text(path) if kind.kind == "string" else self._bytes(path)
 
-    def _record(self, kind: AvroType, shape: Shape) -> dict[str, Any]:
+    def record(self, kind: AvroType, shape: Shape) -> dict[str, object]:
+        """The columns of a record."""
         members = shape.record.members if shape.record is not None else ()
         kinds = [field.type for field in kind.fields if field.type.kind != "null"]
         return {
@@ -87,7 +87,7 @@ class _Reading:
             for each, member in zip(kinds, members, strict=True)
         }
 
-    def _union(self, kind: AvroType, shape: Shape) -> Any:
+    def _union(self, kind: AvroType, shape: Shape) -> object:
         branch = self._index(len(kind.branches), shape.path)
         if kind.branches[branch].kind == "null":
             return None
@@ -96,14 +96,14 @@ class _Reading:
             return self.value(kind.branches[branch], shape)
         members = shape.record.members if shape.record is not None else ()
         mine = members[present.index(branch)]
-        nothing: dict[str, Any] = dict.fromkeys(member.column for member in members)
+        nothing: dict[str, object] = dict.fromkeys(member.column for member in members)
         return nothing | {mine.column: self.value(kind.branches[branch], mine.shape)}
 
-    def _items(self, kind: AvroType, shape: Shape) -> list[Any]:
+    def _items(self, kind: AvroType, shape: Shape) -> list[object]:
         """The items of all blocks; with their keys, if it is a map."""
         if kind.item is None or shape.item is None:
             raise ValueError(f"a {kind.kind} without items")
-        found: list[Any] = []
+        found: list[object] = []
         while (count := self._long(shape.path)) != 0:
             end = None
             if count < 0:

@@ -4,11 +4,12 @@ Every type is written out where it is used, so that a tree can be read from top 
 that contains itself has no such tree, and no columns either, so it is refused.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec.shared.value_types import JsonValue
 from penstock.model.schema import MAX_FIELDS, MAX_NESTING, MAX_PRECISION
 from penstock.model.value import Value
 
@@ -73,7 +74,7 @@ def parse_avro(text: str, references: tuple[str, ...] = ()) -> AvroType:
     return reader.read(_json(text), "$")
 
 
-def _json(text: str) -> Any:
+def _json(text: str) -> JsonValue:
     try:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -95,7 +96,7 @@ class _Reader:
         self._depth = 0
         self._fields = 0
 
-    def read(self, schema: Any, path: str) -> AvroType:
+    def read(self, schema: JsonValue, path: str) -> AvroType:
         """A type, wherever it stands."""
         self._depth += 1
         if self._depth > 2 * MAX_NESTING:
@@ -108,7 +109,7 @@ class _Reader:
         """Count fields from 0: a definition counts where it is used, and not before."""
         self._fields = 0
 
-    def _read(self, schema: Any, path: str) -> AvroType:
+    def _read(self, schema: JsonValue, path: str) -> AvroType:
         if isinstance(schema, str):
             return self._by_name(schema, path)
         if isinstance(schema, list):
@@ -130,7 +131,7 @@ class _Reader:
             return AvroType("map", item=self.read(schema.get("values"), f"{path}[]"))
         return self._logical(self.read(kind, path), schema, path)
 
-    def _record(self, schema: dict[str, Any], path: str) -> AvroType:
+    def _record(self, schema: dict[str, JsonValue], path: str) -> AvroType:
         name = self._full_name(schema)
         if len(self._open) >= MAX_NESTING:
             raise SchemaUnsupported(path, f"it nests deeper than {MAX_NESTING} levels")
@@ -143,14 +144,14 @@ class _Reader:
             raise SchemaUnsupported(path, "two fields have one name")
         return self._name(AvroType("record", name, fields=tuple(fields)))
 
-    def _field(self, field: Any, path: str) -> AvroField:
+    def _field(self, field: JsonValue, path: str) -> AvroField:
         name = field.get("name") if isinstance(field, dict) else None
         if not isinstance(name, str):
             raise SchemaUnsupported(path, "a field has no name")
         self._count(1, path)
         return AvroField(name, self.read(field.get("type"), f"{path}.{name}"))
 
-    def _union(self, branches: list[Any], path: str) -> AvroType:
+    def _union(self, branches: list[JsonValue], path: str) -> AvroType:
         found = tuple(self.read(branch, path) for branch in branches)
         if not found:
             raise SchemaUnsupported(path, "a union has no branches")
@@ -160,20 +161,20 @@ class _Reader:
             raise SchemaUnsupported(path, "two branches of a union are of one type")
         return AvroType("union", branches=found)
 
-    def _enum(self, schema: dict[str, Any], path: str) -> AvroType:
+    def _enum(self, schema: dict[str, JsonValue], path: str) -> AvroType:
         symbols = _listed(schema, "symbols", path)
         if not symbols or not all(isinstance(symbol, str) for symbol in symbols):
             raise SchemaUnsupported(path, "an enum needs symbols")
         return self._name(AvroType("enum", self._full_name(schema), symbols=tuple(symbols)))
 
-    def _fixed(self, schema: dict[str, Any], path: str) -> AvroType:
+    def _fixed(self, schema: dict[str, JsonValue], path: str) -> AvroType:
         size = schema.get("size")
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _MOST_BYTES:
             raise SchemaUnsupported(path, "a fixed type needs a size that a record can have")
         plain = AvroType("fixed", self._full_name(schema), size=size)
         return self._name(self._logical(plain, schema, path))
 
-    def _logical(self, plain: AvroType, schema: dict[str, Any], path: str) -> AvroType:
+    def _logical(self, plain: AvroType, schema: dict[str, JsonValue], path: str) -> AvroType:
         """A type with its meaning; one that Avro does not know for it means nothing, says Avro."""
         logical = schema.get("logicalType")
         if logical == "decimal":
@@ -182,7 +183,7 @@ class _Reader:
         means_something = isinstance(logical, str) and logical
         return msgspec.structs.replace(plain, logical=logical) if means_something else plain
 
-    def _decimal(self, plain: AvroType, schema: dict[str, Any], path: str) -> AvroType:
+    def _decimal(self, plain: AvroType, schema: dict[str, JsonValue], path: str) -> AvroType:
         """A decimal with as many digits as a column can have; Kafka Connect often declares 64."""
         precision, scale = min(schema["precision"], MAX_PRECISION), schema.get("scale", 0)
         if scale > MAX_PRECISION:
@@ -208,10 +209,10 @@ class _Reader:
         if self._fields > MAX_FIELDS:
             raise SchemaUnsupported(path, f"there are more than {MAX_FIELDS} fields")
 
-    def _full_name(self, schema: dict[str, Any]) -> str:
+    def _full_name(self, schema: dict[str, JsonValue]) -> str:
         return self._with_namespace(schema.get("name"), schema.get("namespace"))
 
-    def _with_namespace(self, name: Any, namespace: Any) -> str:
+    def _with_namespace(self, name: JsonValue, namespace: JsonValue) -> str:
         """A name with its namespace: its own, the one it is given, or that of the record around."""
         if "." in str(name):
             return str(name)
@@ -230,7 +231,7 @@ def label_of(kind: AvroType) -> str:
     return kind.name or kind.kind
 
 
-def _is_decimal(schema: dict[str, Any]) -> bool:
+def _is_decimal(schema: dict[str, JsonValue]) -> bool:
     """Whether digits are declared that a decimal can have."""
     precision, scale = schema.get("precision"), schema.get("scale", 0)
     if not isinstance(precision, int) or not isinstance(scale, int):
@@ -244,7 +245,7 @@ def _fields_in(kind: AvroType) -> int:
     return len(kind.fields) + sum(map(_fields_in, inside))
 
 
-def _listed(schema: dict[str, Any], key: str, path: str) -> list[Any]:
+def _listed(schema: dict[str, JsonValue], key: str, path: str) -> list[JsonValue]:
     found = schema.get(key)
     if not isinstance(found, list):
         raise SchemaUnsupported(path, f"{key} is not a list")

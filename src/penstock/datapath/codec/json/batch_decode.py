@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ from penstock.datapath.codec.json.value_count import has_too_many
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.reasons import TOO_MANY, BadValue
 from penstock.datapath.codec.shared.value_count import too_many
+from penstock.datapath.codec.shared.value_types import ParsedRecord
 from penstock.model.bad_records import BadRecord
 
 # Small enough that parsed objects stay in the processor's cache until they are columns.
@@ -67,12 +67,12 @@ class _Decoding:
 
     def add(self, chunk: RowRange, payloads: list[bytes]) -> None:
         """Decode a chunk; of a record that may be too much, the parser makes nothing unjudged."""
-        parse: Callable[[bytes], Any] = refuse
+        parse: Callable[[bytes], ParsedRecord] = refuse
         start = chunk.start
         if not self._exact_only and not chunk.is_heavy and not self._is_long(payloads):
             self._plan = self._unknown_fields.widen(self._plan)
             parse = self._plan.decode or refuse
-        objects: list[Any] = []
+        objects: list[ParsedRecord] = []
         keep = objects.append
         left: dict[int, str] = {}
         bad_before = len(self._bad)
@@ -93,7 +93,7 @@ class _Decoding:
         """True when the chunk has a payload that is too long, which the parser would not mind."""
         return self._has_long and max(map(len, payloads)) > self._limits.max_bytes
 
-    def _judge(self, index: int, payload: bytes, left: dict[int, str]) -> Any | None:
+    def _judge(self, index: int, payload: bytes, left: dict[int, str]) -> ParsedRecord | None:
         """Decide about one record alone: an object of the plan, or None when it is bad."""
         fault = fault_of(payload, self._limits)
         if fault is not None:
@@ -111,7 +111,9 @@ class _Decoding:
             left[index] = rest
         return fitted
 
-    def _take(self, objects: list[Any], good: npt.NDArray[np.int64], left: dict[int, str]) -> None:
+    def _take(
+        self, objects: list[ParsedRecord], good: npt.NDArray[np.int64], left: dict[int, str]
+    ) -> None:
         """Turn the good objects of a chunk into a piece of every column."""
         rest = pa.nulls(len(objects), pa.string())
         if left:

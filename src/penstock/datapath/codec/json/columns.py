@@ -2,25 +2,25 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import astuple
 
 from penstock.datapath.codec.json.decode_plan import JsonObject, JsonType
+from penstock.datapath.codec.shared.value_types import ColumnValue, ParsedRecord
 
 _DIRECT = frozenset({"boolean", "int64", "double", "string", "date", "decimal"})
 
 
-def columns_of(record: JsonObject, objects: Sequence[Any]) -> list[pa.Array]:
-    """One array per member of the record, with a value per object."""
+def columns_of(record: JsonObject, objects: Sequence[ParsedRecord]) -> list[pa.Array]:
+    """One array per member of the record, with a value per ColumnValue."""
     return _columns(record, map(astuple, objects))
 
 
-def _columns(record: JsonObject, rows: Iterable[tuple[Any, ...]]) -> list[pa.Array]:
+def _columns(record: JsonObject, rows: Iterable[tuple[ColumnValue, ...]]) -> list[pa.Array]:
     """Rows have the members in their order, and perhaps more after them."""
-    columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
+    columns: list[Sequence[ColumnValue]] = list(zip(*rows, strict=True))
     if not columns:
         columns = [()] * len(record.members)
     return [
@@ -29,7 +29,7 @@ def _columns(record: JsonObject, rows: Iterable[tuple[Any, ...]]) -> list[pa.Arr
     ]
 
 
-def column(shape: JsonType, values: Sequence[Any]) -> pa.Array:
+def column(shape: JsonType, values: Sequence[ColumnValue]) -> pa.Array:
     """An array of exactly the shape's Arrow type; None becomes null."""
     kind = shape.type.kind
     if shape.record is not None:
@@ -44,7 +44,7 @@ def column(shape: JsonType, values: Sequence[Any]) -> pa.Array:
     return pa.array(values, shape.arrow)
 
 
-def _structs(record: JsonObject, values: Sequence[Any]) -> pa.Array:
+def _structs(record: JsonObject, values: Sequence[ColumnValue]) -> pa.Array:
     """A struct array; below a null struct the members are null too."""
     names = [member.column for member in record.members]
     try:
@@ -57,7 +57,7 @@ def _structs(record: JsonObject, values: Sequence[Any]) -> pa.Array:
     return pa.StructArray.from_arrays(_columns(record, rows), names)
 
 
-def _collections(shape: JsonType, item: JsonType, values: Sequence[Any]) -> pa.Array:
+def _collections(shape: JsonType, item: JsonType, values: Sequence[ColumnValue]) -> pa.Array:
     """Lists or maps, built from their flattened items; an offset that is null marks a null."""
     offsets: list[int | None] = []
     end = 0

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import GenericAlias
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow as pa
 from penstock.datapath.codec.json.value_count import json_value_counter
 from penstock.datapath.codec.shared.shapes import arrow_schema, bounds_of, path_below
 from penstock.datapath.codec.shared.value_count import ValueCounter
+from penstock.datapath.codec.shared.value_types import ColumnValue, ParsedRecord, ParserType
 from penstock.model.arrow_types import arrow_type
 from penstock.model.schema import DatasetSchema, Field, FieldType
 
@@ -23,7 +24,7 @@ from penstock.model.schema import DatasetSchema, Field, FieldType
 EXACT = float(2**53 - 1)
 
 _REFUSED_IN_NAMES = frozenset({'"', "\\"} | {chr(code) for code in range(32)})
-_PARSED: dict[str, Any] = {
+_PARSED: dict[str, ParserType] = {
     "boolean": bool,
     "double": Annotated[float, msgspec.Meta(ge=-EXACT, le=EXACT)],
     "string": str,
@@ -41,7 +42,7 @@ class JsonType:
     type: FieldType
     path: str
     arrow: pa.DataType
-    parsed: Any
+    parsed: ParserType
     item: "JsonType | None" = None
     record: "JsonObject | None" = None
 
@@ -72,7 +73,7 @@ class JsonField:
     attribute: str
     nullable: bool
     shape: JsonType
-    decode: Callable[[bytes | msgspec.Raw], Any] | None
+    decode: Callable[[bytes | msgspec.Raw], ColumnValue] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +90,7 @@ class DecodePlan:
     fields: tuple[Field, ...]
     schema: pa.Schema
     counter: ValueCounter
-    decode: Callable[[bytes], Any] | None
+    decode: Callable[[bytes], ParsedRecord] | None
     extra_fields: tuple[tuple[str, str], ...] = ()
     unknown_counts: dict[str, int] = field(default_factory=dict)
 
@@ -150,7 +151,7 @@ def json_type(kind: FieldType, path: str) -> JsonType:
 def _collection(kind: FieldType, item_type: FieldType, path: str, arrow: pa.DataType) -> JsonType:
     """Compile a list or a map."""
     item = json_type(item_type, f"{path}[]")
-    parsed: Any = None
+    parsed: ParserType = None
     if item.parsed is not None:
         inside = item.parsed | None if kind.item_nullable else item.parsed
         listed = kind.kind == "list"
@@ -200,11 +201,11 @@ def _struct(
 
     Unknown fields make the parser refuse an object, so that nothing is dropped unseen.
     """
-    fields: list[Any] = []
+    fields: list[tuple[str, ParserType] | tuple[str, ParserType, None]] = []
     for member in members:
-        parsed = member.shape.parsed if parsable else Any
+        parsed = member.shape.parsed if parsable else ColumnValue
         if member.nullable:
-            fields.append((member.attribute, parsed | None if parsable else Any, None))
+            fields.append((member.attribute, parsed | None if parsable else ColumnValue, None))
         else:
             fields.append((member.attribute, parsed))
     fields += [(attribute, unread, None) for attribute, _ in extra_fields]

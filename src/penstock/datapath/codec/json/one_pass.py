@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, pairwise, repeat
 from operator import attrgetter
-from typing import Any, Union
+from typing import Union
 
 import msgspec
 import numpy as np
@@ -37,6 +37,7 @@ from penstock.datapath.codec.json.value_count import value_counter
 from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE, widest_item
+from penstock.datapath.codec.shared.value_types import ColumnValue, ParsedRecord
 from penstock.model.schema import DatasetSchema
 
 _NO_PART = -1
@@ -52,7 +53,7 @@ _LONGEST_PAUSE = 16
 _CHUNK = 1_024
 _VALUE_BYTES = 8
 
-Values = list[Any]
+Values = list[ColumnValue]
 Getter = Callable[[Values], Values]
 
 
@@ -189,11 +190,11 @@ class OnePass:
         if self._tag:
             # With a single class the parser would not ask for the tag. No dataset has this one.
             classes += (tagged_struct((), self._tag, ""),)
-        self._decode: Callable[[bytes], Any] = refuse
+        self._decode: Callable[[bytes], ParsedRecord] = refuse
         if self._datasets:
             self._decode = msgspec.json.Decoder(Union[classes]).decode  # noqa: UP007
 
-    def _decode_light(self, payload: bytes) -> Any:
+    def _decode_light(self, payload: bytes) -> ParsedRecord:
         """Parse a record that may become a template, unless it may become too much."""
         is_light = self._counter.bound_of(len(payload)) <= self._limits.max_values
         return self._decode(payload) if is_light else refuse(payload)
@@ -266,9 +267,9 @@ class _DatasetColumns:
             self._begin()
 
 
-def _parsed(decode: Callable[[bytes], Any], payloads: list[bytes]) -> list[Any]:
+def _parsed(decode: Callable[[bytes], ParsedRecord], payloads: list[bytes]) -> list[ParsedRecord]:
     """One object per payload; None where the parser refused."""
-    objects: list[Any] = []
+    objects: list[ParsedRecord] = []
     rest = iter(payloads)
     while len(objects) < len(payloads):
         try:
@@ -288,7 +289,7 @@ def _part(kind: _CompiledDataset, found: _DatasetColumns) -> DatasetRecords:
         arrays.insert(kind.tag_at, pa.repeat(pa.scalar(kind.text, pa.string()), len(members)))
     arrays.append(pa.nulls(len(members), pa.string()))
     batch = pa.RecordBatch.from_arrays(arrays, schema=kind.plan.schema)
-    fields: dict[str, Any] = {
+    fields: dict[str, Values | pa.Array] = {
         path: list(chain.from_iterable(each[path] for each in found.fields))
         for path in kind.getters
     }

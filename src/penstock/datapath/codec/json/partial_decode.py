@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -18,10 +18,12 @@ from penstock.datapath.codec.json.decode_plan import may_be_renamed
 from penstock.datapath.codec.json.payload import PARSER_ERRORS, Screen, fault_of, refuse
 from penstock.datapath.codec.json.value_text import kind_of, members_of
 from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.shared.value_types import ParsedRecord, ParserType
 from penstock.model.bad_records import BadRecord
 
 _CHUNK = 1_024
-_SCALAR: Any = str | int | float | bool | None
+Branches: TypeAlias = dict[str, "Branches"]  # names of fields, with those below each
+_SCALAR: ParserType = str | int | float | bool | None
 _LEAF = msgspec.json.Decoder(_SCALAR)
 
 
@@ -50,9 +52,9 @@ class PartialFields:
 class _PathParser:
     """Paths compiled for looking: a parser, and per path the attributes that lead to its value."""
 
-    decode: Callable[[bytes], Any]
+    decode: Callable[[bytes], ParsedRecord]
     attributes: tuple[tuple[str, ...], ...]
-    nothing: Any
+    nothing: ParsedRecord
 
 
 def partial_decode(values: pa.Array, paths: tuple[str, ...], limits: Limits) -> PartialFields:
@@ -75,7 +77,7 @@ def _decode_chunk(
 ) -> None:
     """Parse one chunk; a record that cannot be parsed is doubtful and gets a placeholder."""
     decode = parser.decode
-    found: list[Any] = []
+    found: list[ParsedRecord] = []
     keep = found.append
     for payload in payloads:
         try:
@@ -87,7 +89,7 @@ def _decode_chunk(
         column.extend(_along(attributes, found))
 
 
-def _along(attributes: tuple[str, ...], found: list[Any]) -> list[Any]:
+def _along(attributes: tuple[str, ...], found: list[ParsedRecord]) -> list[ParsedRecord]:
     """Follow attributes from every object; nothing leads to nothing."""
     reached = list(map(attrgetter(attributes[0]), found))
     for attribute in attributes[1:]:
@@ -138,9 +140,9 @@ def _path_parser(paths: tuple[str, ...]) -> _PathParser:
     through = {names[:length] for names in split for length in range(1, len(names))}
     plain = all(may_be_renamed(name) for names in split for name in names)
     if not plain or not through.isdisjoint(split):
-        nothing = msgspec.defstruct("Nothing", [("f0", Any, None)])()
+        nothing = msgspec.defstruct("Nothing", [("f0", _SCALAR, None)])()
         return _PathParser(refuse, tuple(("f0",) for _ in paths), nothing)
-    branches: dict[str, Any] = {}
+    branches: Branches = {}
     for names in split:
         branch = branches
         for name in names:
@@ -153,17 +155,17 @@ def _path_parser(paths: tuple[str, ...]) -> _PathParser:
     )
 
 
-def _struct(branches: dict[str, Any]) -> type[msgspec.Struct]:
+def _struct(branches: Branches) -> type[msgspec.Struct]:
     """The struct for one level of paths; names without branches are leaves."""
-    fields: list[Any] = []
+    fields: list[tuple[str, ParserType, None]] = []
     for number, below in enumerate(branches.values()):
-        kind: Any = _struct(below) | None if below else _SCALAR
+        kind: ParserType = _struct(below) | None if below else _SCALAR
         fields.append((f"f{number}", kind, None))
     names = {f"f{number}": name for number, name in enumerate(branches)}
     return msgspec.defstruct("PartialRecord", fields, rename=names, gc=False)
 
 
-def _attributes(branches: dict[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+def _attributes(branches: Branches, names: tuple[str, ...]) -> tuple[str, ...]:
     """The attributes that lead to a path's value."""
     found = []
     for name in names:

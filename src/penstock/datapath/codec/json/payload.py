@@ -6,7 +6,6 @@ them: parsers that skip check neither the encoding nor the depth of what they sk
 """
 
 import re
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,6 +15,7 @@ from penstock.datapath.codec.json.value_text import kind_of
 from penstock.datapath.codec.shared.buffers import buffers_of, is_utf8
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.reasons import EMPTY, NOT_UTF8, TOO_DEEP, TOO_LONG
+from penstock.datapath.codec.shared.value_types import ParsedRecord
 
 NOT_JSON = "NOT_JSON"
 NOT_OBJECT = "NOT_OBJECT"
@@ -55,7 +55,7 @@ def too_deep(limits: Limits) -> str:
     return f"at most {limits.max_depth} levels are read"
 
 
-def refuse(_payload: bytes) -> Any:
+def refuse(_payload: bytes) -> ParsedRecord:
     """A parser that leaves every record to the reference."""
     raise ValueError("only the reference reads this")
 

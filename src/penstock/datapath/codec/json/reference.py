@@ -5,7 +5,7 @@ Whatever has no column keeps its own text, digit for digit.
 """
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
@@ -15,9 +15,10 @@ from penstock.datapath.codec.json.payload import PARSER_ERRORS
 from penstock.datapath.codec.json.scalars import expect, scalar
 from penstock.datapath.codec.json.value_text import items_of, members_of, object_text
 from penstock.datapath.codec.shared.reasons import MISSING_FIELD, WRONG_TYPE, BadValue
+from penstock.datapath.codec.shared.value_types import ColumnValue
 
 Text = bytes | msgspec.Raw
-Fitted = tuple[Any, str | None]
+Fitted = tuple[ColumnValue, str | None]
 _NULL = b"null"
 _MOST_UNKNOWN = 256
 
@@ -51,7 +52,7 @@ class ReferenceDecoder:
         """An object with known keys. When tolerant, what does not fit is left, field by field."""
         found = members_of(text)
         left: dict[str, str] = {}
-        values: dict[str, Any] = {}
+        values: dict[str, ColumnValue] = {}
         for member in record.members:
             value, rest = self._member(member, found.pop(member.name, _NULL), tolerant)
             values[member.attribute] = value

@@ -1,7 +1,6 @@
 """Single values against their types: what fits, what does not, and why."""
 
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 import msgspec
 
@@ -23,7 +22,7 @@ def expect(shape: JsonType, text: bytes, wanted: str) -> None:
         raise BadValue(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found {found}")
 
 
-def scalar(shape: JsonType, text: bytes) -> Any:
+def scalar(shape: JsonType, text: bytes) -> object:
     """The value behind a text that is not null; raises BadValue."""
     kind = shape.type.kind
     if kind == "string":

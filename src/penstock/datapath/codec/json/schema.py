@@ -5,11 +5,10 @@ only narrows values (formats, patterns, bounds, enumerations) is not checked. Co
 mean several shapes are refused, and so is every reference to another place.
 """
 
-from typing import Any
-
 import msgspec
 
 from penstock.api.schema_unsupported import SchemaUnsupported
+from penstock.datapath.codec.shared.value_types import JsonValue
 from penstock.model.schema import (
     BOOLEAN,
     DOUBLE,
@@ -59,7 +58,7 @@ def from_json_schema(text: str) -> tuple[Field, ...]:
     return fields
 
 
-def _fields(schema: dict[str, Any], path: str, depth: int) -> tuple[Field, ...]:
+def _fields(schema: dict[str, JsonValue], path: str, depth: int) -> tuple[Field, ...]:
     """The fields of an object. Required ones may be null only if their type says so."""
     properties = schema.get("properties", {})
     required = schema.get("required", [])
@@ -77,7 +76,7 @@ def _fields(schema: dict[str, Any], path: str, depth: int) -> tuple[Field, ...]:
     return with_columns(entries, top=depth == 0)
 
 
-def _type(schema: Any, path: str, depth: int) -> tuple[FieldType, bool]:
+def _type(schema: JsonValue, path: str, depth: int) -> tuple[FieldType, bool]:
     """A type and whether it may be null."""
     if depth > MAX_NESTING:
         raise SchemaUnsupported(path, f"it nests deeper than {MAX_NESTING} levels")
@@ -91,7 +90,7 @@ def _type(schema: Any, path: str, depth: int) -> tuple[FieldType, bool]:
     return _PLAIN[kind], nullable
 
 
-def _kind(schema: Any, path: str) -> tuple[str, bool]:
+def _kind(schema: JsonValue, path: str) -> tuple[str, bool]:
     """The one kind of a schema besides null, and whether null is among its kinds."""
     if not isinstance(schema, dict):
         raise SchemaUnsupported(path, "this does not describe a value")
@@ -106,7 +105,7 @@ def _kind(schema: Any, path: str) -> tuple[str, bool]:
     raise SchemaUnsupported(path, "a value needs exactly one known type besides null")
 
 
-def _object(schema: dict[str, Any], path: str, depth: int) -> FieldType:
+def _object(schema: dict[str, JsonValue], path: str, depth: int) -> FieldType:
     """A struct if there are properties, else a map of what `additionalProperties` describes."""
     fields = _fields(schema, path, depth)
     if fields:

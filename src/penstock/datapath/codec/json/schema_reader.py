@@ -6,7 +6,6 @@ fields that it does not have go to `_rest`.
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -19,6 +18,7 @@ from penstock.datapath.codec.json.decode_plan import DecodePlan, plan_of
 from penstock.datapath.codec.json.schema import from_json_schema
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE
+from penstock.datapath.codec.shared.value_types import JsonValue
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import MAX_FIELDS, MAX_NESTING, DatasetSchema
 
@@ -55,7 +55,7 @@ def _read(plan: DecodePlan, values: pa.Array, skipped: int) -> DecodedBatch:
     )
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str) -> dict[str, JsonValue]:
     try:
         found = msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -68,16 +68,18 @@ def _parsed(text: str) -> dict[str, Any]:
 class _Inlining:
     """Puts what a schema refers to in the place of the reference, since columns need all of it."""
 
-    def __init__(self, others: Mapping[str, dict[str, Any]]) -> None:
+    def __init__(self, others: Mapping[str, dict[str, JsonValue]]) -> None:
         self._others = others
         self._left = 10 * MAX_FIELDS
         self._depth = 0
 
-    def inlined(self, part: Any, document: dict[str, Any], around: tuple[str, ...]) -> Any:
+    def inlined(
+        self, part: JsonValue, document: dict[str, JsonValue], around: tuple[str, ...]
+    ) -> JsonValue:
         """A part of a document where a schema stands, with nothing that points elsewhere."""
         self._enter(around)
         if isinstance(part, list):
-            found: Any = [self.inlined(each, document, around) for each in part]
+            found: JsonValue = [self.inlined(each, document, around) for each in part]
         elif not isinstance(part, dict):
             found = part
         elif isinstance(reference := part.get("$ref"), str):
@@ -93,7 +95,9 @@ class _Inlining:
         self._depth -= 1
         return found
 
-    def _named(self, part: Any, document: dict[str, Any], around: tuple[str, ...]) -> Any:
+    def _named(
+        self, part: JsonValue, document: dict[str, JsonValue], around: tuple[str, ...]
+    ) -> JsonValue:
         """Schemas by names, which may be any: none of them is a word of JSON Schema's."""
         if not isinstance(part, dict):
             return part
@@ -105,7 +109,9 @@ class _Inlining:
         if self._left < 0 or len(around) > MAX_NESTING or self._depth > 4 * MAX_NESTING:
             raise SchemaUnsupported("$", "its references lead too far, or it nests too deep")
 
-    def _followed(self, reference: str, document: dict[str, Any], around: tuple[str, ...]) -> Any:
+    def _followed(
+        self, reference: str, document: dict[str, JsonValue], around: tuple[str, ...]
+    ) -> JsonValue:
         name, mark, path = reference.partition("#")
         where = document if not name else self._others.get(name)
         if where is None:
@@ -113,7 +119,7 @@ class _Inlining:
         place = f"{id(where)}#{path}"
         if place in around:
             raise SchemaUnsupported("$", f"{reference} contains itself")
-        found: Any = where
+        found: JsonValue = where
         for step in path.strip("/").split("/") if mark and path.strip("/") else ():
             key = step.replace("~1", "/").replace("~0", "~")
             found = found.get(key) if isinstance(found, dict) else None

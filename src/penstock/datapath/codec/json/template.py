@@ -11,11 +11,12 @@ A template is that text, taken from one record, with a slot for each value.
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from penstock.datapath.codec.json.decode_plan import JsonField, JsonObject, JsonType
 
-Tree = dict[str, Any]  # by the name of a field: the number of a slot, a tree, or None for null
+# By the name of a field: the number of a slot, a tree, or None for null.
+Tree: TypeAlias = dict[str, "int | Tree | None"]
 
 LONGEST_LITERAL = 1_024
 _MOST_SLOTS = 256

@@ -5,7 +5,6 @@ all written differently no template helps; after a few tries nobody looks for on
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +14,7 @@ from penstock.datapath.codec.json.payload import PARSER_ERRORS
 from penstock.datapath.codec.json.template import Template, template_of
 from penstock.datapath.codec.json.template_columns import read_by_template, screened
 from penstock.datapath.codec.shared.byte_gather import Numbers
+from penstock.datapath.codec.shared.value_types import ColumnValue, ParsedRecord
 from penstock.model.schema import FieldType
 
 Columns = list[pa.Array]
@@ -38,7 +38,7 @@ class TemplateSearch:
         self._tries = 0
 
     def search(
-        self, rows: Numbers, payloads: pa.Array, parse: Callable[[bytes], Any]
+        self, rows: Numbers, payloads: pa.Array, parse: Callable[[bytes], ParsedRecord]
     ) -> "TemplateRead":
         """Read all records that are like a template, known or new.
 
@@ -61,7 +61,7 @@ class TemplateSearch:
     def _may_try(self) -> bool:
         return self._tries < _MOST_TRIES and len(self._templates) < _MOST_TEMPLATES
 
-    def _template(self, payload: bytes, parse: Callable[[bytes], Any]) -> Template | None:
+    def _template(self, payload: bytes, parse: Callable[[bytes], ParsedRecord]) -> Template | None:
         try:
             if type(parse(payload)) is not self._record.make:
                 return None
@@ -91,14 +91,14 @@ class TemplateRead:
         return count
 
 
-def values_at(record: JsonObject, columns: Columns, path: str, count: int) -> list[Any]:
+def values_at(record: JsonObject, columns: Columns, path: str, count: int) -> list[ColumnValue]:
     """What a look at a path gives in records whose columns are known."""
     name, _, below = path.partition(".")
     for member, column in zip(record.members, columns, strict=True):
         if member.name != name:
             continue
         if not below:
-            found: list[Any] = _as_parsed(column, member.shape.type).to_pylist()
+            found: list[ColumnValue] = _as_parsed(column, member.shape.type).to_pylist()
             return found
         if member.shape.record is None:
             break

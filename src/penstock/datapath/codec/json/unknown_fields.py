@@ -6,7 +6,6 @@ is given those fields too, as mere text: a few names per schema, the first that 
 """
 
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from penstock.datapath.codec.json.decode_plan import DecodePlan, may_be_renamed,
 from penstock.datapath.codec.json.payload import Screen
 from penstock.datapath.codec.json.reference import ReferenceDecoder
 from penstock.datapath.codec.json.value_text import name_text
+from penstock.datapath.codec.shared.value_types import ParsedRecord
 
 _OFTEN = 16
 _MOST_NAMES = 32
@@ -64,7 +64,7 @@ class UnknownFields:
     def gather(
         self,
         plan: DecodePlan,
-        objects: list[Any],
+        objects: list[ParsedRecord],
         good: npt.NDArray[np.int64],
         left: dict[int, str],
     ) -> None:

@@ -21,7 +21,6 @@ whole numbers up to 64 bits, with or          themselves; what int64 cannot hold
 """
 
 import math
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -95,11 +94,11 @@ def _may_have_merged(payload: bytes, text: bytes) -> bool:
     return any(key in text for key in _LIKE_BOOLEANS)
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: object) -> bool:
     """Look at every number, level by level: no stack grows with what a record holds."""
     level = [value]
     while level:
-        below: list[Any] = []
+        below: list[object] = []
         for each in level:
             if isinstance(each, float) and not math.isfinite(each):
                 return False

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -89,13 +88,13 @@ class _Slow:
 
     def __init__(self, layout: MessageLayout) -> None:
         self._layout = layout
-        self._singles: list[dict[str, Any]] = []
+        self._singles: list[dict[str, object]] = []
         self._values = 0
         self._batches: list[pa.RecordBatch] = []
         self.rows: list[int] = []
         self.bad: list[BadRecord] = []
 
-    def add(self, row: int, single: dict[str, Any], values: int) -> None:
+    def add(self, row: int, single: dict[str, object], values: int) -> None:
         """Take one record; its lists have so many values."""
         self.rows.append(row)
         self._singles.append(single)

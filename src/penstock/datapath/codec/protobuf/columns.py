@@ -31,8 +31,8 @@ from penstock.datapath.codec.protobuf.tags import (
     tag_of,
 )
 from penstock.datapath.codec.protobuf.types import LENGTH, VARINT
-from penstock.datapath.codec.protobuf.values import NUMBERS, Raw, finishing, with_nulls
-from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets, slices, texts
+from penstock.datapath.codec.protobuf.values import NUMBERS, finishing, with_nulls
+from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets, Words, slices, texts
 from penstock.datapath.codec.shared.cursors import Cursors, cursors_of
 
 # Reads a field wherever it comes next: its column, and where it was.
@@ -129,11 +129,11 @@ def _number(slot: Slot) -> FieldReader:
     return column
 
 
-def _numbers(slot: Slot) -> Callable[[Cursors, Mask], Raw]:
+def _numbers(slot: Slot) -> Callable[[Cursors, Mask], Words]:
     """Numbers where there is one, and the default elsewhere."""
     kind, blank = NUMBERS[slot.field.kind], slot.blank
 
-    def read(cursors: Cursors, present: Mask) -> Raw:
+    def read(cursors: Cursors, present: Mask) -> Words:
         if present.all():
             return kind.read(cursors)
         found = np.full(len(cursors), blank, kind.type)

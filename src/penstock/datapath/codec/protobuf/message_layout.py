@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 
@@ -26,8 +25,15 @@ from penstock.datapath.codec.shared.value_count import (
 from penstock.model.schema import STRING, Field, struct_of
 
 Rank = tuple[int, int]
+Blank = bool | str | bytes | float
 
-_BLANKS: dict[str, Any] = {"bool": False, "string": "", "bytes": b"", "float": 0.0, "double": 0.0}
+_BLANKS: dict[str, Blank] = {
+    "bool": False,
+    "string": "",
+    "bytes": b"",
+    "float": 0.0,
+    "double": 0.0,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +67,7 @@ class Slot:
     weight: int = 0
 
     @property
-    def blank(self) -> Any:
+    def blank(self) -> Blank:
         """The default of a value that is not a message, as a number if it is an enum."""
         if self.names:
             return next(iter(self.names))

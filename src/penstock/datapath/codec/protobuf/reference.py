@@ -36,7 +36,6 @@ Messages cannot nest deeper than the schema does, since no message may contain i
 
 import struct
 from decimal import Decimal
-from typing import Any
 
 from penstock.datapath.codec.protobuf.message_layout import MessageBody, Slot
 from penstock.datapath.codec.protobuf.types import (
@@ -59,6 +58,7 @@ from penstock.datapath.codec.shared.reasons import (
     BadValue,
 )
 from penstock.datapath.codec.shared.value_count import too_many
+from penstock.datapath.codec.shared.value_types import ColumnValue
 
 MOST_ITEMS = 1024 * 1024
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 and 9999
@@ -76,12 +76,12 @@ _LAYOUTS = {
     "sfixed64": "<q",
     "double": "<d",
 }
-Seen = dict[int, Any]  # what a message holds, by the numbers of its fields
+Seen = dict[int, ColumnValue]  # what a message holds, by the numbers of its fields
 
 
 def read_one(
     payload: bytes, body: MessageBody, skipped: int, most: int
-) -> tuple[dict[str, Any], int]:
+) -> tuple[dict[str, ColumnValue], int]:
     """The columns of one record as Python values, and how many values its lists became.
 
     Raises BadValue, also when these are above `most`.
@@ -133,7 +133,7 @@ class _Reading:
         else:
             self._inside(slot, seen.setdefault(slot.field.number, {}), end)
 
-    def _repeated(self, slot: Slot, wire: int, items: list[Any], end: int) -> None:
+    def _repeated(self, slot: Slot, wire: int, items: list[ColumnValue], end: int) -> None:
         """One more item, or a packed row of them."""
         if wire == LENGTH and slot.field.wire != LENGTH:
             inner = self._end_of_span(end, slot.item.path)
@@ -149,7 +149,7 @@ class _Reading:
         items.append({})
         self._inside(slot, items[-1], end)
 
-    def _entry(self, slot: Slot, entries: dict[Any, Any], end: int) -> None:
+    def _entry(self, slot: Slot, entries: dict[ColumnValue, ColumnValue], end: int) -> None:
         """One more key and value; what an entry does not hold has its default."""
         self._count(slot)
         if slot.body is None:
@@ -157,7 +157,7 @@ class _Reading:
         seen: Seen = {}
         self._inside(slot, seen, end)
         key, value = slot.body.slots
-        blank = value.blank if value.body is None else {}
+        blank: ColumnValue = value.blank if value.body is None else {}
         entries[seen.get(1, key.blank)] = seen.get(2, blank)
 
     def _inside(self, slot: Slot, seen: Seen, end: int) -> None:
@@ -166,7 +166,7 @@ class _Reading:
         inner = self._end_of_span(end, slot.item.path)
         self.message(slot.body, seen, inner, slot.item.path)
 
-    def _scalar(self, slot: Slot, end: int) -> Any:
+    def _scalar(self, slot: Slot, end: int) -> ColumnValue:
         """A value that is not a message; an enum as its number."""
         kind, path = slot.field.kind, slot.item.path
         if kind in _LAYOUTS:
@@ -257,7 +257,7 @@ def _check_tag(number: int, wire: int, path: str) -> None:
         raise BadValue(OUT_OF_RANGE, path, f"the wire type {wire} is not read")
 
 
-def _whole(kind: str, raw: int) -> Any:
+def _whole(kind: str, raw: int) -> ColumnValue:
     """What a varint means; its lowest 32 bits, if that is all the field has."""
     if kind == "bool":
         return raw != 0
@@ -277,12 +277,12 @@ def _text(raw: bytes, path: str) -> str:
         raise BadValue(NOT_UTF8, path, f"{error.reason} (byte {error.start})") from None
 
 
-def _struct(body: MessageBody, seen: Seen) -> dict[str, Any]:
+def _struct(body: MessageBody, seen: Seen) -> dict[str, ColumnValue]:
     """The columns of a message."""
     return {slot.column: _column(slot, seen) for slot in body.slots}
 
 
-def _column(slot: Slot, seen: Seen) -> Any:
+def _column(slot: Slot, seen: Seen) -> ColumnValue:
     found = seen.get(slot.field.number)
     label = slot.field.label
     if label == "repeated":
@@ -298,7 +298,7 @@ def _column(slot: Slot, seen: Seen) -> Any:
     return _value(slot, slot.blank if slot.body is None else {})
 
 
-def _entries(slot: Slot, found: dict[Any, Any]) -> list[Any]:
+def _entries(slot: Slot, found: dict[ColumnValue, ColumnValue]) -> list[ColumnValue]:
     """A map as pairs, or as structs where its keys are not strings."""
     if slot.body is None:
         raise ValueError("a map without entries")
@@ -309,7 +309,7 @@ def _entries(slot: Slot, found: dict[Any, Any]) -> list[Any]:
     return [{"key": each, "value": inside} for each, inside in pairs]
 
 
-def _value(slot: Slot, found: Any) -> Any:
+def _value(slot: Slot, found: ColumnValue) -> ColumnValue:
     """A single value as its column holds it."""
     if slot.names:
         return slot.names.get(found, str(found))

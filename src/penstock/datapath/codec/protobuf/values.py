@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.datapath.codec.protobuf.message_layout import Slot
-from penstock.datapath.codec.shared.byte_gather import Mask
+from penstock.datapath.codec.shared.byte_gather import Mask, Words
 from penstock.datapath.codec.shared.cursors import Cursors
 
-Raw = npt.NDArray[Any]
 _ONE = np.uint32(1)
 
 
@@ -21,18 +18,18 @@ class NumberKind:
     """How a kind of number is read at cursors that stand at one."""
 
     type: type[np.generic]
-    read: Callable[[Cursors], Raw]
+    read: Callable[[Cursors], Words]
 
 
-def _int32(cursors: Cursors) -> Raw:
+def _int32(cursors: Cursors) -> Words:
     return cursors.varints().astype(np.uint32).view(np.int32).astype(np.int64)
 
 
-def _uint32(cursors: Cursors) -> Raw:
+def _uint32(cursors: Cursors) -> Words:
     return cursors.varints().astype(np.uint32).astype(np.int64)
 
 
-def _sint32(cursors: Cursors) -> Raw:
+def _sint32(cursors: Cursors) -> Words:
     found = cursors.varints().astype(np.uint32)
     return ((found >> _ONE) ^ (np.uint32(0) - (found & _ONE))).view(np.int32).astype(np.int64)
 
@@ -59,7 +56,7 @@ NUMBERS = {
 }
 # An array of numbers, the cursors they were read at, and where there is one; refuses what has no
 # place in the column.
-Finish = Callable[[Raw, Cursors, Mask | None], pa.Array]
+Finish = Callable[[Words, Cursors, Mask | None], pa.Array]
 
 
 def finishing(slot: Slot) -> Finish:
@@ -76,7 +73,7 @@ def _enum(names: dict[int, str]) -> Finish:
     numbers = np.array(sorted(names), np.int64)
     texts = pa.array([names[number] for number in numbers.tolist()], pa.string())
 
-    def finish(found: Raw, cursors: Cursors, present: Mask | None) -> pa.Array:
+    def finish(found: Words, cursors: Cursors, present: Mask | None) -> pa.Array:
         place = np.minimum(np.searchsorted(numbers, found), len(numbers) - 1)
         cursors.refuse(numbers[place] != found)
         return texts.take(pa.array(place, mask=None if present is None else ~present))
@@ -84,7 +81,7 @@ def _enum(names: dict[int, str]) -> Finish:
     return finish
 
 
-def _unsigned(found: Raw, _: Cursors, present: Mask | None) -> pa.Array:
+def _unsigned(found: Words, _: Cursors, present: Mask | None) -> pa.Array:
     """Numbers of 64 bits without a sign, which only a decimal can hold."""
     halves = np.zeros((len(found), 2), np.uint64)
     halves[:, 0] = found

@@ -1,6 +1,6 @@
 """Bytes at many places of one buffer, in a few array operations."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,10 @@ from penstock.datapath.codec.shared.buffers import is_utf8
 Octets = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Words: TypeAlias = npt.NDArray[Any]  # Any: numbers of a kind that is chosen at run time
 
 
-def overlapping(data: Octets, kind: str) -> npt.NDArray[Any]:
+def overlapping(data: Octets, kind: str) -> Words:
     """A number of a numpy kind such as `<u8` at every single byte, so that any place has one."""
     size = np.dtype(kind).itemsize
     return np.ndarray((len(data) - size + 1,), kind, data, strides=(1,))

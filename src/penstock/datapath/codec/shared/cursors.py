@@ -10,14 +10,13 @@ is refused is judged by the slow way, which says why.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.datapath.codec.shared.buffers import buffers_of
-from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets, overlapping
+from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets, Words, overlapping
 
 _PAD = np.zeros(16, np.uint8)  # every step may look this far beyond a record
 _HIGH_BITS = np.uint64(0x8080808080808080)
@@ -82,10 +81,10 @@ class Cursors:
         self.at = np.where(self.bad, self.end, then)
         return np.where(self.bad, 0, start)
 
-    def words(self, kind: str, width: int) -> npt.NDArray[Any]:
+    def words(self, kind: str, width: int) -> Words:
         """A number of a fixed width, up to 8 bytes, of a numpy kind such as `<f8`."""
         start = self.skip(width)
-        found: npt.NDArray[Any] = overlapping(self.data, kind)[start]
+        found: Words = overlapping(self.data, kind)[start]
         return found
 
     def floats(self) -> npt.NDArray[np.float64]:

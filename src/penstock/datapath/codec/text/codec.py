@@ -21,7 +21,6 @@ it holds.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -38,6 +37,7 @@ from penstock.api.codec import (
 )
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.shared.buffers import is_utf8
+from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.reasons import EMPTY, NOT_UTF8, TOO_LONG
 from penstock.datapath.codec.shared.record_order import in_record_order
@@ -117,7 +117,7 @@ def _read(
     )
 
 
-def _cut(layout: TextLayout, schema: pa.Schema, texts: pa.Array, rows: Any) -> DecodedBatch:
+def _cut(layout: TextLayout, schema: pa.Schema, texts: pa.Array, rows: Numbers) -> DecodedBatch:
     if layout.delimiter:
         return _by_delimiter(layout.delimiter, schema, texts, rows)
     found = pc.extract_regex(texts, _whole(layout.pattern))
@@ -127,7 +127,9 @@ def _cut(layout: TextLayout, schema: pa.Schema, texts: pa.Array, rows: Any) -> D
     return DecodedBatch(pa.RecordBatch.from_arrays(columns, schema=schema), rows[good], bad)
 
 
-def _by_delimiter(delimiter: str, schema: pa.Schema, texts: pa.Array, rows: Any) -> DecodedBatch:
+def _by_delimiter(
+    delimiter: str, schema: pa.Schema, texts: pa.Array, rows: Numbers
+) -> DecodedBatch:
     """Texts without quotes are split at once, the others one by one."""
     quoted = pc.match_substring(texts, _QUOTE).to_numpy(zero_copy_only=False)
     plain = texts.filter(pa.array(~quoted))

@@ -7,12 +7,10 @@ values of the next rows. So every array begins where its memory does, and whatev
 struct is null.
 """
 
-from typing import Any
-
 import pyarrow as pa
 
 
-def with_plain_structs(table: Any) -> Any:
+def with_plain_structs(table: pa.Table) -> pa.Table:
     """The same rows, with structs that are written as they are."""
     columns = [
         pa.chunked_array([_plain(_unshared(chunk)) for chunk in column.chunks], column.type)
@@ -23,7 +21,7 @@ def with_plain_structs(table: Any) -> Any:
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
-def _has_structs(kind: Any) -> bool:
+def _has_structs(kind: pa.DataType) -> bool:
     if pa.types.is_map(kind):
         return _has_structs(kind.item_type)
     if pa.types.is_list(kind):
@@ -31,12 +29,12 @@ def _has_structs(kind: Any) -> bool:
     return bool(pa.types.is_struct(kind))
 
 
-def _unshared(array: Any) -> Any:
+def _unshared(array: pa.Array) -> pa.Array:
     """An array in memory of its own, also inside; joining it with nothing copies it."""
     return pa.concat_arrays([array, array.slice(0, 0)])
 
 
-def _plain(array: Any) -> Any:
+def _plain(array: pa.Array) -> pa.Array:
     """An array in which whatever is below a null struct is null."""
     kind = array.type
     if not _has_structs(kind):

@@ -5,9 +5,9 @@ zero, and readers in Java refuse the whole file then. Whole seconds are fine, wh
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,14 +18,14 @@ WHY = "a time before 1970 with a fraction of a second, which readers of ORC do n
 _SECOND = 1_000_000
 
 
-def not_for_orc(columns: Any, kafka_ms: Any) -> list[BadRecord]:
+def not_for_orc(columns: pa.RecordBatch, kafka_ms: npt.NDArray[np.int64]) -> list[BadRecord]:
     """The rows of a batch that no ORC file can hold, by their fields and by Kafka's time."""
     odd = np.flatnonzero((kafka_ms < 0) & (kafka_ms % 1_000 != 0)).tolist()
     rows = sorted({*odd, *rows_not_orc(columns)})
     return [BadRecord(row, TIME_NOT_ORC, WHY) for row in rows]
 
 
-def rows_not_orc(columns: Any) -> list[int]:
+def rows_not_orc(columns: pa.RecordBatch) -> list[int]:
     """The numbers of the rows of a batch that have such a time anywhere, in order."""
     found: set[int] = set()
     for column in columns.columns:
@@ -34,7 +34,7 @@ def rows_not_orc(columns: Any) -> list[int]:
     return sorted(found)
 
 
-def has_times(kind: Any) -> bool:
+def has_times(kind: pa.DataType) -> bool:
     """True when values of a type are times, or have some inside."""
     if pa.types.is_struct(kind):
         return any(has_times(each.type) for each in kind)
@@ -45,7 +45,7 @@ def has_times(kind: Any) -> bool:
     return bool(pa.types.is_timestamp(kind))
 
 
-def not_orc(column: Any) -> bool:
+def not_orc(column: pa.Array) -> bool:
     """True when a value has such a time."""
     kind = column.type
     if pa.types.is_timestamp(kind):
@@ -61,7 +61,7 @@ def not_orc(column: Any) -> bool:
     return False
 
 
-def _rows(column: Any, start: int, end: int) -> Iterator[int]:
+def _rows(column: pa.Array, start: int, end: int) -> Iterator[int]:
     """Which rows, found by halves: hardly ever is there any."""
     if end - start == 1:
         yield start

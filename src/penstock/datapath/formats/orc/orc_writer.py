@@ -4,8 +4,6 @@ Points in time are of a type that Spark only takes when told, in an attribute of
 is to make of it.
 """
 
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.orc as orc
 
@@ -56,14 +54,14 @@ class OrcWriter:
         self._stream.write(with_words(tail, self._words, chunked=self._is_chunked))
 
 
-def plain_field(field: Any) -> Any:
+def plain_field(field: pa.Field) -> pa.Field:
     """A column as ORC takes it: values that are written once and referred to are its own affair."""
     kind = _plain(field.type)
     is_moment = pa.types.is_timestamp(kind) and kind.tz is not None
     return pa.field(field.name, kind, field.nullable, _FOR_SPARK if is_moment else None)
 
 
-def _plain(kind: Any) -> Any:
+def _plain(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         return kind.value_type
     if pa.types.is_struct(kind):
@@ -87,7 +85,7 @@ class _BufferedStream:
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
 
-    def write(self, data: Any) -> int:
+    def write(self, data: pa.Buffer) -> int:
         """Keep some more."""
         self._pieces.append(bytes(data))
         return len(data)

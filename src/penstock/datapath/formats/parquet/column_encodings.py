@@ -13,7 +13,6 @@ lengths, which leaves less to compress.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,7 +39,9 @@ _remembered: dict[tuple[str, ...], ColumnEncodings] = {}
 _MOST_REMEMBERED = 10_000
 
 
-def usual_encodings(feed: str, dataset: str, rows: Any, compression: str) -> ColumnEncodings | None:
+def usual_encodings(
+    feed: str, dataset: str, rows: pa.RecordBatch, compression: str
+) -> ColumnEncodings | None:
     """The best encodings for a dataset's rows, from the first ones that this process has seen."""
     key = (feed, dataset, compression, *_paths(rows.schema))
     if key not in _remembered:
@@ -53,7 +54,7 @@ def usual_encodings(feed: str, dataset: str, rows: Any, compression: str) -> Col
     return _remembered[key]
 
 
-def encodings_of(rows: Any, compression: str) -> ColumnEncodings | None:
+def encodings_of(rows: pa.RecordBatch, compression: str) -> ColumnEncodings | None:
     """The best encodings for rows like these; None if they are too few to tell.
 
     There are none either where two columns have one path, such as the field `a.b` and `b` inside
@@ -89,7 +90,7 @@ def _is_whole(kind: pa.DataType) -> bool:
     )
 
 
-def _distinct(values: Any) -> int:
+def _distinct(values: pa.Array) -> int:
     if pa.types.is_dictionary(values.type):
         return len(values.dictionary)
     return int(pc.count_distinct(values, mode="only_valid").as_py())
@@ -114,7 +115,7 @@ def _paths_of(path: str, kind: pa.DataType) -> Iterator[str]:
         yield path
 
 
-def _leaves(values: Any) -> Iterator[Any]:
+def _leaves(values: pa.Array) -> Iterator[pa.Array]:
     """The plain columns inside a column, in the order of their paths."""
     kind = values.type
     if pa.types.is_struct(kind):

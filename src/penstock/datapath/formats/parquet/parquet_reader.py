@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,7 +54,7 @@ def rows_within(most_bytes: int, num_rows: int, total_bytes: int) -> int:
     return max(1, most_bytes * num_rows // max(1, total_bytes))
 
 
-def _opened(file: BinaryIO, as_dictionaries: Sequence[str]) -> Any:
+def _opened(file: BinaryIO, as_dictionaries: Sequence[str]) -> pq.ParquetFile:
     """Arrow's reader.
 
     Without a size for its buffer, or when it may read ahead, Arrow fetches whole row groups first.

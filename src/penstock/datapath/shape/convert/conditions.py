@@ -8,7 +8,6 @@ in its batch look. `fits` is about texts alone.
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +44,7 @@ def fulfils(column: pa.Array, condition: Condition) -> Mask:
     return good
 
 
-def fulfils_values(values: Sequence[Any], condition: Condition) -> Mask:
+def fulfils_values(values: Sequence[object], condition: Condition) -> Mask:
     """Which plain values fulfil a condition, as they were peeked from JSON; None where none is."""
     good = np.zeros(len(values), dtype=bool)
     places: dict[pa.DataType | None, list[int]] = {}
@@ -56,7 +55,8 @@ def fulfils_values(values: Sequence[Any], condition: Condition) -> Mask:
             good[mine] = fulfils(pa.array([[]] * len(mine), pa.list_(pa.null())), condition)
         else:
             some = [values[place] for place in mine]
-            some = list(map(_fraction, some)) if kind == pa.float64() else some
+            if kind == pa.float64():
+                some = [_fraction(each) for each in some if isinstance(each, int | float)]
             good[mine] = fulfils(pa.array(some, kind), condition)
     return good
 
@@ -85,7 +85,7 @@ def as_texts(column: pa.Array) -> pa.Array | None:
     return double_texts(column) if pa.types.is_float64(kind) else column.cast(pa.string())
 
 
-def _arrow_of(value: Any) -> pa.DataType | None:
+def _arrow_of(value: object) -> pa.DataType | None:
     """The column that a value would be in; whole numbers beyond 64 bits are fractions there."""
     if value is None:
         return pa.null()
@@ -116,7 +116,7 @@ def _is_one_of(column: pa.Array, wanted: Sequence[Constant]) -> Mask:
         good |= column.is_null().to_numpy(zero_copy_only=False)
     kind = column.type
     if pa.types.is_boolean(kind):
-        alike: list[Any] = [value for value in wanted if isinstance(value, bool)]
+        alike: Sequence[object] = [value for value in wanted if isinstance(value, bool)]
     elif pa.types.is_int64(kind):
         alike = [int(v) for v in _numbers(wanted) if v == math.floor(v) and _fits_int(v)]
     elif pa.types.is_float64(kind):
@@ -150,7 +150,7 @@ def _decimals(wanted: Sequence[Constant], kind: pa.DataType) -> list[Decimal]:
     return found
 
 
-def _fits_int(value: Any) -> bool:
+def _fits_int(value: int | float) -> bool:
     return bool(_LEAST_INT <= value <= _MOST_INT)
 
 

@@ -24,7 +24,6 @@ import hashlib
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -163,7 +162,7 @@ def _set(flow: Flow, spec: ConvertSpec, given: Given) -> Flow:
     return flow
 
 
-def _kind_of(value: Any) -> FieldType:
+def _kind_of(value: object) -> FieldType:
     for python, kind in ((bool, BOOLEAN), (int, INT64), (float, DOUBLE)):
         if isinstance(value, python):
             return kind

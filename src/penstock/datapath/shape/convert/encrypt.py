@@ -10,7 +10,6 @@ import hashlib
 import hmac
 from importlib import import_module
 from itertools import compress
-from typing import Any
 
 import pyarrow as pa
 
@@ -18,6 +17,8 @@ from penstock.datapath.shape.convert.conditions import as_texts
 from penstock.datapath.shape.convert.flow import ConvertImpossible, Flow, Given, Made, Origin
 from penstock.model.convert_spec import ConvertSpec
 from penstock.model.schema import BINARY, Field
+
+Positions = list[tuple[int, int]]  # the offset of each row, and its number
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -33,7 +34,7 @@ def encrypt(flow: Flow, spec: ConvertSpec, given: Given) -> Flow:
         key = given.keys.reveal("encrypt", reference)
 
         def change(
-            each: Field, column: pa.Array, p: str = path, k: bytes = key, o: Any = places
+            each: Field, column: pa.Array, p: str = path, k: bytes = key, o: Positions = places
         ) -> Made:
             texts = _bytes_of(each, column)
             return [(each.name, BINARY, each.nullable, _encrypted(texts, k, given.origin, p, o))]
@@ -51,7 +52,9 @@ def _bytes_of(each: Field, column: pa.Array) -> pa.Array:
     return texts.cast(pa.binary())
 
 
-def _encrypted(texts: pa.Array, key: bytes, origin: Origin, path: str, places: Any) -> pa.Array:
+def _encrypted(
+    texts: pa.Array, key: bytes, origin: Origin, path: str, places: Positions
+) -> pa.Array:
     if texts.null_count == len(texts):
         return pa.nulls(len(texts), pa.binary())
     is_there = texts.is_valid().to_pylist()

@@ -8,12 +8,12 @@ a plain value of Python that Arrow keeps as it is; those of numpy count as what 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 import pyarrow as pa
 
-Reader = Callable[[Any], Any]  # from a value to the same as a plain one
+Reader = Callable[[object], object]  # from a value to the same as a plain one
 
 _LEAST_INT, _MOST_INT = -(2**63), 2**63 - 1
 _MOST_BITS = 128  # of any decimal
@@ -23,14 +23,14 @@ class Unfit(Exception):
     """A value that is not as declared: which one, in words that do not repeat it."""
 
 
-def record_reader(schema: pa.Schema) -> Reader:
+def record_reader(schema: pa.Schema) -> Callable[[object], dict[str, object]]:
     """What reads a whole record; it raises `Unfit`."""
     read = _struct(list(schema), "")
 
-    def whole(value: Any) -> Any:
+    def whole(value: object) -> dict[str, object]:
         if not isinstance(value, dict):
             raise Unfit(f"it returned a {type(value).__name__}, and no dict")
-        return read(value)
+        return read(value) or {}
 
     return whole
 
@@ -39,7 +39,7 @@ def _reader(each: pa.Field, path: str) -> Reader:
     """What reads the values of one field; those of another type raise `Unfit`."""
     kind, nullable, plain = each.type, each.nullable, _plain(each.type, path)
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> object:
         if isinstance(value, np.generic):
             value = value.item()
         if value is None:
@@ -73,10 +73,10 @@ def _plain(kind: pa.DataType, path: str) -> Reader:
 # --- what has values inside ----------------------------------------------------------------------
 
 
-def _struct(fields: list[pa.Field], prefix: str) -> Reader:
+def _struct(fields: list[pa.Field], prefix: str) -> Callable[[object], dict[str, object] | None]:
     readers = {each.name: _reader(each, f"{prefix}{each.name}") for each in fields}
 
-    def read(value: Any) -> dict[str, Any] | None:
+    def read(value: object) -> dict[str, object] | None:
         if not isinstance(value, dict):
             return None
         if not readers.keys() >= dict.keys(value):
@@ -87,7 +87,7 @@ def _struct(fields: list[pa.Field], prefix: str) -> Reader:
 
 
 def _list(item: Reader) -> Reader:
-    def read(value: Any) -> list[Any] | None:
+    def read(value: object) -> list[object] | None:
         items = _items(value)
         return None if items is None else [item(each) for each in items]
 
@@ -95,16 +95,19 @@ def _list(item: Reader) -> Reader:
 
 
 def _map(key: Reader, item: Reader) -> Reader:
-    def read(value: Any) -> list[tuple[Any, Any]] | None:
+    def read(value: object) -> list[tuple[object, object]] | None:
         pairs = list(dict.items(value)) if isinstance(value, dict) else _items(value)
-        if pairs is None or not all(isinstance(p, tuple | list) and len(p) == 2 for p in pairs):
+        if pairs is None:
             return None
-        return [(key(name), item(each)) for name, each in pairs]
+        whole = [p for p in pairs if isinstance(p, tuple | list) and len(p) == 2]
+        if len(whole) < len(pairs):
+            return None
+        return [(key(name), item(each)) for name, each in whole]
 
     return read
 
 
-def _items(value: Any) -> list[Any] | None:
+def _items(value: object) -> list[object] | None:
     """What stands in an order; a set does not."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
@@ -114,25 +117,25 @@ def _items(value: Any) -> list[Any] | None:
 # --- what has none -------------------------------------------------------------------------------
 
 
-def _bool(value: Any) -> bool | None:
+def _bool(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: object) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     plain = int.__int__(value)
     return plain if _LEAST_INT <= plain <= _MOST_INT else None
 
 
-def _fraction(value: Any) -> float | None:
+def _fraction(value: object) -> float | None:
     if isinstance(value, float):
         return float.__float__(value)
     whole = _whole(value)
     return float(whole) if whole is not None and int(float(whole)) == whole else None
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     if not isinstance(value, str):
         return None
     plain = str.__str__(value)
@@ -143,17 +146,17 @@ def _text(value: Any) -> str | None:
     return plain
 
 
-def _bytes(value: Any) -> bytes | None:
+def _bytes(value: object) -> bytes | None:
     return bytes(value) if isinstance(value, bytes | bytearray) else None
 
 
-def _day(value: Any) -> date | None:
+def _day(value: object) -> date | None:
     if not isinstance(value, date) or isinstance(value, datetime):
         return None
     return date(value.year, value.month, value.day)
 
 
-def _moment(value: Any) -> datetime | None:
+def _moment(value: object) -> datetime | None:
     """A time with a zone; without one nobody knows which time is meant."""
     if not _is_time(value) or value.utcoffset() is None:
         return None
@@ -164,13 +167,13 @@ def _moment(value: Any) -> datetime | None:
     return datetime.combine(there.date(), there.time(), UTC)
 
 
-def _local(value: Any) -> datetime | None:
+def _local(value: object) -> datetime | None:
     if not _is_time(value) or value.utcoffset() is not None:
         return None
     return datetime.combine(value.date(), value.time())
 
 
-def _is_time(value: Any) -> bool:
+def _is_time(value: object) -> TypeGuard[datetime]:
     """Whether it is a time of microseconds; those of pandas have more digits."""
     return isinstance(value, datetime) and not getattr(value, "nanosecond", 0)
 
@@ -179,7 +182,7 @@ def _decimal(precision: int, scale: int) -> Reader:
     context = Context(prec=precision, traps=[InvalidOperation, Inexact])
     unit = Decimal((0, (1,), -scale))
 
-    def read(value: Any) -> Decimal | None:
+    def read(value: object) -> Decimal | None:
         if isinstance(value, int) and not isinstance(value, bool):
             value = Decimal(value) if value.bit_length() <= _MOST_BITS else None
         if not isinstance(value, Decimal) or not value.is_finite():

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from operator import index
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import msgspec
 import numpy as np
@@ -26,6 +26,7 @@ from penstock.model.bad_records import BadRecord
 from penstock.model.convert_spec import ConvertSpec
 
 CONVERT_FAILED = "CONVERT_FAILED"
+PluginValue: TypeAlias = Any  # Any: a part of what a plug-in returned; every use may fail
 
 
 class _Broken(Exception):
@@ -109,7 +110,7 @@ def _of_a_kind(made: RecordConverter | BatchConverter) -> "_Records | BatchConve
     return _Records(cast("RecordConverter", made))
 
 
-def _guarded(name: str, call: Callable[[], Any]) -> Any:
+def _guarded(name: str, call: Callable[[], object]) -> object:
     """What a plug-in says before any record is there; an error then stops the feed."""
     try:
         return call()
@@ -119,7 +120,7 @@ def _guarded(name: str, call: Callable[[], Any]) -> Any:
         raise ConvertImpossible("plugin", name, said(error)) from error
 
 
-def _output_schema(made: Any, name: str, schema: pa.Schema) -> pa.Schema:
+def _output_schema(made: "_Records | BatchConverter", name: str, schema: pa.Schema) -> pa.Schema:
     wanted = _guarded(name, lambda: made.output_schema(schema))
     if not isinstance(wanted, pa.Schema):
         raise ConvertImpossible("plugin", name, "its `output_schema` returns no pyarrow.Schema")
@@ -145,7 +146,7 @@ def _all_bad(rows: Sequence[int], why: str, wanted: pa.Schema) -> ConvertedBatch
     return ConvertedBatch(empty, (), (), [(row, why) for row in rows])
 
 
-def _believed(found: Any, count: int, wanted: pa.Schema) -> ConvertedBatch:
+def _believed(found: object, count: int, wanted: pa.Schema) -> ConvertedBatch:
     """What a plug-in returned, as plain lists.
 
     Raises `_Broken` unless every record is named once and the columns are as declared.
@@ -172,14 +173,14 @@ def _believed(found: Any, count: int, wanted: pa.Schema) -> ConvertedBatch:
     return ConvertedBatch(batch, rows, filtered, bad)
 
 
-def _listed(some: Any, count: int) -> list[Any]:
+def _listed(some: PluginValue, count: int) -> list[PluginValue]:
     """What may be a generator, and one without an end; one more than there can be tells enough."""
     if isinstance(some, pa.Array | pa.ChunkedArray):
         some = some.to_pylist()
     return list(islice(some, count + 1))
 
 
-def _row(value: Any) -> int:
+def _row(value: PluginValue) -> int:
     if isinstance(value, bool):  # a mask, and no numbers
         raise _Broken("it named records by truth values, and not by their numbers")
     return index(value)
@@ -203,7 +204,7 @@ class _Records:
         rows: list[int] = []
         filtered: list[int] = []
         bad: list[tuple[int, str]] = []
-        records: list[dict[str, Any]] = []
+        records: list[dict[str, object]] = []
         read = record_reader(wanted)
         for row, record in enumerate(_records_in(batch)):
             try:
@@ -231,16 +232,15 @@ class _Records:
         return ConvertedBatch(made_batch, rows, filtered, bad)
 
 
-def _records_in(batch: pa.RecordBatch) -> list[Any]:
+def _records_in(batch: pa.RecordBatch) -> list[dict[str, object] | _Broken]:
     """The records of a batch, and `_Broken` for those that Python cannot hold."""
     try:
-        found: list[Any] = batch.to_pylist()
+        return [*batch.to_pylist()]
     except (ValueError, OverflowError):  # a time beyond the year 9999, for one
-        found = [_record_at(batch, row) for row in range(batch.num_rows)]
-    return found
+        return [_record_at(batch, row) for row in range(batch.num_rows)]
 
 
-def _record_at(batch: pa.RecordBatch, row: int) -> Any:
+def _record_at(batch: pa.RecordBatch, row: int) -> dict[str, object] | _Broken:
     try:
         return batch.slice(row, 1).to_pylist()[0]
     except (ValueError, OverflowError) as error:

@@ -21,16 +21,18 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from penstock.datapath.shape.convert.field_paths import HIDING, Names, names_of, spellings
 from penstock.model.convert_spec import ConvertSpec
 
-_SCALAR: Any = str | int | float | bool | None
+Scalar = str | int | float | bool | None
+_SCALAR: Any = Scalar  # Any: to the parser, a union is a value that has no type of its own
 _level = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _leaf = msgspec.json.Decoder(_SCALAR)
 _UNREADABLE = (msgspec.MsgspecError, RecursionError)
 Raw = bytes | msgspec.Raw
-NOT_SCALAR: Any = ()  # stands for an object, a list or a number beyond all bounds
+NOT_SCALAR = ()  # stands for an object, a list or a number beyond all bounds
 _RENAMING = frozenset({"rename", "flatten"})
 
 
@@ -52,7 +54,7 @@ class Rest:
         texts = column.take(pa.array(rows)).to_pylist()
         return {int(row): text.encode() for row, text in zip(rows, texts, strict=True)}
 
-    def column(self, rows: Any) -> pa.Array:
+    def column(self, rows: NDArray[np.int64]) -> pa.Array:
         """The column for some rows, in their order, which a plug-in may have changed."""
         if self._column is None:
             return pa.nulls(len(rows), pa.string())
@@ -66,7 +68,7 @@ class Rest:
         """Remember a step that gives fields other names: the event's own are those in here."""
         self._renaming.append(spec)
 
-    def values(self, path: str) -> dict[int, Any]:
+    def values(self, path: str) -> dict[int, Scalar | tuple[()]]:
         """The values at a path, by row. Where another value is in the way, that one.
 
         An object, a list or a number beyond all bounds is NOT_SCALAR.
@@ -187,11 +189,12 @@ def _inside(raw: Raw) -> dict[str, msgspec.Raw] | None:
         return None
 
 
-def _scalar(raw: Raw) -> Any:
+def _scalar(raw: Raw) -> Scalar | tuple[()]:
     try:
-        return _leaf.decode(raw)
+        found: Scalar = _leaf.decode(raw)
     except _UNREADABLE:
         return NOT_SCALAR
+    return found
 
 
 def _at(raw: Raw, names: Names) -> Raw | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any
+from typing import cast
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -59,14 +59,14 @@ def _read_int_column(column: pa.Array, unit: str) -> TimeColumns:
     return TimeColumns(micros, is_read, missing)
 
 
-def _read_kind(kind: type, values: list[Any], unit: str, zone: ZoneInfo) -> Read:
+def _read_kind(kind: type, values: list[object], unit: str, zone: ZoneInfo) -> Read:
     """Read values that are all of one kind; only integers, floats and texts can be."""
     if kind is str:
-        return read_texts(values, unit, zone)
+        return read_texts(cast("list[str]", values), unit, zone)
     if kind is int and unit in _NUMBER_UNITS:
-        return read_ints(values, unit)
+        return read_ints(cast("list[int]", values), unit)
     if kind is float and unit in _NUMBER_UNITS:
-        return read_floats(values, unit)
+        return read_floats(cast("list[float]", values), unit)
     return _nothing_read(len(values))
 
 

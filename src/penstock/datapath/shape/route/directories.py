@@ -84,7 +84,7 @@ def partition_directories(
     micros: Micros,
     keys: tuple[PartitionKey, ...],
     zone: str,
-    fields: Mapping[str, Sequence[object | None]],
+    fields: Mapping[str, Sequence[object] | pa.Array],
 ) -> Directories:
     """The directory of each row, by its event time and its values (by the `column` of a key).
 
@@ -119,7 +119,7 @@ def _field_key(name: str) -> str:
     return cut(f"by_{escape(name)}", MAX_KEY_BYTES, name)
 
 
-def _field_level(at: int, name: str, values: Sequence[object | None], count: int) -> _Level:
+def _field_level(at: int, name: str, values: Sequence[object] | pa.Array, count: int) -> _Level:
     """The level of one field."""
     if len(values) != count:
         raise ValueError(f"{len(values)} values of {name} for {count} rows")

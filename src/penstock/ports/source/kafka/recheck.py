@@ -18,7 +18,7 @@ from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.found import RangeFound
 from penstock.ports.source.kafka.admin import KafkaAdmin, within
 from penstock.ports.source.kafka.reader import ranges_reader
-from penstock.ports.source.range_tally import added_up, spans, tallying
+from penstock.ports.source.recheck_tally import added_up, spans, tallying
 from penstock.spark.errors import first_line
 
 T = TypeVar("T")

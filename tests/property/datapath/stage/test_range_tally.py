@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.stage.evidence_tally import Tally
+from penstock.datapath.stage.range_tally import Tally
 from penstock.evidence import position_columns
 from penstock.evidence.position_columns import (
     offsets_in,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.datapath.shape.event_time.event_time import TIME_MISSING, TIME_TOO_LATE
-from penstock.datapath.stage.schema_shredder import times_of, values_of
+from penstock.datapath.stage.field_columns import times_of, values_of
 from penstock.model.spec import TimeSpec
 
 UINT64 = pa.decimal128(20, 0)

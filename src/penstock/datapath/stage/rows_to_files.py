@@ -1,0 +1,92 @@
+"""The way of decoded rows to the files of their datasets.
+
+Plug-ins name directories, converters change columns, the file format refuses what it cannot hold,
+and the splitter waits for enough rows. While the task is learning nothing is written.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from penstock.datapath.stage.convert_rows import Converters
+from penstock.datapath.stage.open_files import OpenFiles
+from penstock.datapath.stage.placement import Placement
+from penstock.datapath.stage.row_arrays import BatchRows, Mask
+from penstock.datapath.stage.samples import Sampling
+from penstock.datapath.stage.shred_plan import ShredPlan, data_suffix, file_name
+from penstock.datapath.stage.split_rows import Piece, Splitter
+from penstock.datapath.stage.unwritten_rows import UnwrittenRows
+from penstock.model.manifest import ManifestFile
+from penstock.model.ranges import OffsetRange
+
+
+class RowsToFiles:
+    """Brings the rows of one range to its files. Used by one thread of one attempt."""
+
+    def __init__(
+        self,
+        plan: ShredPlan,
+        covered: OffsetRange,
+        files: OpenFiles,
+        placement: Placement,
+        unwritten: UnwrittenRows,
+        samples: Sampling,
+    ) -> None:
+        self._covered = covered
+        self._files = files
+        self._format = plan.format
+        self._placement = placement
+        self._unwritten = unwritten
+        self._samples = samples
+        self._converters = Converters(plan, covered)
+        name = file_name(plan.order, covered, data_suffix(plan))
+        self._splitter = Splitter(plan, covered, files, name, placement.declared)
+
+    def put(self, some: BatchRows, piece: Piece, good: Mask) -> None:
+        """Convert the good rows of a piece, and let what becomes of them wait for their files."""
+        dataset = piece.schema.dataset
+        piece, good = self._partitioned(some, piece, good)
+        if dataset in self._converters and not self._samples.has_new:
+            some, piece = self._converted(some.take(good), piece.only(good))
+            good = np.ones(len(some), dtype=bool)
+        self._wait(some, piece, good)
+
+    def put_unconverted(self, some: BatchRows, piece: Piece, good: Mask) -> None:
+        """The same for rows that have the columns of their files already."""
+        self._wait(some, *self._partitioned(some, piece, good))
+
+    def settle(self) -> None:
+        """Hand everything to the files: there may be other ranges to come."""
+        self._splitter.split()
+
+    def finish(self) -> Iterable[ManifestFile]:
+        """Close the files of the range."""
+        self._splitter.split_last()
+        return self._files.finish_range(self._covered)
+
+    def _partitioned(self, some: BatchRows, piece: Piece, good: Mask) -> tuple[Piece, Mask]:
+        """A piece with the directories that plug-ins name, and the mask of those left in it."""
+        piece, bad = self._placement.partitioned(some, piece, good)
+        if bad:
+            good = self._unwritten.refuse(some, bad, piece.schema.dataset) & good
+        return piece, good
+
+    def _converted(self, some: BatchRows, piece: Piece) -> tuple[BatchRows, Piece]:
+        """What converters make of rows, and the rows of the batch that are left."""
+        converted = self._converters.convert(piece)
+        left = self._unwritten.refuse(some, converted.bad, piece.schema.dataset)
+        if len(converted.filtered):
+            self._unwritten.filter(some.take(converted.filtered))
+            left[converted.filtered] = False
+        return some.take(left), converted.piece
+
+    def _wait(self, some: BatchRows, piece: Piece, good: Mask) -> None:
+        """Let the good rows wait for their files; while learning nothing is written."""
+        if self._samples.has_new:
+            return self._splitter.forget()
+        piece = piece.only(good)
+        unfit = list(self._format.refused(piece.columns, piece.kafka_ms))
+        if unfit:
+            fits = self._unwritten.refuse(some.take(good), unfit, piece.schema.dataset)
+            piece = piece.only(fits)
+        return self._splitter.add(piece)
