@@ -44,7 +44,7 @@ def _use_cache() -> bool:
         tempfile.TemporaryFile(dir=place).close()
     except OSError:
         return False
-    numba.config.CACHE_DIR = str(place)
+    numba.config.CACHE_DIR = str(place)  # type: ignore[attr-defined]
     return True
 
 
