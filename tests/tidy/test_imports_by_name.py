@@ -29,6 +29,7 @@ class Reason:
 
 
 BY_NAME = {
+    ("api/later.py", ANY): Reason("what `Later` names is imported when it is called"),
     ("api/find.py", ANY): Reason("a plug-in is imported when it is named, and not before"),
     ("cli/start.py", "penstock.cli.main"): Reason("Ctrl-C is handled while modules are imported"),
     ("cli/commands/demo.py", "penstock.demo.story"): Reason("it needs parts that few have"),

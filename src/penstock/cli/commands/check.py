@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from penstock.cli.commands.run import PROBE, connector_jars, registry_of
 from penstock.cli.common import (
@@ -14,8 +14,6 @@ from penstock.cli.common import (
     lake_store,
     print_rows,
     surroundings,
-    with_config,
-    with_output,
 )
 from penstock.cli.source_connection import AskedSources, asking_sources, starts_of
 from penstock.config.convert_section import reveal_keys
@@ -38,20 +36,6 @@ from penstock.spark.java import find_java
 
 State = Literal["ok", "warning", "failed", "halted"]
 Row = dict[str, object]
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "check",
-        help="check the configuration, Java, the lake, registry and Kafka; show the next window",
-        description="Check everything that a run needs, and show what each feed would read next. "
-        "Writes only a probe into the lake, and removes it.",
-        epilog="example: penstock check -c penstock.yaml",
-    )
-    with_config(command)
-    with_output(command)
-    command.set_defaults(command=run)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any
 
 import msgspec
 
@@ -14,8 +13,6 @@ from penstock.cli.common import (
     print_rows,
     reading_journal,
     surroundings,
-    with_config,
-    with_output,
 )
 from penstock.cli.output_streams import telling, unless_cut_off
 from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources
@@ -27,22 +24,6 @@ from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 
 FEW = 4  # more partitions than this are shown as a sum
 FEW_SCHEMAS = 6
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "status",
-        help="show how far each feed is",
-        description="Per feed: watermark, lag, freshness, last window, undone windows, parked "
-        "datasets, quarantine. Lag is from the owner's last look at Kafka; with --live, from now.",
-        epilog="example: penstock status events --output json",
-    )
-    command.add_argument("feeds", nargs="*", metavar="FEED")
-    command.add_argument("--live", action="store_true", help="ask Kafka for the present lag")
-    with_config(command)
-    with_output(command)
-    command.set_defaults(command=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
