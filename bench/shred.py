@@ -20,10 +20,10 @@ from bench.broken_events import broken_event, declared_schema
 from bench.events import NOON_MS, event, type_name
 from bench.proto_events import proto_event, proto_schema
 from penstock.api.codec import RecordReader
-from penstock.datapath.codec.avro.codec import avro_reader
+from penstock.datapath.codec.avro.avro_reader import avro_reader
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema import from_json_schema
-from penstock.datapath.codec.protobuf.codec import protobuf_reader
+from penstock.datapath.codec.protobuf.protobuf_reader import protobuf_reader
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.stage.shred_plan import ShredPlan
