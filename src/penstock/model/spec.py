@@ -134,7 +134,8 @@ class TimeSpec(Value, frozen=True):
     """Where the event time comes from, and which times are accepted.
 
     `field` empty: Kafka's timestamp. `unit`: auto, s, ms, us, ns, iso8601, or a strptime pattern.
-    `missing`: quarantine, kafka, or a day such as 1970-01-01 to use instead.
+    `missing` is for records whose field is absent or null, `unreadable` for those whose field has a
+    value that is not a time: quarantine, kafka, or a day such as 1970-01-01 to use instead.
     """
 
     field: str = ""
@@ -143,6 +144,7 @@ class TimeSpec(Value, frozen=True):
     not_before: str = "2015-01-01"
     not_after_s: float = 2 * 86_400.0
     zone: str = "UTC"
+    unreadable: str = "quarantine"
 
 
 class QuarantineSpec(Value, frozen=True):
