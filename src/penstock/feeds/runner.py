@@ -14,6 +14,7 @@ from penstock.feeds.errors import (
 from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.setting_changes import change_events
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.protocol.feed_book.feed_lease import FeedBeat
@@ -104,6 +105,8 @@ class Runner:
             self._running.append(feed)
             sentence = f"claimed epoch {feed.owner.epoch}, {feed.state.windows} windows so far"
             self._say(feed.name, "claimed", sentence, {"epoch": feed.owner.epoch})
+            for event in change_events(feed.feed, feed.state):
+                self.tell(event)
 
     def _turn_all(self) -> None:
         """One window of every feed, until we are to stop; a rest when no feed had one."""

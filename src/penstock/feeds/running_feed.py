@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from penstock.api.source import ExportsLag, HashesLastRecords, ResolvesStarts, Source
 from penstock.api.store import Store
+from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
 from penstock.datapath.driver.stager import Stager
 from penstock.datapath.schemas.learning import Learning
@@ -166,6 +167,7 @@ class RunningFeed:
             policy=window_policy(feed),
             generation=feed.generation,
             files=feed.format,
+            shape=shape_of(feed),
         )
         starts = self._source if isinstance(self._source, ResolvesStarts) else None
         rules = ConfiguredRules(feed, self._journal, self._pace, starts)
