@@ -57,9 +57,9 @@ def objects_in(value: object) -> Iterator[dict[str, object]]:
     """All objects of a document."""
     if isinstance(value, dict):
         yield value
-    inside = value.values() if isinstance(value, dict) else value
-    if isinstance(value, dict | list):
-        for each in inside:
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
             yield from objects_in(each)
 
 

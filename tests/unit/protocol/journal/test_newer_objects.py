@@ -18,6 +18,9 @@ from tests.simulator.kafka import SimKafka
 from tests.simulator.programs import Room
 
 
+FAR_AHEAD = 1_000  # of every kind of object
+
+
 def a_feed() -> Room:
     """Two windows were delivered, and everything that can lie beside a journal is there."""
     room = delivered(a_room(SimKafka({0: ["a"] * 2})), max_records=1)
@@ -69,7 +72,7 @@ def test_an_object_of_a_newer_format_asks_for_an_upgrade(name: str) -> None:
     key, _, look = OBJECTS[name]
     room = a_feed()
     look(room)
-    changed(room, key, format=2, invented=True)
+    changed(room, key, format=FAR_AHEAD, invented=True)
     error = refusal(room, look)
     assert isinstance(error, EntryNewer)
     assert key in str(error)
