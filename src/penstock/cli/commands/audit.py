@@ -22,7 +22,7 @@ from penstock.cli.common import (
 from penstock.cli.errors import UsageMistake
 from penstock.cli.output_streams import telling, unless_cut_off
 from penstock.errors import PenstockError
-from penstock.feeds.runner import worst
+from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.source.kafka.recheck import KafkaRecheck
 from penstock.ports.source.open_source import open_source

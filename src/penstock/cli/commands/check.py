@@ -25,8 +25,8 @@ from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import PenstockError
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
-from penstock.feeds.runner import worst
 from penstock.feeds.setting_changes import change_events
+from penstock.model.exit_codes import worst
 from penstock.model.layout import Layout
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec

@@ -1,12 +1,16 @@
 """`penstock status`: how far each feed is. Reads only the lake; needs no running feed, no JVM."""
 
+from __future__ import annotations
+
 import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from penstock.api.later import Later
 from penstock.cli.common import (
     chosen_feeds,
     configured,
@@ -15,13 +19,19 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.output_streams import telling, unless_cut_off
-from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources
 from penstock.errors import PenstockError
-from penstock.feeds.runner import worst
+from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 
+if TYPE_CHECKING:
+    from penstock.cli.source_connection import AskedSource, AskedSources
+
+# Only --live asks a source, and a source may need Spark.
+asking_sources: Callable[[LakeSpec], AbstractContextManager[AskedSources]] = Later(
+    "penstock.cli.source_connection:asking_sources"
+)
 FEW = 4  # more partitions than this are shown as a sum
 FEW_SCHEMAS = 6
 

@@ -206,7 +206,7 @@ def test_a_few_records_of_arrays_inside_arrays_take_few_rounds(
 
 def test_records_with_arrays_are_still_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as they are many, the slow way is asked for none of them."""
-    monkeypatch.setattr("penstock.datapath.codec.avro.codec.read_one", None)
+    monkeypatch.setattr("penstock.datapath.codec.avro.avro_reader.read_one", None)
     assert len(read(nested(4), *[geometry(3, 4, 5)] * 100).good) == 100
     assert len(read(nested(1), *[b"\x78" + b"\0" * 480 + b"\0"] * 16).good) == 16
     assert len(read(nested(1), b"\x10" + b"\0" * 64 + b"\0").good) == 1
