@@ -22,6 +22,7 @@ from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.schemas.dataset_schemas import declared_schema
 from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
 from penstock.datapath.schemas.fixed_schema import fixed_for
+from penstock.datapath.schemas.settled import check_settled
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import PenstockError
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
@@ -82,7 +83,7 @@ def run(chosen: argparse.Namespace) -> int:
     if spec.registry:
         tell(_try("registry", lambda: _registry(spec)))
     for feed in spec.feeds:
-        _check_schemas(feed, tell)
+        _check_schemas(spec, feed, tell)
     with asking_sources(spec) as sources:
         has_kafka = not spec.uses_kafka or _check_kafka(spec, sources, tell)
         for feed in spec.feeds:
@@ -130,10 +131,11 @@ def _jars(spec: LakeSpec) -> str:
     )
 
 
-def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
+def _check_schemas(spec: LakeSpec, feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
     """Check schemas and patterns of the configuration. Only problems are reported."""
     looks: list[Callable[[], object]] = [partial(fixed_for, feed)]
     looks += [partial(declared_schema, feed, each) for each in feed.datasets if each.schema_kind]
+    looks.append(lambda: check_settled(feed, lake_store(spec), Layout(feed.name)))
     told = [_try(f"schema {feed.name}", lambda look=look: str(look())) for look in looks]  # type: ignore[misc]
     told.append(_try(f"plug-ins {feed.name}", partial(_plugins, feed)))
     if feed.convert and all(finding.state == "ok" for finding in told):

@@ -19,6 +19,7 @@ from penstock.datapath.codec.shared.reasons import TOO_MANY, BadValue
 from penstock.datapath.codec.shared.value_count import too_many
 from penstock.datapath.codec.shared.value_types import ParsedRecord
 from penstock.model.bad_records import BadRecord
+from penstock.model.pinned_types import TypeTree
 from penstock.model.read_ways import NO_COLUMN, NOT_FITTING, OTHER_FORM, OTHER_TYPE, ReadCounts
 
 # Small enough that parsed objects stay in the processor's cache until they are columns.
@@ -43,9 +44,15 @@ class Decoded:
     counts: ReadCounts = field(default_factory=ReadCounts)
 
 
-def decode(values: pa.Array, plan: DecodePlan, limits: Limits, exact_only: bool) -> Decoded:
+def decode(
+    values: pa.Array,
+    plan: DecodePlan,
+    limits: Limits,
+    exact_only: bool,
+    types: TypeTree | None = None,
+) -> Decoded:
     """Decode every record; a bad one never affects its neighbours."""
-    decoding = _Decoding(values, plan, limits, exact_only)
+    decoding = _Decoding(values, plan, limits, ReferenceDecoder(exact_only, types))
     for chunk in plan.counter.chunks(values, _CHUNK, limits.max_values):
         decoding.add(chunk, values.slice(chunk.start, len(chunk)).to_pylist())
     return decoding.result(len(values))
@@ -55,12 +62,12 @@ class _Decoding:
     """Gathers columns chunk by chunk."""
 
     def __init__(
-        self, values: pa.Array, plan: DecodePlan, limits: Limits, exact_only: bool
+        self, values: pa.Array, plan: DecodePlan, limits: Limits, reference: ReferenceDecoder
     ) -> None:
         self._plan = plan
         self._limits = limits
-        self._exact_only = exact_only
-        self._reference = ReferenceDecoder(exact_only)
+        self._exact_only = reference.exact_only
+        self._reference = reference
         self._counts = self._reference.counts
         screen = Screen(values, limits)
         self._has_long = bool(screen.too_long())
