@@ -9,6 +9,7 @@ from penstock import __version__
 from penstock.cli.commands import (
     audit,
     check,
+    clean,
     demo,
     files,
     init,
@@ -78,6 +79,7 @@ def parser() -> argparse.ArgumentParser:
         schema,
         quarantine_command,
         offsets,
+        clean,
         plugins,
         jars,
     ):

@@ -53,6 +53,9 @@ class FakeFeed:
     def lag_records(self) -> int:
         return 0
 
+    def notices(self) -> list[str]:
+        return []
+
     def close(self) -> None:
         self.is_closed = True
 
