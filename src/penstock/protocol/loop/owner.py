@@ -15,7 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
+from penstock.errors import (
+    EntryRefused,
+    FeedHalted,
+    Fenced,
+    OutcomeUnknown,
+    StagedSetWrong,
+    StoreUnavailable,
+)
 from penstock.model.entries import AnyBody, SealedEntry, Start, Unpark, Window
 from penstock.model.feed_shape import FeedShape
 from penstock.model.manifest import Content, groups_of
@@ -148,7 +155,12 @@ class Owner:
         sealed = self.decide(order, staged, content)
         if sealed is not None:
             self.publish(sealed, content)
-        self._keep_tidy()
+        try:
+            self._keep_tidy()
+        except (StoreUnavailable, OutcomeUnknown) as error:  # the window is delivered all the same
+            self._journal.notices.append(
+                f"tidying up is tried again after the next window: {error}"
+            )
         return True
 
     def recover(self) -> None:
