@@ -37,6 +37,9 @@ BY_NAME = {
     ("datapath/shape/convert/encrypt.py", "penstock.datapath.shape.convert.cipher"): Reason(
         "it needs a library that only encrypted fields need"
     ),
+    ("runtime/carried_error.py", ANY): Reason(
+        "an error of any room, or of a plug-in, is raised on the driver as its own class"
+    ),
     ("spark/daemon.py", "penstock.datapath.stage.task"): Reason(
         "workers are forked with everything imported; Spark knows nothing of it", crosses=True
     ),

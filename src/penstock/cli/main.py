@@ -9,6 +9,7 @@ from penstock import __version__
 from penstock.cli.options import (
     audit_options,
     check_options,
+    clean_options,
     demo_options,
     errors_options,
     files_options,
@@ -84,6 +85,7 @@ def parser() -> argparse.ArgumentParser:
         schema_options,
         errors_options,
         offsets_options,
+        clean_options,
         plugins_options,
         jars_options,
     ):

@@ -54,6 +54,9 @@ class FakeFeed:
     def lag_records(self) -> int:
         return 0
 
+    def notices(self) -> list[str]:
+        return []
+
     def close(self) -> None:
         self.is_closed = True
 

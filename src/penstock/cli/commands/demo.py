@@ -10,7 +10,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from penstock.cli.common import surroundings
 from penstock.config.overrides import PREFIX
 from penstock.demo.errors import DemoDifference, DemoPartsMissing
 from penstock.demo.place import Place, reason
@@ -34,7 +33,7 @@ def run(chosen: argparse.Namespace) -> int:
             f"Penstock demo: {chosen.records:,} events into a lake, and a kill -9 on the way"
         )
         screen.plain(f"everything lies in {place.shown()}{', an earlier demo is gone' * replaced}")
-        ending = story.tell(spec, place, screen, surroundings())
+        ending = story.tell(spec, place, screen)
         story.show(ending, screen, kept=not chosen.rm)
         story.judged(ending)
         if chosen.serve:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from penstock.api.source import SourceTools
+from penstock.care.clean import clean
 from penstock.cli.common import chosen_feeds, configured, lake_store, surroundings
 from penstock.cli.options.run_options import GRACE_S
 from penstock.cli.run_output import Ticker, teller
@@ -53,6 +54,7 @@ def run(chosen: argparse.Namespace) -> int:
             registry=registry_of(spec),
             keys=keys,
             wait_until_ready=session.get,
+            clean=clean,
         )
         runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)
         with Ticker(runner, around.tick, sys.stderr):

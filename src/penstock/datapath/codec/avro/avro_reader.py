@@ -26,9 +26,9 @@ def read_avro(
     plan: AvroPlan, values: pa.Array, skipped: int, exact_only: bool = False
 ) -> DecodedBatch:
     """Read records of one schema; `exact_only` leaves all of them to the reference."""
-    batch, refused = read_columns(values, plan, skipped)
+    batch, refused = read_columns(values.slice(0, 0) if exact_only else values, plan, skipped)
     if exact_only:
-        batch, refused = batch.slice(0, 0), np.ones(len(values), bool)
+        refused = np.ones(len(values), bool)
     if not refused.any():
         return DecodedBatch(batch, np.arange(len(values)), [])
     rows, singles, bad = [], [], []

@@ -8,7 +8,8 @@
     one line end at its end (LF or CRLF)          it is not part of the text
     any other line end, in quotes or not          part of its value
     a text that the pattern does not fit, whole   bad: NO_MATCH
-    a group that takes no part in the match       an empty text
+    a group that takes no part in the match       null
+    a group that takes part and fits no text      an empty text
     more or fewer values than columns             bad: WRONG_COLUMNS
     a value in double quotes, where there is a    its content, in which two quotes are one and the
       delimiter                                     delimiter is plain
@@ -120,7 +121,20 @@ def _cut(layout: TextLayout, schema: pa.Schema, texts: pa.Array, rows: Numbers) 
     good = found.is_valid().to_numpy(zero_copy_only=False)
     bad = [BadRecord(row, NO_MATCH, "the pattern does not fit") for row in rows[~good].tolist()]
     columns = found.filter(pa.array(good)).flatten()
+    if any(pc.any(pc.equal(column, "")).as_py() for column in columns):
+        columns = _without_absent_groups(layout.pattern, texts.filter(pa.array(good)), columns)
     return DecodedBatch(pa.RecordBatch.from_arrays(columns, schema=schema), rows[good], bad)
+
+
+def _without_absent_groups(
+    pattern: str, texts: pa.Array, columns: list[pa.Array]
+) -> list[pa.Array]:
+    """Groups that took no part are null; as extracted they look like groups that fit no text."""
+    spans = pc.extract_regex_span(texts, _whole(pattern)).flatten()
+    return [
+        pc.if_else(span.is_valid(), column, None)
+        for span, column in zip(spans, columns, strict=True)
+    ]
 
 
 def _by_delimiter(
