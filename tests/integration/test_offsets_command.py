@@ -105,7 +105,7 @@ def test_check_tells_what_is_there_and_what_comes_next_and_leaves_no_trace(
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["penstock.yaml"]
     assert main(["check", "-c", str(desk.config)]) == 0
-    assert "next window: 30 records of 1 partitions" in capsys.readouterr().out
+    assert "next window: 30 records of 1 partition" in capsys.readouterr().out
 
 
 def test_a_feed_that_never_ran_has_no_offsets_and_says_so(

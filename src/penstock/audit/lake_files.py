@@ -7,6 +7,7 @@ from penstock.audit.ledger import Ledger, Progress
 from penstock.audit.receipt import Difference, Pending
 from penstock.datapath.formats.formats_by_ending import known_endings
 from penstock.model.layout import Layout
+from penstock.model.plural import number_of
 from penstock.ports.store.keys import UNTEXT
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
@@ -116,7 +117,7 @@ def file_differences(
         if size_bytes is None and is_pending(state, live.number, live.dataset):
             continue
         if size_bytes is None:
-            words = f"it is gone, with {live.evidence.count} rows"
+            words = f"it is gone, with {number_of(live.evidence.count, 'row')}"
             yield Difference("file_missing", words, final, recorded.ranges, live.number)
         elif size_bytes != recorded.size_bytes:
             words = f"it has {size_bytes} bytes, and {recorded.size_bytes} were written"

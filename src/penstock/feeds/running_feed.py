@@ -19,6 +19,7 @@ from penstock.feeds.last_records import check_last_records
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import Gap
 from penstock.model.layout import Layout
+from penstock.model.plural import number_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StageOrder
@@ -193,9 +194,11 @@ class RunningFeed:
     def doing(self, tick: float) -> str:
         """What the feed is at, in a few words. Any thread."""
         if self._phase in ("", "claim", "plan"):
-            return f"{self.state.windows} windows so far, looking for more"
+            return f"looking for records, {number_of(self.state.windows, 'window')} so far"
         since_s = tick - self._moved_at
-        return f"{self._phase} {self._window}, {self._records:,} records, {since_s:.0f} s"
+        return (
+            f"{self._phase} {self._window}, {number_of(self._records, 'record')}, {since_s:.0f} s"
+        )
 
     def _moved(self, phase: str, order: StageOrder | None) -> None:
         self._moved_at = self._tools.around.tick()

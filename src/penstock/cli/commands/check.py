@@ -29,6 +29,7 @@ from penstock.feeds.next_window import NextWindow, judge_feed, next_window
 from penstock.feeds.setting_changes import change_events
 from penstock.model.exit_codes import worst
 from penstock.model.layout import Layout
+from penstock.model.plural import number_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
@@ -74,7 +75,7 @@ def run(chosen: argparse.Namespace) -> int:
         findings.append(finding)
         _print(finding, chosen.output)
 
-    feeds = "1 feed" if len(spec.feeds) == 1 else f"{len(spec.feeds)} feeds"
+    feeds = number_of(len(spec.feeds), "feed")
     tell(Finding("file", found=[f"{chosen.config}: {feeds}"]))
     tell(_try("java", _java))
     if spec.uses_kafka:
@@ -104,7 +105,11 @@ def _check_kafka(spec: LakeSpec, sources: AskedSources, tell: Callable[[Finding]
 def _from_journal(spec: LakeSpec, feed: FeedSpec) -> str:
     """What is known about a feed while Kafka does not answer. Finds a damaged journal too."""
     state = _journal(spec, feed).open().state
-    told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
+    told = (
+        "never run"
+        if state.is_new
+        else f"{number_of(state.windows, 'window')}, the journal is sound"
+    )
     return f"{told}; the next window is not known without Kafka"
 
 
@@ -125,7 +130,7 @@ def _java() -> str:
 def _jars(spec: LakeSpec) -> str:
     jars = connector_jars(spec)
     return (
-        f"{len(jars)} jars, verified"
+        f"{number_of(len(jars), 'jar')}, verified"
         if jars
         else "not checked: `spark:` in the configuration names its own"
     )
@@ -160,7 +165,7 @@ def _converters(feed: FeedSpec) -> str:
     for each in feed.datasets:
         if each.schema_kind:
             output_fields(feed, declared_schema(feed, each), keys)
-    return f"{len(feed.convert)} steps"
+    return number_of(len(feed.convert), "step")
 
 
 def _registry(spec: LakeSpec) -> str:
@@ -214,7 +219,7 @@ def _journal(spec: LakeSpec, feed: FeedSpec) -> FeedJournal:
 def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: Available) -> None:
     found = {topic.topic for topic in available.topics}
     partitions = sum(len(topic.partitions) for topic in available.topics)
-    finding.found.append(f"{len(found)} topics, {partitions} partitions")
+    finding.found.append(f"{number_of(len(found), 'topic')}, {number_of(partitions, 'partition')}")
     for name in feed.topics:
         if name not in found and name not in state.topics:
             finding.warn(f"topic {name!r} does not exist, or this user may not see it")
@@ -234,7 +239,8 @@ def _plan(finding: Finding, feed: FeedSpec, available: Available, found: NextWin
     """Show the ranges of the next window."""
     ranges = found.ranges
     finding.found.append(
-        f"next window: {sum(map(len, ranges))} records of {len(ranges)} partitions"
+        f"next window: {number_of(sum(map(len, ranges)), 'record')} "
+        f"of {number_of(len(ranges), 'partition')}"
         if ranges
         else "nothing to read now"
     )

@@ -35,6 +35,7 @@ from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
 from penstock.model.manifest import RecordSet
 from penstock.model.names import encode_component
+from penstock.model.plural import number_of
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import LakeSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
@@ -111,7 +112,7 @@ def run_drop(chosen: argparse.Namespace) -> int:
     if chosen.output == "json":
         print_rows([{"feed": chosen.feed, "dropped": count, "entry": sealed.number}], "json")
     else:
-        print(f"{count} records of {chosen.feed} are given up, by entry {sealed.number}")
+        print(f"{_are(count, chosen.feed)} given up, by entry {sealed.number}")
     return 0
 
 
@@ -165,7 +166,7 @@ def _tell_replayed(chosen: argparse.Namespace, done: Replayed) -> None:
         print_rows([row], "json")
         return
     where = f", by entry {' and '.join(map(str, done.entries))}" if done.entries else ""
-    print(f"{done.delivered} records of {chosen.feed} are delivered{where}")
+    print(f"{_are(done.delivered, chosen.feed)} delivered{where}")
     for reason, count in stays.items():
         tell(f"{count} stay in the quarantine: {reason}")
 
@@ -178,3 +179,7 @@ def parallel_on_spark(spec: LakeSpec) -> Iterator[SparkParallelMap]:
         yield SparkParallelMap(session.get, Ticker(sys.stderr, time.monotonic))
     finally:
         session.stop()
+
+
+def _are(count: int, feed: str) -> str:
+    return f"{number_of(count, 'record')} of {feed} {'is' if count == 1 else 'are'}"

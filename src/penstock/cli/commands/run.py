@@ -5,19 +5,22 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from penstock.api.source import SourceTools
 from penstock.care.clean import clean
 from penstock.cli.common import chosen_feeds, configured, lake_store, surroundings
+from penstock.cli.moving_line import Ticker
 from penstock.cli.options.run_options import GRACE_S
-from penstock.cli.run_output import Ticker, teller
+from penstock.cli.run_output import abandon_event, stop_event, teller
 from penstock.config.clients import reveal_kafka, reveal_registry, reveal_source, reveal_spark
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import jar_cache
 from penstock.config.secrets import Secret, has_reference
+from penstock.feeds.run_events import Tell
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import FeedSpec, LakeSpec
@@ -41,8 +44,10 @@ def run(chosen: argparse.Namespace) -> int:
     keys = reveal_keys(feeds, os.environ)
     session = starting_session(spec, "run")
     over = threading.Event()
-    is_stopping = stop_on_signals(session.cancel_jobs, over)
-    around = surroundings()
+    around, tell = surroundings(), teller(os.environ)
+    runners: list[Runner] = []
+    announce = partial(_announce, tell, runners, around.tick)
+    is_stopping = stop_on_signals(session.cancel_jobs, over, announce)
     how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)
     try:
         store = lake_store(spec)
@@ -56,7 +61,8 @@ def run(chosen: argparse.Namespace) -> int:
             wait_until_ready=session.get,
             clean=clean,
         )
-        runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)
+        runner = Runner(feeds, tools, tell, is_stopping, how)
+        runners.append(runner)
         with Ticker(runner, around.tick, sys.stderr):
             return runner.run()
     finally:
@@ -103,10 +109,27 @@ def connector_jars(spec: LakeSpec) -> list[Any]:
     return list(jar_paths(CONNECTOR, jar_cache()))
 
 
-def stop_on_signals(abandon: Callable[[], None], over: threading.Event) -> Callable[[], bool]:
+def _announce(
+    tell: Tell, runners: Sequence[Runner], tick: Callable[[], float], abandoned: bool
+) -> None:
+    """Tell what becomes of the current window; there is no runner while the lake is opened."""
+    runner = runners[0] if runners else None
+    if not abandoned:
+        tell(stop_event(runner, tick(), GRACE_S))
+    elif runner is not None and runner.turn:
+        tell(abandon_event(runner.turn, GRACE_S))
+
+
+def stop_on_signals(
+    abandon: Callable[[], None],
+    over: threading.Event,
+    announce: Callable[[bool], None] = lambda _abandoned: None,
+) -> Callable[[], bool]:
     """Stop at the first signal. The current window gets some time to finish.
 
-    After that its jobs are cancelled repeatedly until the run is over.
+    After that its jobs are cancelled repeatedly until the run is over. `announce` is called once
+    when the signal has come, and with True when the window is abandoned; by a thread of its own,
+    since a signal may interrupt a line that is being printed.
     """
     asked: list[int] = []
 
@@ -114,7 +137,10 @@ def stop_on_signals(abandon: Callable[[], None], over: threading.Event) -> Calla
         asked.append(number)
         signal.signal(number, signal.SIG_DFL)
         threading.Thread(
-            target=keep_abandoning, args=(abandon, over), name="penstock-stop", daemon=True
+            target=keep_abandoning,
+            args=(abandon, over, announce),
+            name="penstock-stop",
+            daemon=True,
         ).start()
 
     signal.signal(signal.SIGTERM, note)
@@ -122,10 +148,15 @@ def stop_on_signals(abandon: Callable[[], None], over: threading.Event) -> Calla
     return lambda: bool(asked)
 
 
-def keep_abandoning(abandon: Callable[[], None], over: threading.Event) -> None:
+def keep_abandoning(
+    abandon: Callable[[], None], over: threading.Event, announce: Callable[[bool], None]
+) -> None:
     """Wait for the grace period, then cancel jobs until the run is over."""
-    pause_s = GRACE_S
-    while not over.wait(pause_s):
+    announce(False)
+    if over.wait(GRACE_S):
+        return
+    announce(True)
+    while not over.is_set():
         with suppress(Exception):  # a dead JVM runs no job; after another failure it is tried again
             abandon()
-        pause_s = AGAIN_S
+        over.wait(AGAIN_S)

@@ -21,6 +21,7 @@ from penstock.cli.common import (
 from penstock.cli.output_streams import telling, unless_cut_off
 from penstock.errors import PenstockError
 from penstock.model.exit_codes import worst
+from penstock.model.plural import number_of
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
@@ -121,7 +122,7 @@ def schemas_of(found: FeedSnapshot) -> str:
     """The schema version of each dataset, for the first few datasets."""
     shown = [f"{name} v{version}" for name, version in list(found.schemas.items())[:FEW_SCHEMAS]]
     more = len(found.schemas) - len(shown)
-    return ", ".join(shown) + (f" and {more} more datasets" if more else "")
+    return ", ".join(shown) + (f" and {number_of(more, 'more dataset')}" if more else "")
 
 
 def _duration(seconds: float | None) -> str:
