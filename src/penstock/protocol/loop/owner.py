@@ -252,7 +252,8 @@ class Owner:
         """
         return {
             dataset: f"{number_of(count, 'record')} came in window {order.window} whose schema "
-            "cannot be merged with that of the dataset; they are in the quarantine, and `incompatible` is `stop`"
+            "cannot be merged with that of the dataset; they are in the quarantine, and "
+            "`incompatible` is `stop`"
             for dataset, count in sorted(staged.misfits.items())
             if count and self._rules.stops(dataset)
         }
