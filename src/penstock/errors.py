@@ -29,9 +29,17 @@ class PenstockError(Exception):
     outcome: ClassVar[Outcome] = Outcome.NOT_LANDED
 
     def __init__(self, found: str, advice: str) -> None:
+        found = _with_one_stop(found)
         super().__init__(f"{self.code}: {found} {advice}")
         self.found = found
         self.advice = advice
+
+
+def _with_one_stop(sentence: str) -> str:
+    """A sentence that ends once, although it quotes another system's, which ended by itself."""
+    if sentence.endswith(("..", "!.", "?.")) and not sentence.endswith("..."):
+        return sentence[:-1]
+    return sentence
 
 
 class StoreError(PenstockError):

@@ -281,7 +281,7 @@ def test_ctrl_c_ends_a_command_and_its_jvm_without_a_trace(tmp_path: Path) -> No
         jvm = _child_of(running.pid)
         time.sleep(1.5)  # until it waits for Kafka
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate(timeout=90)
     assert running.returncode == 1, out + err
     assert "Traceback" not in err
     assert "interrupted" in out + err

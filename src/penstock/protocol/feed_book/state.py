@@ -49,6 +49,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     `parked` has the cause by dataset; those that wait for an operator are also `stopped`.
     `directories` are the recorded directory keys of datasets, and `settings` what the configuration
     said in the last window; both are empty where only older formats were written.
+    `left_quarantine` are the records that were delivered or given up after they were quarantined.
     """
 
     number: int = -1
@@ -73,6 +74,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     recent_largest: int = 0
     directories: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
+    left_quarantine: int = 0
 
     @property
     def record_bytes(self) -> float:

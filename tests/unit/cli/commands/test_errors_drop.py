@@ -114,6 +114,8 @@ def test_what_is_given_up_is_told_once_and_is_not_there_any_more(
     assert "has no record 'events/0/1'" in capsys.readouterr().err
     assert main(lake.words("audit", FEED)) == 0
     assert "by ann: load test" in capsys.readouterr().out
+    assert main(lake.words("status", FEED)) == 0
+    assert "  1 of 2  " in capsys.readouterr().out  # one waits, of all that ever came
 
 
 @pytest.mark.parametrize("empty", ["--reason", "--author"])
