@@ -10,7 +10,7 @@ from penstock.model.layout import Layout
 from penstock.model.plural import number_of
 from penstock.ports.store.keys import UNTEXT
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.feed_book.state import FeedState, is_pending
 
 HIDDEN = ("_", ".")  # most readers ignore such names
 
@@ -69,12 +69,6 @@ class OddNames:
         parts = final.split("/") if self._by_key else []
         ways = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
         return next((self._by_key[way] for way in ways if way in self._by_key), "")
-
-
-def is_pending(state: FeedState, number: int, dataset: str) -> bool:
-    """True while no marker proves that this group of an entry is done."""
-    undone = state.undone.get(number)
-    return undone is not None and dataset in undone.groups
 
 
 def pending_groups(state: FeedState, ledger: Ledger) -> tuple[Pending, ...]:

@@ -94,6 +94,7 @@ def replay(
             content=content,
             author=author,
             schemas=schema_versions(content.files),
+            consumed=sum(len(part.offsets) for part in content.records),
             directories=replayed_directories(journal, fold, content),
         )
         return journal.with_content(body, content)

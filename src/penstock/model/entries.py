@@ -178,11 +178,13 @@ class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
     """Quarantined records were decoded again and delivered; consumes `content.records`.
 
     `schemas` are the schema versions of its files, by dataset; `directories` as in a window.
+    `consumed` is how many records that were, since the content may lie in a manifest.
     """
 
     author: str
     schemas: dict[str, int] = {}
     directories: dict[str, tuple[str, ...]] = {}
+    consumed: int = 0
 
 
 class Drop(Body, frozen=True, kw_only=True, tag="drop"):

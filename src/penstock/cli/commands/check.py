@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from penstock.cli.commands.run import PROBE, connector_jars, registry_of
+from penstock.cli.client_settings import connector_jars, registry_of
 from penstock.cli.common import (
+    PROBE,
     configured,
     lake_store,
     print_rows,

@@ -13,6 +13,7 @@ from penstock.audit.quarantine_records import records
 from penstock.care.replay import drop
 from penstock.care.replay_feed import Replayed, ReplayRequest, ReplayTools, replay_feed
 from penstock.cli.audit_progress import Ticker
+from penstock.cli.client_settings import registry_of
 from penstock.cli.commands.errors_list import (
     no_such_record,
     reason_and_author,
@@ -22,7 +23,7 @@ from penstock.cli.commands.errors_list import (
     tell_waiting,
     wanted,
 )
-from penstock.cli.commands.run import registry_of, starting_session
+from penstock.cli.commands.run import starting_session
 from penstock.cli.common import (
     author_of,
     feed_named,

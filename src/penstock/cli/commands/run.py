@@ -5,33 +5,33 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
-from penstock.api.source import SourceTools
 from penstock.care.clean import clean
-from penstock.cli.common import chosen_feeds, configured, lake_store, surroundings
+from penstock.cli.client_settings import (
+    connector_jars,
+    registry_of,
+    revealed,
+    source_options,
+    source_tools,
+)
+from penstock.cli.common import PROBE, chosen_feeds, configured, lake_store, surroundings
 from penstock.cli.moving_line import Ticker
 from penstock.cli.options.run_options import GRACE_S
 from penstock.cli.run_output import abandon_event, stop_event, teller
-from penstock.config.clients import reveal_kafka, reveal_registry, reveal_source, reveal_spark
+from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.convert_section import reveal_keys
-from penstock.config.places import jar_cache
-from penstock.config.secrets import Secret, has_reference
+from penstock.config.secrets import has_reference
 from penstock.feeds.run_events import Tell
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
-from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.ports.registry.registry import Registry
-from penstock.ports.registry.registry_http import http_fetch
+from penstock.model.spec import LakeSpec
 from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import kafka_java_options
-from penstock.spark.jars import CONNECTOR, jar_paths
 from penstock.spark.session import StartingSession, open_session
 
-PROBE = "_penstock/probe"
 AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
 
 
@@ -70,23 +70,6 @@ def run(chosen: argparse.Namespace) -> int:
         session.stop()
 
 
-def source_options(spec: LakeSpec, feed: FeedSpec) -> dict[str, str]:
-    """What the source of a feed is opened with, as plain text."""
-    if feed.source.is_kafka:
-        return revealed(reveal_kafka(spec.kafka, os.environ))
-    return reveal_source(feed, os.environ)
-
-
-def source_tools(spec: LakeSpec, feed: FeedSpec, session: Callable[[], Any]) -> SourceTools:
-    """All that the source of a feed is opened with."""
-    return SourceTools(session, source_options(spec, feed))
-
-
-def revealed(secrets: Mapping[str, Secret]) -> dict[str, str]:
-    """Secrets as plain text, only for the clients that need them."""
-    return {key: value.reveal() for key, value in secrets.items()}
-
-
 def starting_session(spec: LakeSpec, name: str) -> StartingSession:
     """A Spark session that starts in the background; its users wait for it."""
     kafka = revealed(reveal_kafka(spec.kafka, os.environ))
@@ -94,19 +77,6 @@ def starting_session(spec: LakeSpec, name: str) -> StartingSession:
     private = {key for key, value in spec.spark.items() if has_reference(value)}
     jars, java = connector_jars(spec), kafka_java_options(kafka)
     return StartingSession(lambda: open_session(name, settings, jars, java, private))
-
-
-def registry_of(spec: LakeSpec) -> Registry | None:
-    """The schema registry, if there is one."""
-    found = reveal_registry(spec.registry, os.environ)
-    return None if found is None else Registry(found.url, http_fetch(found))
-
-
-def connector_jars(spec: LakeSpec) -> list[Any]:
-    """The pinned connector, if Kafka is read, and unless the configuration names its own jars."""
-    if not spec.uses_kafka or "spark.jars.packages" in spec.spark or "spark.jars" in spec.spark:
-        return []
-    return list(jar_paths(CONNECTOR, jar_cache()))
 
 
 def _announce(

@@ -41,7 +41,7 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
         case Replay() as replay:
             _show_versions(state, replay.schemas)
             state.directories |= replay.directories
-            state.left_quarantine += _named(replay.content)
+            state.left_quarantine += replay.consumed or _named(replay.content)
         case Drop() as drop:
             state.left_quarantine += _named(drop.content)
         case Gap() as gap:
@@ -64,9 +64,9 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
     _take_up_groups(state, sealed)
 
 
-def _named(content: Content) -> int:
-    """How many quarantined records an entry consumes."""
-    return sum(len(part.offsets) for part in content.records)
+def _named(content: Content | None) -> int:
+    """How many quarantined records an entry names; 0 if an old one has them in a manifest."""
+    return 0 if content is None else sum(len(part.offsets) for part in content.records)
 
 
 def _partition(state: FeedState, topic_id: str, partition: int) -> PartitionState:

@@ -114,3 +114,9 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
         if undone is None:
             return ()
         return tuple(name for name in undone.groups if name not in self.parked)
+
+
+def is_pending(state: FeedState, number: int, dataset: str) -> bool:
+    """True while no marker proves that this group of an entry is done."""
+    undone = state.undone.get(number)
+    return undone is not None and dataset in undone.groups
