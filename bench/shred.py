@@ -21,10 +21,10 @@ from bench.one_task import batches_of, order_for, plan_of, shred
 from bench.proto_events import proto_event, proto_schema
 from bench.workloads.workload import WORKLOADS
 from penstock.api.codec import RecordReader
-from penstock.datapath.codec.avro.codec import avro_reader
+from penstock.datapath.codec.avro.avro_reader import avro_reader
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema import from_json_schema
-from penstock.datapath.codec.protobuf.codec import protobuf_reader
+from penstock.datapath.codec.protobuf.protobuf_reader import protobuf_reader
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.stage.shred_plan import ShredPlan
