@@ -6,12 +6,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import fastavro
 import pytest
 
 from bench.avro_events import FIRST_ID
-from bench.one_task import batches_of, plan_of, shred
+from bench.one_task import batches_of, learned_from, plan_of, shred
 from bench.workloads.change_envelopes import envelope_schema
 from bench.workloads.change_events import TABLES
 from bench.workloads.dice import Dice
@@ -150,3 +151,11 @@ def test_times_of_posts_are_written_as_they_are_in_english() -> None:
 def test_no_java_and_no_spark_is_needed_to_make_records_and_to_run_a_task() -> None:
     code = "import sys, bench.shred; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+def test_a_new_feed_reads_its_first_records_twice_and_once_with_a_fixed_schema(
+    workload: Workload, tmp_path: Path
+) -> None:
+    found = learned_from(workload, batches_of(workload.make, 300), tmp_path)
+    assert len(found.reads_s) == (1 if workload.form == "avro" else 2)
