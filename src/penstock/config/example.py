@@ -80,7 +80,8 @@ feeds:
     time:
       field: event_time        # without it: Kafka's timestamp
       unit: auto               # auto | s | ms | us | ns | iso8601 | a pattern such as '%d.%m.%Y'
-      missing: quarantine      # quarantine | kafka | a day to use instead
+      missing: quarantine      # absent or null: quarantine | kafka | a day to use instead
+      unreadable: quarantine   # there, but not a time: the same choices
       not_before: 2015-01-01   # earlier times go to the quarantine
       not_after: 2d            # and so do times further in the future
       zone: UTC                # the time zone of days and hours

@@ -12,14 +12,13 @@ from penstock.model.convert_spec import ConvertSpec
 from penstock.model.fork import ForkSpec
 from penstock.model.plugin import PluginRef
 from penstock.model.plugin_call import Options, PluginCall
+from penstock.model.schema import PinnedTypes
 from penstock.model.store_spec import StoreSpec
 from penstock.model.value import Value
 
 RouteKind = Literal["topic", "header", "field", "schema", "plugin"]
 PartitionKind = Literal["day", "hour", "minute", "field", "plugin"]
 SchemaKind = Literal["avsc", "jsonschema"]
-PinnedType = Literal["string", "int64", "double", "boolean", "timestamp", "json"]
-PinnedTypes = tuple[tuple[str, PinnedType], ...]  # by path; see `pinned_types`
 TIME_PIECES = ("day", "hour", "minute")
 KAFKA = "kafka"
 
@@ -137,7 +136,8 @@ class TimeSpec(Value, frozen=True):
     """Where the event time comes from, and which times are accepted.
 
     `field` empty: Kafka's timestamp. `unit`: auto, s, ms, us, ns, iso8601, or a strptime pattern.
-    `missing`: quarantine, kafka, or a day such as 1970-01-01 to use instead.
+    `missing` is for records whose field is absent or null, `unreadable` for those whose field has a
+    value that is not a time: quarantine, kafka, or a day such as 1970-01-01 to use instead.
     """
 
     field: str = ""
@@ -146,6 +146,7 @@ class TimeSpec(Value, frozen=True):
     not_before: str = "2015-01-01"
     not_after_s: float = 2 * 86_400.0
     zone: str = "UTC"
+    unreadable: str = "quarantine"
 
 
 class QuarantineSpec(Value, frozen=True):
