@@ -20,12 +20,12 @@ def conflict(path: str, records: int, offset: int = 0, wanted: str = "int64") ->
 def test_parts_of_a_dataset_are_added_up_with_the_first_position() -> None:
     one = ReadWays("a", 5, 2, (WayReason("NO_COLUMN", 2, "x"),), 3, 2, (conflict("x", 2, 9),))
     two = ReadWays(
-        "a", 1, 4, (WayReason("NO_COLUMN", 1, "y"), WayReason("NOT_JSON", 3)), 0, 1,
+        "a", 1, 4, (WayReason("NO_COLUMN", 1, "y"), WayReason("NOT_JSON", 2)), 0, 1,
         (conflict("x", 1, 4), conflict("y", 7)),
     )  # fmt: skip
     [total, other] = added_ways([one, ReadWays("b", 1), two])
     assert (total.fast, total.reference, total.empty, total.rest) == (6, 6, 3, 3)
-    assert total.reasons == (WayReason("NO_COLUMN", 3, "x"), WayReason("NOT_JSON", 3))
+    assert total.reasons == (WayReason("NO_COLUMN", 3, "x"), WayReason("NOT_JSON", 2))
     assert total.conflicts == (conflict("y", 7), conflict("x", 3, 4))
     assert other == ReadWays("b", 1)
     assert added_ways([two, one])[0].conflicts == total.conflicts
