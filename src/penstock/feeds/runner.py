@@ -282,6 +282,8 @@ class Runner:
             "left_s": round(left_s, 1),
         }
         self._say(feed.name, "window", sentence, facts)
+        for event in feed.conflicts():
+            self.tell(event)
 
     def _say(
         self,

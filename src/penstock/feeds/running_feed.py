@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -15,7 +15,9 @@ from penstock.datapath.schemas.learning import Learning
 from penstock.errors import GapFound
 from penstock.feeds.configured_rules import ConfiguredRules, window_policy
 from penstock.feeds.feed_intake import FeedIntake
+from penstock.feeds.field_events import conflict_events
 from penstock.feeds.last_records import check_last_records
+from penstock.feeds.run_events import Event
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import Gap
 from penstock.model.layout import Layout
@@ -124,6 +126,10 @@ class RunningFeed:
             self._pace.delivered()
         self._moved("", None)
         return delivered
+
+    def conflicts(self) -> Iterator[Event]:
+        """What did not fit its columns in the last window, as events."""
+        return conflict_events(self.name, self.state.last_window, self._intake.ways)
 
     def export_offsets(self) -> None:
         """Tell the source's lag tools, if it has any, how far we are. Never read back."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from penstock.model.entries import Counts
+from penstock.model.read_ways import ReadWays
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_lease import FeedBeat
 from penstock.protocol.feed_book.state import FeedState
@@ -51,6 +52,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     owner_seen_at: str | None
     epoch: int
     partitions: tuple[PartitionSnapshot, ...]
+    ways: tuple[ReadWays, ...] = ()
 
 
 def snapshot(
@@ -82,6 +84,7 @@ def snapshot(
         owner_seen_at=beat.at if beat is not None else None,
         epoch=state.epoch,
         partitions=partitions,
+        ways=tuple(ways for _, ways in sorted(state.ways.items())),
     )
 
 

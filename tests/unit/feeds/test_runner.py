@@ -54,6 +54,9 @@ class FakeFeed:
     def lag_records(self) -> int:
         return 0
 
+    def conflicts(self) -> list[Event]:
+        return []
+
     def notices(self) -> list[str]:
         return []
 

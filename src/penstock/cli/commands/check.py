@@ -83,7 +83,10 @@ def run(chosen: argparse.Namespace) -> int:
     if spec.registry:
         tell(_try("registry", lambda: _registry(spec)))
     for feed in spec.feeds:
-        _check_schemas(spec, feed, tell)
+        _check_schemas(feed, tell)
+        columns = _try(f"schema {feed.name}", partial(_columns, spec, feed))
+        if columns.state != "ok":
+            tell(columns)
     with asking_sources(spec) as sources:
         has_kafka = not spec.uses_kafka or _check_kafka(spec, sources, tell)
         for feed in spec.feeds:
@@ -131,11 +134,10 @@ def _jars(spec: LakeSpec) -> str:
     )
 
 
-def _check_schemas(spec: LakeSpec, feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
+def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
     """Check schemas and patterns of the configuration. Only problems are reported."""
     looks: list[Callable[[], object]] = [partial(fixed_for, feed)]
     looks += [partial(declared_schema, feed, each) for each in feed.datasets if each.schema_kind]
-    looks.append(lambda: check_settled(feed, lake_store(spec), Layout(feed.name)))
     told = [_try(f"schema {feed.name}", lambda look=look: str(look())) for look in looks]  # type: ignore[misc]
     told.append(_try(f"plug-ins {feed.name}", partial(_plugins, feed)))
     if feed.convert and all(finding.state == "ok" for finding in told):
@@ -146,6 +148,12 @@ def _check_schemas(spec: LakeSpec, feed: FeedSpec, tell: Callable[[Finding], Non
     for finding in [*told, shown]:
         if finding.state != "ok":
             tell(finding)
+
+
+def _columns(spec: LakeSpec, feed: FeedSpec) -> str:
+    """Hold the types of the configuration against the columns that the lake has."""
+    check_settled(feed, lake_store(spec), Layout(feed.name))
+    return "as they were"
 
 
 def _plugins(feed: FeedSpec) -> str:

@@ -19,11 +19,13 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.output_streams import telling, unless_cut_off
+from penstock.cli.printable import printable
 from penstock.errors import PenstockError
 from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
+from penstock.status.ways_text import rest_lines, ways_rows
 
 if TYPE_CHECKING:
     from penstock.cli.source_connection import AskedSource, AskedSources
@@ -45,6 +47,8 @@ def run(chosen: argparse.Namespace) -> int:
         found = list(snapshots(spec, chosen_feeds(spec, chosen.feeds), sources, tell))
     with unless_cut_off(codes):
         show(found, chosen.output)
+        if chosen.stats and chosen.output == "text":
+            print_rows([row for each in found for row in ways_rows(each.feed, each.ways)], "text")
     return worst(codes)
 
 
@@ -76,6 +80,8 @@ def show(found: Sequence[FeedSnapshot], output: str) -> None:
         for dataset, why in sorted(each.parked.items()):
             how = "stopped" if dataset in each.stopped else "parked"
             print(f"{each.feed}: {dataset} is {how}: {why}")
+        for line in rest_lines(each.ways):
+            print(f"{each.feed}: {printable(line)}")
 
 
 def live_ends(source: AskedSource) -> Ends:

@@ -17,6 +17,9 @@ def add_to(commands: Any) -> None:
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
     command.add_argument("--live", action="store_true", help="ask Kafka for the present lag")
+    command.add_argument(
+        "--stats", action="store_true", help="show how the records of each dataset were read"
+    )
     with_config(command)
     with_output(command)
     command.set_defaults(command=Later("penstock.cli.commands.status:run"))

@@ -22,6 +22,7 @@ from penstock.datapath.schemas.learning import ROUNDS, Learning
 from penstock.datapath.stage.shred_plan import MAX_NEW, ShredPlan, TaskReport
 from penstock.datapath.stage.task import RecordTooLarge
 from penstock.model.manifest import schema_versions
+from penstock.model.read_ways import window_ways
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StagedWindow, StageOrder
 from penstock.ports.registry.errors import RegistryTrouble
@@ -159,4 +160,5 @@ def staged_window(reports: Sequence[TaskReport]) -> StagedWindow:
         misfits=dict(sum((Counter(report.misfits) for report in reports), Counter())),
         tried=sum(report.tried for report in reports),
         delivered=tuple(part for report in reports for part in report.delivered),
+        ways=window_ways(each for report in reports for each in report.ways),
     )

@@ -9,6 +9,7 @@ from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.names import FileName, encode_component
 from penstock.model.ranges import OffsetRange
+from penstock.model.read_ways import ReadWays
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import FeedSpec
@@ -109,7 +110,7 @@ class TaskReport(Value, frozen=True):
     for the size of any record, at most thrice the largest. `named` are the schemas that records
     name, known or not; `unlearned` the datasets that need a new version because of them. In a
     replay, `tried` says how many quarantined records were read, and `delivered` which of them are
-    in the files.
+    in the files. `ways` says by dataset how records were read.
     """
 
     evidence: RangeEvidence
@@ -125,3 +126,4 @@ class TaskReport(Value, frozen=True):
     unlearned: tuple[Unlearned, ...] = ()
     tried: int = 0
     delivered: tuple[RecordSet, ...] = ()
+    ways: tuple[ReadWays, ...] = ()
