@@ -5,6 +5,7 @@ opened as by a run; Spark starts if the source asks for the session.
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -13,12 +14,14 @@ from typing import Any, Protocol
 from penstock.api.source import ResolvesStarts, SourceUnavailable
 from penstock.cli.commands.run import connector_jars, revealed, source_tools, starting_session
 from penstock.cli.errors import UsageMistake
+from penstock.cli.output_streams import say
 from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.places import java_home
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available, Place
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin, within
+from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import JvmSpec, kafka_java_options, kafka_jvm
 from penstock.spark.java import find_java
@@ -72,12 +75,14 @@ class AskedSources:
     @cached_property
     def kafka(self) -> KafkaAdmin:
         """An admin client with a limit on every call, unless the configuration sets its own."""
-        kafka = revealed(reveal_kafka(self._spec.kafka, os.environ))
+        kafka = within(revealed(reveal_kafka(self._spec.kafka, os.environ)), LIMIT_MS)
+        waiting = ToldWaiting(kafka, lambda sentence: say(sentence, sys.stderr))
+        waiting.begin()
         settings = revealed(reveal_spark(self._spec.spark, os.environ))
         java = find_java(java_home()).path
         jvm_spec = JvmSpec(java, connector_jars(self._spec), settings, kafka_java_options(kafka))
         jvm = self._opened.enter_context(kafka_jvm(jvm_spec))
-        admin = KafkaAdmin(jvm, within(kafka, LIMIT_MS))
+        admin = KafkaAdmin(jvm, kafka, waiting)
         self._opened.callback(admin.close)
         return admin
 
