@@ -1,6 +1,6 @@
 """Running the feeds of a lake in one Spark application, one window after the other."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.api.source import ReadFailed, SourceUnavailable
@@ -16,6 +16,7 @@ from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.feeds.setting_changes import change_events
+from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.protocol.feed_book.feed_lease import FeedBeat
@@ -306,9 +307,3 @@ def failing_and_stopped(state: FeedState) -> tuple[dict[str, str], dict[str, str
     """The parked datasets, with why: those that could not be published, and those to wait."""
     stopped = {name: why for name, why in state.parked.items() if name in state.stopped}
     return {name: why for name, why in state.parked.items() if name not in stopped}, stopped
-
-
-def worst(codes: Iterable[int]) -> int:
-    """The exit code that says most: a feed that needs a person before one that just failed."""
-    found = set(codes)
-    return next((code for code in (5, 3, 4, 2, 75, 1) if code in found), 0)
