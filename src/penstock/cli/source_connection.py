@@ -38,11 +38,18 @@ class AskedSource(Protocol):
 
 
 class AskedKafka:
-    """Kafka, for one feed; it can also find the offsets of times."""
+    """Kafka, for one feed; it can also find the offsets of times.
 
-    def __init__(self, admin: KafkaAdmin, feed: FeedSpec) -> None:
+    `jvm` and `options` are for other clients of Kafka, in the same JVM.
+    """
+
+    def __init__(
+        self, admin: KafkaAdmin, feed: FeedSpec, jvm: Any, options: Mapping[str, str]
+    ) -> None:
         self._admin = admin
         self._feed = feed
+        self.jvm = jvm
+        self.options = options
 
     def look(self) -> Available:
         """What the feed's topics hold now."""
@@ -67,7 +74,7 @@ class AskedSources:
     def of(self, feed: FeedSpec) -> AskedSource:
         """The source of a feed; raises `KafkaUnavailable`, or what is wrong with a plug-in."""
         if feed.source.is_kafka:
-            return AskedKafka(self.kafka, feed)
+            return AskedKafka(self.kafka, feed, self._jvm, self._options)
         source = open_source(feed, source_tools(self._spec, feed, self._session))
         self._opened.callback(source.close)
         return source
@@ -81,8 +88,9 @@ class AskedSources:
         settings = revealed(reveal_spark(self._spec.spark, os.environ))
         java = find_java(java_home()).path
         jvm_spec = JvmSpec(java, connector_jars(self._spec), settings, kafka_java_options(kafka))
-        jvm = self._opened.enter_context(kafka_jvm(jvm_spec))
-        admin = KafkaAdmin(jvm, kafka, waiting)
+        self._jvm = self._opened.enter_context(kafka_jvm(jvm_spec))
+        self._options = kafka
+        admin = KafkaAdmin(self._jvm, kafka, waiting)
         self._opened.callback(admin.close)
         return admin
 

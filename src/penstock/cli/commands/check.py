@@ -15,7 +15,15 @@ from penstock.cli.common import (
     print_rows,
     surroundings,
 )
-from penstock.cli.source_connection import AskedSources, asking_sources, starts_of
+from penstock.cli.sample_check import (
+    as_text,
+    broken_rows,
+    judge_sample,
+    sampled,
+    sentence_of,
+    type_rows,
+)
+from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources, starts_of
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
 from penstock.datapath.driver.shape_of_feed import shape_of
@@ -26,6 +34,7 @@ from penstock.datapath.schemas.settled import check_settled
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import PenstockError
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
+from penstock.feeds.sample_window import SampleRanges, sample_ranges
 from penstock.feeds.setting_changes import change_events
 from penstock.model.exit_codes import worst
 from penstock.model.layout import Layout
@@ -51,6 +60,8 @@ class Finding:
     found: list[str] = field(default_factory=list)
     exit_code: int = 0
     rows: list[Row] = field(default_factory=list)
+    types: list[Row] = field(default_factory=list)
+    broken: list[Row] = field(default_factory=list)
 
     def warn(self, sentence: str) -> None:
         """Add a warning."""
@@ -88,7 +99,7 @@ def run(chosen: argparse.Namespace) -> int:
         has_kafka = not spec.uses_kafka or _check_kafka(spec, sources, tell)
         for feed in spec.feeds:
             if has_kafka or not feed.source.is_kafka:
-                tell(_feed(spec, feed, sources))
+                tell(_feed(spec, feed, sources, chosen.sample))
             else:
                 tell(_try(f"feed {feed.name}", partial(_from_journal, spec, feed)))
     return worst(finding.exit_code for finding in findings)
@@ -180,8 +191,8 @@ def _servers(spec: LakeSpec) -> str:
     return spec.kafka["bootstrap.servers"]
 
 
-def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> Finding:
-    """Check one feed in the way its owner would, and plan its next window."""
+def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) -> Finding:
+    """Check one feed in the way its owner would, plan its next window, and sample it if asked."""
     finding = Finding(f"feed {feed.name}")
     try:
         journal = _journal(spec, feed)
@@ -195,10 +206,34 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> Finding:
         gap = judge_feed(feed, state, available)
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
-        _plan(finding, feed, available, next_window(feed, state, available, starts_of(source)))
+        found = next_window(feed, state, available, starts_of(source))
+        _plan(finding, feed, available, found)
+        if sample:
+            _sample(finding, spec, source, journal, state, sample_ranges(found, available, sample))
     except PenstockError as error:
         finding.fail(error)
     return finding
+
+
+def _sample(
+    finding: Finding,
+    spec: LakeSpec,
+    source: AskedSource,
+    journal: FeedJournal,
+    state: FeedState,
+    chosen: SampleRanges,
+) -> None:
+    """Decode some records and tell what would become of them. Writes nothing."""
+    (feed,) = [each for each in spec.feeds if each.name == journal.layout.feed]
+    if not any(chosen.ranges):
+        finding.found.append("no records to sample")
+        return
+    found = sampled(spec, feed, source, chosen)
+    finding.found.append(sentence_of(chosen, found.counts))
+    finding.types, finding.broken = type_rows(found), broken_rows(found)
+    warning = judge_sample(feed, journal, state, chosen, found)
+    if warning:
+        finding.warn(warning)
 
 
 def _journal(spec: LakeSpec, feed: FeedSpec) -> FeedJournal:
@@ -271,6 +306,8 @@ def _print(finding: Finding, output: str) -> None:
             "exit_code": finding.exit_code,
             "partitions": finding.rows,
         }
+        if finding.types or finding.broken:
+            line |= {"types": finding.types, "would_quarantine": finding.broken}
         print(json.dumps(line), flush=True)
         return
     sentences = finding.found or [""]
@@ -278,3 +315,5 @@ def _print(finding: Finding, output: str) -> None:
     for sentence in sentences[1:]:
         print(f"{'':<12} {'':<8} {sentence}", flush=True)
     print_rows(finding.rows, "text")
+    print_rows(as_text(finding.types), "text")
+    print_rows(finding.broken, "text")
