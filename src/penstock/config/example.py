@@ -69,6 +69,7 @@ feeds:
     #     partition: [day, hour]           # instead of the feed's own
     #     incompatible: stop               # instead of the feed's own
     unknown: create            # create | quarantine | filter
+    max_new_types: 1000        # datasets that one window may create
     # forks:                   # send records to additional datasets
     #   - to: big_orders
     #     from: [order]                    # default: from every dataset

@@ -17,6 +17,7 @@ from penstock.cli.common import (
     with_config,
     with_output,
 )
+from penstock.cli.halted_check import tell_halted
 from penstock.cli.source_connection import AskedSources, asking_sources, starts_of
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
@@ -25,6 +26,7 @@ from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
 from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import PenstockError
+from penstock.feeds.halting import HALTED
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
 from penstock.feeds.runner import worst
 from penstock.model.layout import Layout
@@ -76,6 +78,11 @@ class Finding:
         self.state = "halted" if error.exit_code == 5 else "failed"
         self.exit_code = error.exit_code
 
+    def halt(self, sentence: str) -> None:
+        """Add that the feed has halted, and would halt again."""
+        self.found.append(sentence)
+        self.state, self.exit_code = "halted", HALTED
+
 
 def run(chosen: argparse.Namespace) -> int:
     """Run all checks. A check that fails does not hide the others."""
@@ -102,7 +109,7 @@ def run(chosen: argparse.Namespace) -> int:
             if has_kafka or not feed.source.is_kafka:
                 tell(_feed(spec, feed, sources))
             else:
-                tell(_try(f"feed {feed.name}", partial(_from_journal, spec, feed)))
+                tell(_from_journal(spec, feed))
     return worst(finding.exit_code for finding in findings)
 
 
@@ -113,11 +120,17 @@ def _check_kafka(spec: LakeSpec, sources: AskedSources, tell: Callable[[Finding]
     return found.state == "ok"
 
 
-def _from_journal(spec: LakeSpec, feed: FeedSpec) -> str:
+def _from_journal(spec: LakeSpec, feed: FeedSpec) -> Finding:
     """What is known about a feed while Kafka does not answer. Finds a damaged journal too."""
-    state = _state(spec, feed)
-    told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
-    return f"{told}; the next window is not known without Kafka"
+    finding = Finding(f"feed {feed.name}")
+    try:
+        journal, state = _opened(spec, feed)
+        told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
+        finding.found.append(f"{told}; the next window is not known without Kafka")
+        tell_halted(finding, feed, journal, state, asked=False)
+    except PenstockError as error:
+        finding.fail(error)
+    return finding
 
 
 def _try(what: str, look: Callable[[], str]) -> Finding:
@@ -195,27 +208,29 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> Finding:
     """Check one feed in the way its owner would, and plan its next window."""
     finding = Finding(f"feed {feed.name}")
     try:
-        state = _state(spec, feed)
+        journal, state = _opened(spec, feed)
         source = sources.of(feed)
         available = source.look()
         _tell_topics(finding, feed, state, available)
         gap = judge_feed(feed, state, available)
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
+        tell_halted(finding, feed, journal, state, asked=True)
         _plan(finding, feed, available, next_window(feed, state, available, starts_of(source)))
     except PenstockError as error:
         finding.fail(error)
     return finding
 
 
-def _state(spec: LakeSpec, feed: FeedSpec) -> FeedState:
-    """The state of the journal; of a feed that never ran, an empty one.
+def _opened(spec: LakeSpec, feed: FeedSpec) -> tuple[FeedJournal, FeedState]:
+    """The journal and its state; of a feed that never ran, an empty one.
 
     Creates no identity for the lake. A lake without one is read too: data in it is an error.
     """
     store = lake_store(spec)
     identity = known_identity(store)
-    return FeedJournal(store, Layout(feed.name), identity or "", surroundings()).open().state
+    journal = FeedJournal(store, Layout(feed.name), identity or "", surroundings())
+    return journal, journal.open().state
 
 
 def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: Available) -> None:

@@ -1,6 +1,7 @@
 """Objects beside the journal that a newer version wrote: "upgrade", never "damaged"."""
 
 import json
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -8,14 +9,18 @@ import pytest
 
 from penstock.datapath.schemas.schema_objects import store_schema, stored_schemas
 from penstock.errors import EntryDamaged, EntryNewer, MarkerWrong, ObjectDamaged, PenstockError
+from penstock.model.broken_groups import BrokenRecord
+from penstock.model.halted import Halted, HaltedSample
+from penstock.model.record_position import Position
 from penstock.model.schema import DatasetSchema
 from penstock.model.wire_formats import format_of, newer_or
 from penstock.protocol.feed_book.acceptance import accept_next, is_accepted
-from penstock.protocol.feed_book.errors import AcceptanceDamaged
+from penstock.protocol.feed_book.errors import AcceptanceDamaged, HaltedDamaged
+from penstock.protocol.feed_book.halted_objects import read_halted, read_samples, write_halted
 from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity, lake_identity
 from tests.helpers.journals import LAYOUT, a_room, an_owner, delivered
 from tests.simulator.kafka import SimKafka
-from tests.simulator.programs import Room
+from tests.simulator.programs import FEED, LAKE, Room
 
 
 def a_feed() -> Room:
@@ -23,9 +28,39 @@ def a_feed() -> Room:
     room = delivered(a_room(SimKafka({0: ["a"] * 2})), max_records=1)
     lake_identity(room.store, room.around)
     journal = room.journal()
-    accept_next(journal, journal.open().state, "ann", "known", "2026-11-15T00:00:00+00:00")
+    state = journal.open().state
+    at = "2026-11-15T00:00:00+00:00"
+    accept_next(journal, state, "ann", "known", at)
+    broken = BrokenRecord(Position("t", 0, 7), 0, "", "torn", None, b"{", None, 1)
+    write_halted(journal, a_halt(at), (HaltedSample("f", broken),))
     store_schema(room.store, LAYOUT.schemas, DatasetSchema("a", 1, False, ()))
     return room
+
+
+def a_halt(at: str) -> Halted:
+    """The feed halted after its two windows."""
+    return Halted(
+        feed=FEED,
+        lake=LAKE,
+        epoch=1,
+        number=5,
+        windows=2,
+        code="QUARANTINE_RATIO",
+        sentence="All are broken.",
+        advice="Mend them.",
+        since=at,
+        at=at,
+        owner="me",
+    )
+
+
+def halted(room: Room) -> Halted | None:
+    journal = room.journal()
+    return read_halted(journal, journal.open().state)
+
+
+def samples(room: Room) -> object:
+    return read_samples(room.journal(), a_halt(""))
 
 
 def accepted(room: Room) -> bool:
@@ -41,6 +76,8 @@ OBJECTS: dict[str, tuple[str, type[ObjectDamaged], Callable[[Room], object]]] = 
     ),
     "tail mark": (LAYOUT.tail(4), MarkerWrong, lambda room: room.journal().open()),
     "acceptance": (f"{LAYOUT.accepted}/{2:020}.json", AcceptanceDamaged, accepted),
+    "halted": (LAYOUT.halted_object(1, 5), HaltedDamaged, halted),
+    "halted samples": (LAYOUT.halted_samples(1, 5), HaltedDamaged, samples),
     "lake identity": (LAKE_KEY, EntryDamaged, lambda room: known_identity(room.store)),
     "schema": (
         f"{LAYOUT.schemas}/a/000001.json",
@@ -69,11 +106,11 @@ def test_an_object_of_a_newer_format_asks_for_an_upgrade(name: str) -> None:
     key, _, look = OBJECTS[name]
     room = a_feed()
     look(room)
-    changed(room, key, format=2, invented=True)
+    changed(room, key, format=9, invented=True)
     error = refusal(room, look)
     assert isinstance(error, EntryNewer)
     assert key in str(error)
-    assert "format 2; this version knows up to 1" in str(error)
+    assert re.search("format 9; this version knows up to [12]", str(error))
     assert "upgrade this installation" in str(error)
 
 
