@@ -51,7 +51,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "protocol/loop": _SEAMS | PROTOCOL | {"ports/store", "evidence"},
     "datapath": BOTTOM,
     "datapath/codec": BOTTOM | {"api", "datapath/codec/shared"} | _FORMATS_OF_RECORDS,
-    "datapath/codec/shared": BOTTOM | {"api"},
+    "datapath/codec/shared": BOTTOM | {"api", "config"},  # `config` says where the cache is
     "datapath/codec/json": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/codec/avro": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/codec/protobuf": BOTTOM | {"api", "datapath/codec/shared"},
@@ -63,7 +63,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "datapath/shape/event_time": BOTTOM,
     "datapath/shape/plugins": BOTTOM | {"api"},
     "datapath/shape/route": BOTTOM | {"api", "datapath/shape/event_time", "datapath/shape/plugins"},
-    "datapath/shape/convert": BOTTOM | {"api", "datapath/shape/plugins"},
+    "datapath/shape/convert": BOTTOM
+    | {"api", "datapath/shape/event_time", "datapath/shape/plugins"},
     "datapath/stage": _SEAMS | _ON_EXECUTORS | {"ports/store", "evidence"},
     "datapath/schemas": _SEAMS | DATAPATH | {"ports/store", "ports/registry"},
     "datapath/driver": _SEAMS | DATAPATH | {"ports/store", "ports/registry"},

@@ -19,15 +19,6 @@ FEW_RANGES = 5
 Samples = dict[str, list[BrokenRecord]]  # by fingerprint
 
 
-def add_halted(act: argparse.ArgumentParser) -> None:
-    """Add the option to the parser of `list`."""
-    act.add_argument(
-        "--halted",
-        action="store_true",
-        help="show what would be quarantined by the window at which the feed has halted",
-    )
-
-
 def run_list_halted(chosen: argparse.Namespace) -> int:
     """Print the groups of the window that was refused, the largest first, with samples."""
     journal = feed_named(chosen, chosen.feed)[2]

@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
 
 from penstock.audit.ledger import Ledger, open_ledger
 from penstock.audit.quarantine_records import (
@@ -17,7 +16,6 @@ from penstock.audit.quarantine_records import (
 from penstock.care.seek import Approval, unpark
 from penstock.cli.commands.errors_halted import (
     accepted_ranges,
-    add_halted,
     range_as_json,
     ranges_as_text,
     run_list_halted,
@@ -28,8 +26,6 @@ from penstock.cli.common import (
     feed_named,
     print_rows,
     surroundings,
-    with_config,
-    with_output,
 )
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
@@ -39,69 +35,6 @@ from penstock.protocol.feed_book.acceptance import accept_next
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState
-
-SHOWN_RECORDS = 20
-
-
-def add_list(acts: Any) -> None:
-    """Add `list` to the parser."""
-    act = acts.add_parser(
-        "list",
-        help="group the quarantined records by what is wrong with them",
-        description="One line per fingerprint: how many records, why, the first and the last of "
-        "them, and a sample of the raw bytes.",
-        epilog="example: penstock errors list events --output json",
-    )
-    act.add_argument("feed", metavar="FEED")
-    add_halted(act)
-    with_config(act)
-    with_output(act)
-    act.set_defaults(command=run_list)
-
-
-def add_show(acts: Any) -> None:
-    """Add `show` to the parser."""
-    act = acts.add_parser(
-        "show",
-        help="show complete quarantined records",
-        description="Show the records of one fingerprint, or one record by its position "
-        "topic/partition/offset. Bytes that are not printable UTF-8 are escaped; --output json "
-        "also has them exactly, in base64.",
-        epilog="example: penstock errors show events events/0/1234",
-    )
-    act.add_argument("feed", metavar="FEED")
-    act.add_argument("id", metavar="ID", help="a fingerprint, or topic/partition/offset")
-    act.add_argument(
-        "--limit",
-        type=positive,
-        default=SHOWN_RECORDS,
-        metavar="N",
-        help=f"the maximum number of records (default: {SHOWN_RECORDS})",
-    )
-    with_config(act)
-    with_output(act)
-    act.set_defaults(command=run_show)
-
-
-def add_accept(acts: Any) -> None:
-    """Add `accept` to the parser."""
-    act = acts.add_parser(
-        "accept",
-        help="accept the next window, or a stopped dataset",
-        description="A window with more broken records than quarantine.max_ratio allows halts its "
-        "feed. This accepts the one next window; its broken records go to the quarantine. With "
-        "--dataset: a dataset goes on that stopped because of records whose schema cannot be "
-        "merged with its own. All that was held back is published; those records stay in the "
-        "quarantine.",
-        epilog='example: penstock errors accept events --reason "old client, fixed on Monday"',
-    )
-    act.add_argument("feed", metavar="FEED")
-    act.add_argument("--dataset", metavar="NAME", help="accept this stopped dataset instead")
-    act.add_argument("--reason", required=True, metavar="TEXT", help="why; the reason is recorded")
-    act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
-    with_config(act)
-    with_output(act)
-    act.set_defaults(command=run_accept)
 
 
 def run_list(chosen: argparse.Namespace) -> int:
@@ -278,14 +211,6 @@ def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
         "value": None if record.value is None else printable_bytes(record.value),
         "value_base64": base64_of(record.value),
     }
-
-
-def positive(word: str) -> int:
-    """A number of records."""
-    number = int(word)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return number
 
 
 def tell_empty(feed: str) -> None:

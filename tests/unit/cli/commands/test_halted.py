@@ -12,6 +12,7 @@ from penstock.cli.halted_check import tell_halted
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.model.spec import FeedSpec
+from penstock.testing.list_source import ListSource
 from tests.helpers.lakes_on_disk import DiskLake
 from tests.helpers.list_story import TOPIC, Story, events, places
 
@@ -57,7 +58,8 @@ class Halting:
         """What `check` says of the halt."""
         journal = self.story.journal()
         finding = Finding("feed")
-        tell_halted(finding, self.feed, journal, journal.open().state, asked=asked)
+        available = ListSource(self.feed, self.story.cluster).look() if asked else None
+        tell_halted(finding, self.feed, journal, journal.open().state, available)
         return finding
 
 
@@ -189,6 +191,18 @@ def test_check_trusts_its_own_look_at_kafka(halting: Halting, asked: bool, state
     finding = halting.check(asked=asked)
     assert finding.state == state
     assert "GAP" in finding.found[0]
+
+
+def test_check_does_not_take_a_topic_that_is_still_missing_for_found(halting: Halting) -> None:
+    halting.lake.config.write_text(CONFIG.replace("[events]", "[events, evnets]"))
+    assert halting.call("errors", "accept", "feed", "--reason", "known", "--author", "ann") == 0
+    assert halting.run() == 5
+    finding = halting.check()
+    assert (finding.state, finding.exit_code) == ("halted", 5)
+    assert "TOPIC_MISSING" in finding.found[0]
+    halting.story.cluster.create_topic("evnets")
+    finding = halting.check()
+    assert (finding.state, finding.exit_code) == ("warning", 0)
 
 
 def test_a_halt_that_cannot_be_read_is_shown_as_a_halt_and_blocks_no_command(
