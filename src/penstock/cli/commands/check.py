@@ -15,6 +15,7 @@ from penstock.cli.common import (
     print_rows,
     surroundings,
 )
+from penstock.cli.halted_check import tell_halted
 from penstock.cli.sample_check import (
     as_text,
     broken_rows,
@@ -32,10 +33,12 @@ from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
 from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.schemas.settled import check_settled
 from penstock.datapath.shape.convert.visible_names import shown_by_names
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, TopicMissing
+from penstock.feeds.halting import HALTED
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
 from penstock.feeds.sample_window import SampleRanges, sample_ranges
 from penstock.feeds.setting_changes import change_events
+from penstock.feeds.topic_watch import missing_topics
 from penstock.model.exit_codes import worst
 from penstock.model.layout import Layout
 from penstock.model.ranges import TopicPartition
@@ -75,6 +78,11 @@ class Finding:
         self.state = "halted" if error.exit_code == 5 else "failed"
         self.exit_code = error.exit_code
 
+    def halt(self, sentence: str) -> None:
+        """Add that the feed has halted, and would halt again."""
+        self.found.append(sentence)
+        self.state, self.exit_code = "halted", HALTED
+
 
 def run(chosen: argparse.Namespace) -> int:
     """Run all checks. A check that fails does not hide the others."""
@@ -101,7 +109,7 @@ def run(chosen: argparse.Namespace) -> int:
             if has_kafka or not feed.source.is_kafka:
                 tell(_feed(spec, feed, sources, chosen.sample))
             else:
-                tell(_try(f"feed {feed.name}", partial(_from_journal, spec, feed)))
+                tell(_from_journal(spec, feed))
     return worst(finding.exit_code for finding in findings)
 
 
@@ -112,11 +120,18 @@ def _check_kafka(spec: LakeSpec, sources: AskedSources, tell: Callable[[Finding]
     return found.state == "ok"
 
 
-def _from_journal(spec: LakeSpec, feed: FeedSpec) -> str:
+def _from_journal(spec: LakeSpec, feed: FeedSpec) -> Finding:
     """What is known about a feed while Kafka does not answer. Finds a damaged journal too."""
-    state = _journal(spec, feed).open().state
-    told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
-    return f"{told}; the next window is not known without Kafka"
+    finding = Finding(f"feed {feed.name}")
+    try:
+        journal = _journal(spec, feed)
+        state = journal.open().state
+        told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
+        finding.found.append(f"{told}; the next window is not known without Kafka")
+        tell_halted(finding, feed, journal, state, None)
+    except PenstockError as error:
+        finding.fail(error)
+    return finding
 
 
 def _try(what: str, look: Callable[[], str]) -> Finding:
@@ -206,6 +221,7 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
         gap = judge_feed(feed, state, available)
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
+        tell_halted(finding, feed, journal, state, available)
         found = next_window(feed, state, available, starts_of(source))
         _plan(finding, feed, available, found)
         if sample:
@@ -250,9 +266,9 @@ def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: 
     found = {topic.topic for topic in available.topics}
     partitions = sum(len(topic.partitions) for topic in available.topics)
     finding.found.append(f"{len(found)} topics, {partitions} partitions")
-    for name in feed.topics:
-        if name not in found and name not in state.topics:
-            finding.warn(f"topic {name!r} does not exist, or this user may not see it")
+    missing = missing_topics(feed, state.topics, available)
+    if missing:  # a run delivers the others, and ends with this
+        finding.fail(TopicMissing(*missing, never_read=True))
     if not found and feed.pattern:
         finding.warn(f"no topic matches the pattern {feed.pattern!r}")
     for (topic, partition), why in sorted(available.unreadable.items()):

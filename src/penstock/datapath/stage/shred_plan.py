@@ -3,6 +3,7 @@
 import msgspec
 
 from penstock.api.file_format import FileFormat
+from penstock.model.broken_groups import BrokenGroup
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
@@ -105,7 +106,8 @@ class TaskReport(Value, frozen=True):
     for the size of any record, at most thrice the largest. `named` are the schemas that records
     name, known or not; `unlearned` the datasets that need a new version because of them. In a
     replay, `tried` says how many quarantined records were read, and `delivered` which of them are
-    in the files.
+    in the files. `broken` has the records in the quarantine by group, within bounds, and
+    `refused_names` stand for the new datasets that the task had no room for.
     """
 
     evidence: RangeEvidence
@@ -121,3 +123,5 @@ class TaskReport(Value, frozen=True):
     unlearned: tuple[Unlearned, ...] = ()
     tried: int = 0
     delivered: tuple[RecordSet, ...] = ()
+    broken: tuple[BrokenGroup, ...] = ()
+    refused_names: tuple[int, ...] = ()

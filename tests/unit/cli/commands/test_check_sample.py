@@ -191,6 +191,19 @@ def test_check_refuses_what_a_run_refuses(place: Place, capsys: pytest.CaptureFi
     assert any("`time.zone` was UTC and is Asia/Tokyo" in each for each in found["found"])
 
 
+def test_a_named_topic_that_does_not_exist_fails_the_check_as_it_fails_a_run(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.cluster.append("shop", 0, *GOOD)
+    place.file.write_text(place.file.read_text().replace("[shop]", "[shop, shpo]"))
+    assert place.check("--sample", "10", "--output", "json") == 5
+    found = feed_of(capsys)
+    assert found["state"] == "halted"
+    assert any("TOPIC_MISSING: Topic 'shpo'" in each for each in found["found"])
+    assert len(found["types"]) == 2, "the other topic is sampled all the same"
+    assert place.run() == 5
+
+
 @pytest.mark.parametrize("number", ["0", "-1", "many", "10001"])
 def test_a_size_that_makes_no_sense_is_refused(number: str) -> None:
     with pytest.raises(SystemExit) as ended:
