@@ -21,9 +21,14 @@ def source_options(spec: LakeSpec, feed: FeedSpec) -> dict[str, str]:
     return reveal_source(feed, os.environ)
 
 
-def source_tools(spec: LakeSpec, feed: FeedSpec, session: Callable[[], Any]) -> SourceTools:
-    """All that the source of a feed is opened with."""
-    return SourceTools(session, source_options(spec, feed))
+def source_tools(
+    spec: LakeSpec,
+    feed: FeedSpec,
+    session: Callable[[], Any],
+    tell: Callable[[str], None] = lambda _sentence: None,
+) -> SourceTools:
+    """All that the source of a feed is opened with. `tell` shows what is waited for."""
+    return SourceTools(session, source_options(spec, feed), tell)
 
 
 def revealed(secrets: Mapping[str, Secret]) -> dict[str, str]:

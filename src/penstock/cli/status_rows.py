@@ -26,7 +26,7 @@ def _narrow(found: FeedSnapshot) -> Row:
     """What most people look for."""
     return {
         "feed": found.feed,
-        "owner": found.owner_state,
+        "state": found.state,
         "lag": "?" if found.lag_records is None else f"{found.lag_records:,}",
         "lag time": duration(found.lag_seconds),
         "newest row": duration(found.freshness_seconds),

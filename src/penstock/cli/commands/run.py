@@ -24,7 +24,7 @@ from penstock.cli.run_output import abandon_event, stop_event, teller
 from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.convert_section import reveal_keys
 from penstock.config.secrets import has_reference
-from penstock.feeds.run_events import Tell
+from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import LakeSpec
@@ -53,7 +53,9 @@ def run(chosen: argparse.Namespace) -> int:
         store = lake_store(spec)
         store.probe(PROBE)  # nothing could be proven on a store that breaks its promises
         tools = FeedTools(
-            open_source=lambda feed: open_source(feed, source_tools(spec, feed, session.get)),
+            open_source=lambda feed: open_source(
+                feed, source_tools(spec, feed, session.get, waiting_told(feed.name, tell))
+            ),
             store=store,
             around=around,
             registry=registry_of(spec),
@@ -68,6 +70,11 @@ def run(chosen: argparse.Namespace) -> int:
     finally:
         over.set()
         session.stop()
+
+
+def waiting_told(feed: str, tell: Tell) -> Callable[[str], None]:
+    """Tells what the source of a feed waits for, as an event."""
+    return lambda sentence: tell(Event(feed, "waiting_for_source", sentence, level="warning"))
 
 
 def starting_session(spec: LakeSpec, name: str) -> StartingSession:

@@ -128,7 +128,7 @@ def _read_fast(layout: MessageLayout, values: pa.Array, skipped: int, most: int)
         read = (
             DecodedBatch(more, good, [])
             if is_first
-            else in_record_order(read.batch, read.good, more, good, [])
+            else in_record_order(read.batch, read.good, more, good, [], by_reference=False)
         )
         left = left[refused]
     return read
