@@ -34,6 +34,8 @@ HARMLESS = (
 ALLOWED = {
     "ports/store/local/": "the local store itself",
     "ports/store/open_store.py": "a lake that is given as a path becomes an address",
+    "care/fixed_file.py": "the file of corrected records that a user names",
+    "care/new_file.py": "the file that a user names for an export",
     "config/feed_values.py": "schema files that a feed names",
     "config/load.py": "the configuration file",
     "config/location.py": "a lake that is given as a path becomes an address",

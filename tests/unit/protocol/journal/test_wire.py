@@ -9,6 +9,7 @@ import pytest
 
 from penstock.errors import EntryDamaged, EntryForeign, EntryMisplaced, EntryNewer
 from penstock.model.entries import (
+    FORMAT,
     AnyBody,
 )
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
@@ -91,8 +92,9 @@ def test_what_is_no_entry_is_refused_with_the_reason(raw: bytes, why: str) -> No
     ],
 )
 def test_an_entry_of_a_newer_format_asks_for_an_upgrade(others: dict[str, Any]) -> None:
-    with pytest.raises(EntryNewer, match="format 3; this version knows up to 2"):
-        open_entry(FEED_BOOK, KEY, 5, changed(format=3, **others))
+    newer = f"format {FORMAT + 1}; this version knows up to {FORMAT}"
+    with pytest.raises(EntryNewer, match=newer):
+        open_entry(FEED_BOOK, KEY, 5, changed(format=FORMAT + 1, **others))
 
 
 @pytest.mark.parametrize(
