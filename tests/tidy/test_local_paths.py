@@ -37,6 +37,7 @@ ALLOWED = {
     "care/fixed_file.py": "the file of corrected records that a user names",
     "care/new_file.py": "the file that a user names for an export",
     "config/feed_values.py": "schema files that a feed names",
+    "config/offsets_file.py": "a file with offsets that a user names",
     "config/load.py": "the configuration file",
     "config/location.py": "a lake that is given as a path becomes an address",
     "config/places.py": "the cache, Java and the home directory of this machine",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from penstock.api.source import ExportsLag, HashesLastRecords, ResolvesStarts, Source
+from penstock.api.source import ExportsLag, HashesLastRecords, Source
 from penstock.api.store import Store
 from penstock.datapath.driver.source_tasks import SourceTasks
 from penstock.datapath.driver.stager import Stager
@@ -167,8 +167,7 @@ class RunningFeed:
             generation=feed.generation,
             files=feed.format,
         )
-        starts = self._source if isinstance(self._source, ResolvesStarts) else None
-        rules = ConfiguredRules(feed, self._journal, self._pace, starts)
+        rules = ConfiguredRules(feed, self._journal, self._pace, self._source)
         return Owner(
             self._journal, self._intake, self._tools.around, spec, rules, watch=self._moved
         )

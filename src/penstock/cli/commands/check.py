@@ -17,7 +17,7 @@ from penstock.cli.common import (
     with_config,
     with_output,
 )
-from penstock.cli.source_connection import AskedSources, asking_sources, starts_of
+from penstock.cli.source_connection import AskedSources, asking_sources
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
 from penstock.datapath.schemas.dataset_schemas import declared_schema
@@ -202,7 +202,9 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> Finding:
         gap = judge_feed(feed, state, available)
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
-        _plan(finding, feed, available, next_window(feed, state, available, starts_of(source)))
+        found = next_window(feed, state, available, source)
+        _tell_expired(finding, available, found)
+        _plan(finding, feed, available, found)
     except PenstockError as error:
         finding.fail(error)
     return finding
@@ -235,6 +237,18 @@ def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: 
     for how, datasets in (("parked", parked), ("stopped", state.stopped)):
         if datasets:
             finding.warn(f"{how}: {', '.join(datasets)}")
+
+
+def _tell_expired(finding: Finding, available: Available, found: NextWindow) -> None:
+    """Warn of first offsets that have expired; it is only reached if such a loss is accepted."""
+    for topic in available.topics:
+        for partition, offsets in sorted(topic.partitions.items()):
+            start = found.starts.get(TopicPartition(topic.topic_id, partition), offsets.earliest)
+            if start < offsets.earliest:
+                finding.warn(
+                    f"{topic.topic}/{partition} would start at {start}, and the log starts at "
+                    f"{offsets.earliest}. The run will accept this loss, because on_gap is accept."
+                )
 
 
 def _plan(finding: Finding, feed: FeedSpec, available: Available, found: NextWindow) -> None:
