@@ -51,7 +51,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "protocol/loop": _SEAMS | PROTOCOL | {"ports/store", "evidence"},
     "datapath": BOTTOM,
     "datapath/codec": BOTTOM | {"api", "datapath/codec/shared"} | _FORMATS_OF_RECORDS,
-    "datapath/codec/shared": BOTTOM | {"api"},
+    "datapath/codec/shared": BOTTOM | {"api", "config"},  # `config` says where the cache is
     "datapath/codec/json": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/codec/avro": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/codec/protobuf": BOTTOM | {"api", "datapath/codec/shared"},

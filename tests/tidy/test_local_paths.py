@@ -44,8 +44,9 @@ ALLOWED = {
     "config/secrets.py": "files that hold a secret",
     "config/section_grammar.py": "the directory that other paths of the file are relative to",
     "config/yaml_file.py": "the configuration file",
-    "cli/common.py": "the argument --config",
-    "cli/commands/init.py": "the configuration file that it writes",
+    "cli/options/shared_options.py": "the argument --config",
+    "cli/options/init_options.py": "the configuration file that it writes",
+    "cli/options/demo_options.py": "the directory of the demo",
     "cli/commands/demo.py": "the directory of the demo, and the width of the terminal",
     "cli/journal_dump.py": "the argument LAKE, which is relative to the current directory",
     "cli/output_streams.py": "output that nobody reads goes to the null device",
@@ -59,6 +60,7 @@ ALLOWED = {
     "runtime/this_process.py": "what the system tells about a process",
     "datapath/formats/": "writers and readers of pyarrow, which get the files of a store",
     "datapath/stage/spool.py": "rows that wait on the executor's own disk",
+    "datapath/codec/shared/compiled.py": "machine code that this machine has compiled",
     "datapath/codec/protobuf/schema_compiler/": "files that the compiler of Protobuf reads",
 }
 

@@ -19,6 +19,7 @@ from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.steps import DELIVER
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.loop.written_directories import directories_of
 from penstock.runtime.surroundings import Surroundings
 
 
@@ -104,12 +105,12 @@ def replay(
         records = tuple(each for each in live if each.topic_id in mine)
         order = ReplayOrder(window, journal.layout.staging, records, live_files(fold))
         if corrected is None:
-            return _staged_body(journal, author, order, stage, None)
+            return _staged_body(journal, fold, author, order, stage)
         records = _still_waiting(corrected.records, records, mine)
         kept = corrected.keep(fold, window, mine)
         order = ReplayOrder(window, journal.layout.staging, records, kept.files)
         try:
-            return _staged_body(journal, author, order, stage, kept.corrections)
+            return _staged_body(journal, fold, author, order, stage, kept.corrections)
         except OutcomeUnknown:
             raise
         except BaseException:
@@ -122,10 +123,11 @@ def replay(
 
 def _staged_body(
     journal: FeedJournal,
+    fold: FeedFold,
     author: str,
     order: ReplayOrder,
     stage: StageReplay,
-    corrections: Corrections | None,
+    corrections: Corrections | None = None,
 ) -> Replay:
     """Stage what can be delivered, and say so in a body."""
     if not order.records:
@@ -140,6 +142,7 @@ def _staged_body(
         content=content,
         author=author,
         schemas=schema_versions(content.files),
+        directories=replayed_directories(journal, fold, content),
         corrections=corrections,
     )
     return journal.with_content(body, content)
@@ -160,6 +163,15 @@ def _still_waiting(
 
 def _place(records: RecordSet) -> tuple[str, str, int, str, int]:
     return records.topic, records.topic_id, records.partition, records.dataset, records.row
+
+
+def replayed_directories(
+    journal: FeedJournal, fold: FeedFold, content: Content
+) -> dict[str, tuple[str, ...]]:
+    """The directories of datasets that only this replay delivers."""
+    found = directories_of(journal.layout.data, content)
+    delivered = fold.state.schemas.keys() | fold.state.directories.keys()
+    return {dataset: keys for dataset, keys in found.items() if dataset not in delivered}
 
 
 def drop(

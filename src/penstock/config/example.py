@@ -59,6 +59,7 @@ feeds:
       # JSON: spread: true if a value may be an array of events
       # Protobuf: like Avro, with schema: FILE.proto or FILE.desc and message: shop.Click
       # Text: pattern: '(?P<level>\\w+) (?P<text>.*)', or delimiter: ';' with columns: [a, b]
+      # JSON, learned: types: {user.id: string} settles types; see docs/formats.md
       incompatible: quarantine # schemas that cannot be merged: quarantine | stop the dataset
     route:
       by: field:type           # topic | header:NAME | field:PATH | schema; decides the dataset
@@ -69,6 +70,8 @@ feeds:
     #     team: web                        # who looks after its broken records
     #     partition: [day, hour]           # instead of the feed's own
     #     incompatible: stop               # instead of the feed's own
+    #   order:
+    #     types: {id: string}              # as `decode.types`; not beside `schema`
     unknown: create            # create | quarantine | filter
     # forks:                   # send records to additional datasets
     #   - to: big_orders

@@ -31,6 +31,7 @@ from penstock.config.section_grammar import (
     text,
 )
 from penstock.config.tree import Node, Scalar, Table
+from penstock.config.types_section import pinned_types, types_are_learned
 from penstock.model.fork import MOST_FORKS
 from penstock.model.spec import (
     DatasetSpec,
@@ -81,6 +82,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         _has_few_forks,
         fits_its_files,
         has_options_for_a_plugin,
+        types_are_learned,
     ):
         check(spec, table, reading)
     return spec
@@ -172,6 +174,7 @@ DATASET = Section(
         "partition": Key(partition),
         "quarantine": Key(QUARANTINE),
         "incompatible": Key(choice("quarantine", "stop")),
+        "types": Key(pinned_types),
     },
     former={"owner": "team"},
 )

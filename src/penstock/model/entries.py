@@ -106,7 +106,9 @@ class Counts(Value, frozen=True):
 class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     """A decided window: these ranges are delivered by these files, and by nothing else.
 
-    `stops` names datasets that it parks, and why, until an operator accepts them.
+    `stops` names datasets that it parks, and why, until an operator accepts them. `directories` has
+    the directory keys of datasets that no entry before it has recorded, and `settings` what the
+    configuration says since this window (`FeedShape.settings`).
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -116,6 +118,8 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     generation: int = 0
     planned_s: float = 0.0
     stops: dict[str, str] = {}
+    directories: dict[str, tuple[str, ...]] = {}
+    settings: dict[str, str] = {}
 
 
 class Gap(Body, frozen=True, tag="gap"):
@@ -198,12 +202,13 @@ class Corrections(Value, frozen=True):
 class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
     """Quarantined records were decoded again and delivered; consumes `content.records`.
 
-    `schemas` are the schema versions of its files, by dataset. With `corrections` the rows were
-    made of corrected bytes; the quarantine keeps the bytes that came.
+    `schemas` are the schema versions of its files, by dataset; `directories` as in a window. With
+    `corrections` the rows were made of corrected bytes; the quarantine keeps the bytes that came.
     """
 
     author: str
     schemas: dict[str, int] = {}
+    directories: dict[str, tuple[str, ...]] = {}
     corrections: Corrections | None = None
 
 

@@ -18,6 +18,8 @@ from penstock.model.value import Value
 RouteKind = Literal["topic", "header", "field", "schema", "plugin"]
 PartitionKind = Literal["day", "hour", "minute", "field", "plugin"]
 SchemaKind = Literal["avsc", "jsonschema"]
+PinnedType = Literal["string", "int64", "double", "boolean", "timestamp", "json"]
+PinnedTypes = tuple[tuple[str, PinnedType], ...]  # by path; see `pinned_types`
 TIME_PIECES = ("day", "hour", "minute")
 KAFKA = "kafka"
 
@@ -46,8 +48,8 @@ class DecodeSpec(Value, frozen=True):
     `incompatible` says what happens to a dataset if the schema of records cannot be merged with
     its own: the records always go to the quarantine, and with `stop` the dataset stops.
     JSON with `ids` begins with the id of its schema; with `spread`, each element of an array is a
-    record. Texts are cut by `pattern`, or by `delimiter`
-    into `columns`.
+    record. Texts are cut by `pattern`, or by `delimiter` into `columns`. `types` are those of
+    fields in learned schemas.
     """
 
     format: str = "json"
@@ -59,6 +61,7 @@ class DecodeSpec(Value, frozen=True):
     delimiter: str = ""
     columns: tuple[str, ...] = ()
     incompatible: Literal["quarantine", "stop"] = "quarantine"
+    types: PinnedTypes = ()
     codec: PluginRef | None = None  # None: the built-in one of that name
 
 
@@ -157,7 +160,7 @@ class QuarantineSpec(Value, frozen=True):
 class DatasetSpec(Value, frozen=True):
     """A declared dataset. `schema_text` is the content of its schema file, if it has one.
 
-    `incompatible` empty: as in the feed's `decode`.
+    `incompatible` empty: as in the feed's `decode`. `types` go before those of the feed.
     """
 
     route: str
@@ -167,6 +170,7 @@ class DatasetSpec(Value, frozen=True):
     partition: tuple[PartitionKey, ...] | None = None
     quarantine: QuarantineSpec | None = None
     incompatible: Literal["", "quarantine", "stop"] = ""
+    types: PinnedTypes = ()
 
 
 class StartSpec(Value, frozen=True):

@@ -1,7 +1,6 @@
 """`penstock errors export`: the raw records of the quarantine as a file that can be edited."""
 
 import argparse
-from typing import Any
 
 from penstock.care.export_records import export_lines, waiting_parts
 from penstock.care.new_file import write_new_file
@@ -11,30 +10,8 @@ from penstock.cli.commands.errors_list import (
     tell_empty,
     tell_waiting,
 )
-from penstock.cli.common import feed_named, print_rows, with_config, with_output
+from penstock.cli.common import feed_named, print_rows
 from penstock.cli.quarantine_arguments import datasets_named, named_records, require_words
-
-
-def add_export(acts: Any) -> None:
-    """Add `export` to the parser."""
-    act = acts.add_parser(
-        "export",
-        help="write quarantined records to a file that can be edited",
-        description="Write the records that wait in the quarantine to a new file, one JSON object "
-        "per line: position, reason, key, headers and value. Bytes that are not UTF-8 are in "
-        "base64. Correct the values and deliver them with `penstock errors replay --fixed`. "
-        "Nothing in the lake is changed.",
-        epilog="example: penstock errors export events --to broken.jsonl",
-    )
-    act.add_argument("feed", metavar="FEED")
-    act.add_argument("--to", required=True, metavar="FILE", help="a new file")
-    act.add_argument("--fingerprint", metavar="F", help="only records of this group")
-    act.add_argument(
-        "--dataset", metavar="NAME", help="only records for this dataset; - for records without one"
-    )
-    with_config(act)
-    with_output(act)
-    act.set_defaults(command=run_export)
 
 
 def run_export(chosen: argparse.Namespace) -> int:

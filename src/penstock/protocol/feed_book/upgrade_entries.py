@@ -5,7 +5,8 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
 
     format 1   steps are names: `"steps": ["publish_files"]`
     format 2   steps are values: `"steps": [{"step": "publish_files"}]`
-    format 3   a replay may name corrections
+    format 3   windows and replays record `directories`, windows also `settings`; a replay may name
+               corrections
 """
 
 from collections.abc import Mapping
@@ -40,7 +41,7 @@ def _step_value(name: Json) -> Json:
 
 
 def from_2_to_3(entry: JsonObject) -> JsonObject:
-    """Nothing to change: what is new may be absent."""
+    """Nothing was taken away, and nothing is recorded in older entries: see `known_directories`."""
     return entry
 
 

@@ -16,6 +16,8 @@ from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.journal.wire import check_home, open_entry, seal, unseal
 from tests.helpers.entry_samples import BODIES, KEY, an_entry, with_steps
 
+NEWER = FORMAT + 1
+
 
 def hashed(text: bytes) -> bytes:
     """Any JSON object with a good hash in front, as somebody would who knows how."""
@@ -92,9 +94,8 @@ def test_what_is_no_entry_is_refused_with_the_reason(raw: bytes, why: str) -> No
     ],
 )
 def test_an_entry_of_a_newer_format_asks_for_an_upgrade(others: dict[str, Any]) -> None:
-    newer = f"format {FORMAT + 1}; this version knows up to {FORMAT}"
-    with pytest.raises(EntryNewer, match=newer):
-        open_entry(FEED_BOOK, KEY, 5, changed(format=FORMAT + 1, **others))
+    with pytest.raises(EntryNewer, match=f"format {NEWER}; this version knows up to {FORMAT}"):
+        open_entry(FEED_BOOK, KEY, 5, changed(format=NEWER, **others))
 
 
 @pytest.mark.parametrize(

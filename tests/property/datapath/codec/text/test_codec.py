@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.api.codec import DecodedBatch
-from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
+from penstock.datapath.codec.text.text_reader import TextLayout, text_reader, text_schema
 
 FLAGS = re.ASCII | re.DOTALL  # classes of RE2 are ASCII's; a dot may be a line end
 LETTERS = "ab1 é-\n"

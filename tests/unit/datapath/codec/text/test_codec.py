@@ -4,7 +4,7 @@ import pytest
 
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
+from penstock.datapath.codec.text.text_reader import TextLayout, text_reader, text_schema
 from tests.helpers.decoded_payloads import LOG, read
 
 
