@@ -12,11 +12,11 @@ import fastavro
 import pyarrow as pa
 
 from penstock.api.codec import DecodedBatch
-from penstock.datapath.codec.avro.codec import read_avro
+from penstock.datapath.codec.avro.avro_reader import read_avro
 from penstock.datapath.codec.avro.columns import avro_plan
 from penstock.datapath.codec.avro.types import parse_avro
-from penstock.datapath.codec.protobuf.codec import proto_layout, read_proto
 from penstock.datapath.codec.protobuf.message_layout import MessageLayout
+from penstock.datapath.codec.protobuf.protobuf_reader import proto_layout, read_proto
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 from tests.helpers.broken_payloads import same_values

@@ -18,6 +18,8 @@ from penstock.model.value import Value
 RouteKind = Literal["topic", "header", "field", "schema", "plugin"]
 PartitionKind = Literal["day", "hour", "minute", "field", "plugin"]
 SchemaKind = Literal["avsc", "jsonschema"]
+PinnedType = Literal["string", "int64", "double", "boolean", "timestamp", "json"]
+PinnedTypes = tuple[tuple[str, PinnedType], ...]  # by path; see `pinned_types`
 TIME_PIECES = ("day", "hour", "minute")
 KAFKA = "kafka"
 
@@ -46,8 +48,8 @@ class DecodeSpec(Value, frozen=True):
     `incompatible` says what happens to a dataset if the schema of records cannot be merged with
     its own: the records always go to the quarantine, and with `stop` the dataset stops.
     JSON with `ids` begins with the id of its schema; with `spread`, each element of an array is a
-    record. Texts are cut by `pattern`, or by `delimiter`
-    into `columns`.
+    record. Texts are cut by `pattern`, or by `delimiter` into `columns`. `types` are those of
+    fields in learned schemas.
     """
 
     format: str = "json"
@@ -59,6 +61,7 @@ class DecodeSpec(Value, frozen=True):
     delimiter: str = ""
     columns: tuple[str, ...] = ()
     incompatible: Literal["quarantine", "stop"] = "quarantine"
+    types: PinnedTypes = ()
     codec: PluginRef | None = None  # None: the built-in one of that name
 
 
@@ -134,7 +137,8 @@ class TimeSpec(Value, frozen=True):
     """Where the event time comes from, and which times are accepted.
 
     `field` empty: Kafka's timestamp. `unit`: auto, s, ms, us, ns, iso8601, or a strptime pattern.
-    `missing`: quarantine, kafka, or a day such as 1970-01-01 to use instead.
+    `missing` is for records whose field is absent or null, `unreadable` for those whose field has a
+    value that is not a time: quarantine, kafka, or a day such as 1970-01-01 to use instead.
     """
 
     field: str = ""
@@ -143,6 +147,7 @@ class TimeSpec(Value, frozen=True):
     not_before: str = "2015-01-01"
     not_after_s: float = 2 * 86_400.0
     zone: str = "UTC"
+    unreadable: str = "quarantine"
 
 
 class QuarantineSpec(Value, frozen=True):
@@ -155,7 +160,7 @@ class QuarantineSpec(Value, frozen=True):
 class DatasetSpec(Value, frozen=True):
     """A declared dataset. `schema_text` is the content of its schema file, if it has one.
 
-    `incompatible` empty: as in the feed's `decode`.
+    `incompatible` empty: as in the feed's `decode`. `types` go before those of the feed.
     """
 
     route: str
@@ -165,6 +170,7 @@ class DatasetSpec(Value, frozen=True):
     partition: tuple[PartitionKey, ...] | None = None
     quarantine: QuarantineSpec | None = None
     incompatible: Literal["", "quarantine", "stop"] = ""
+    types: PinnedTypes = ()
 
 
 class StartSpec(Value, frozen=True):

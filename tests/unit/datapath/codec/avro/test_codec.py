@@ -175,7 +175,7 @@ def nested(depth: int) -> object:
 @pytest.fixture
 def without_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks the reference fails."""
-    monkeypatch.setattr("penstock.datapath.codec.avro.codec.read_one", None)
+    monkeypatch.setattr("penstock.datapath.codec.avro.avro_reader.read_one", None)
 
 
 @pytest.mark.usefixtures("without_reference")
