@@ -21,6 +21,11 @@ class FeedIntake:
         self.seen: Available | None = None
         self.seen_at_s = 0.0
 
+    @property
+    def again(self) -> str:
+        """Why the window is being read again; empty if it is not. Any thread."""
+        return self._stager.again
+
     def look(self) -> Available:
         """What the source has now, but for what the stager holds.
 

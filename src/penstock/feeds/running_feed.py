@@ -195,7 +195,8 @@ class RunningFeed:
         if self._phase in ("", "claim", "plan"):
             return f"{self.state.windows} windows so far, looking for more"
         since_s = tick - self._moved_at
-        return f"{self._phase} {self._window}, {self._records:,} records, {since_s:.0f} s"
+        again = f", {self._intake.again}" if self._intake.again else ""
+        return f"{self._phase} {self._window}, {self._records:,} records{again}, {since_s:.0f} s"
 
     def _moved(self, phase: str, order: StageOrder | None) -> None:
         self._moved_at = self._tools.around.tick()
