@@ -63,6 +63,7 @@ __all__ = [
 ]
 
 Rows: TypeAlias = "npt.NDArray[np.int64]"
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
 Complaint = tuple[str, str]  # of a configuration: what was found, and what was wanted
 SchemaFileContent = Literal["json", "text", "bytes"]
 Message = tuple[int, ...]  # the place of a message in a schema that has several
@@ -86,20 +87,23 @@ class DecodedBatch:
 
     A column has the name of its field's column, and the Arrow type of the field's type. `bad` are
     all others. `rest` is the JSON of what has no column, if there is any: a text or null per good
-    record.
+    record. `by_reference` marks the good records that the codec has read singly, if there are any:
+    a slower way, which status tells.
     """
 
     batch: pa.RecordBatch
     good: Rows
     bad: list[BadRecord]
     rest: pa.Array | None = None
+    by_reference: Mask | None = None
 
     def take(self, members: Rows) -> DecodedBatch:
         """Some of the good records, by their places among them."""
         if len(members) == len(self.good):
             return self
         rest = None if self.rest is None else self.rest.take(members)
-        return DecodedBatch(self.batch.take(members), self.good[members], [], rest)
+        singly = None if self.by_reference is None else self.by_reference[members]
+        return DecodedBatch(self.batch.take(members), self.good[members], [], rest, singly)
 
 
 class ReadRecords(Protocol):

@@ -7,7 +7,8 @@ from penstock.config.mistakes import Refused, closest, shown
 from penstock.config.section_grammar import Reading, as_table, text
 from penstock.config.tree import Node, Table
 from penstock.model.pinned_types import PinsDisagree, dataset_types, steps_of, type_tree
-from penstock.model.spec import DatasetSpec, FeedSpec, PinnedType, PinnedTypes
+from penstock.model.schema import PinnedType, PinnedTypes
+from penstock.model.spec import DatasetSpec, FeedSpec
 
 WORDS: tuple[PinnedType, ...] = get_args(PinnedType)
 _PATH = "a path such as user.id, items[].id or tags[]"

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from penstock.model.envelope import Body, Claim, Envelope, Sealed
 from penstock.model.manifest import Content, Group, ManifestRef
 from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.read_ways import ReadWays
 from penstock.model.value import Value
 
 FORMAT = 3  # raised by every change of a class inside entries; see `upgrade_entries`
@@ -108,7 +109,8 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
 
     `stops` names datasets that it parks, and why, until an operator accepts them. `directories` has
     the directory keys of datasets that no entry before it has recorded, and `settings` what the
-    configuration says since this window (`FeedShape.settings`).
+    configuration says since this window (`FeedShape.settings`). `ways` says by dataset how records
+    were read and what did not fit, as counts; it decides nothing.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -120,6 +122,7 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     stops: dict[str, str] = {}
     directories: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
+    ways: tuple[ReadWays, ...] = ()
 
 
 class Gap(Body, frozen=True, tag="gap"):

@@ -19,8 +19,10 @@ from penstock.model.schema import (
     TEXT_OF_SCALARS,
     TIME_OF_SCALARS,
     FieldType,
+    PinnedType,
+    PinnedTypes,
 )
-from penstock.model.spec import FeedSpec, PinnedType, PinnedTypes
+from penstock.model.spec import FeedSpec
 
 ITEMS: Final = "[]"
 COLUMN_TYPES: dict[PinnedType, FieldType] = {

@@ -12,14 +12,13 @@ from penstock.model.convert_spec import ConvertSpec
 from penstock.model.fork import ForkSpec
 from penstock.model.plugin import PluginRef
 from penstock.model.plugin_call import Options, PluginCall
+from penstock.model.schema import PinnedTypes
 from penstock.model.store_spec import StoreSpec
 from penstock.model.value import Value
 
 RouteKind = Literal["topic", "header", "field", "schema", "plugin"]
 PartitionKind = Literal["day", "hour", "minute", "field", "plugin"]
 SchemaKind = Literal["avsc", "jsonschema"]
-PinnedType = Literal["string", "int64", "double", "boolean", "timestamp", "json"]
-PinnedTypes = tuple[tuple[str, PinnedType], ...]  # by path; see `pinned_types`
 TIME_PIECES = ("day", "hour", "minute")
 KAFKA = "kafka"
 
@@ -202,6 +201,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     route: RouteSpec = RouteSpec()
     datasets: tuple[DatasetSpec, ...] = ()
     unknown: Literal["create", "quarantine", "filter"] = "create"
+    max_new_types: int = 1_000
     forks: tuple[ForkSpec, ...] = ()
     time: TimeSpec = TimeSpec()
     partition: tuple[PartitionKey, ...] = (PartitionKey(),)

@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.model.pinned_types import PinsDisagree, feed_types, steps_of, type_tree
-from penstock.model.schema import INT64, TEXT_OF_JSON, TEXT_OF_SCALARS
-from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec, PinnedTypes
+from penstock.model.schema import INT64, TEXT_OF_JSON, TEXT_OF_SCALARS, PinnedTypes
+from penstock.model.spec import DatasetSpec, DecodeSpec, FeedSpec
 
 
 def test_a_path_is_a_list_of_names_and_items() -> None:

@@ -229,6 +229,7 @@ class Owner:
                 stops=self._stops_of(order, staged),
                 directories=self._new_directories(content),
                 settings=self._new_settings(),
+                ways=staged.ways,
             ),
             content,
         )

@@ -11,8 +11,8 @@ from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.schemas.schema_objects import stored_schemas
 from penstock.datapath.schemas.settled import check_settled
 from penstock.model.layout import Layout
-from penstock.model.schema import INT64, TEXT_OF_SCALARS
-from penstock.model.spec import DecodeSpec, FeedSpec, PinnedTypes
+from penstock.model.schema import INT64, TEXT_OF_SCALARS, PinnedTypes
+from penstock.model.spec import DecodeSpec, FeedSpec
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.shredding import BY_TYPE, an_event, shred
 

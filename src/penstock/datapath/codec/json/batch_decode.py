@@ -33,7 +33,8 @@ class Decoded:
     `batch` holds the good records in their order and `good` says which they were; `bad` the
     others. `unknown` names fields that have no column and could get one, `unknown_at` the record
     that showed each of them first: a sample that has these records has all that is new. `counts`
-    says which way the records were read, and what did not fit.
+    says which way the records were read, and what did not fit; `singly` are the records that the
+    reference has read.
     """
 
     batch: pa.RecordBatch
@@ -42,6 +43,7 @@ class Decoded:
     unknown: tuple[str, ...] = ()
     unknown_at: tuple[int, ...] = ()
     counts: ReadCounts = field(default_factory=ReadCounts)
+    singly: tuple[int, ...] = ()
 
 
 def decode(
@@ -69,6 +71,7 @@ class _Decoding:
         self._exact_only = reference.exact_only
         self._reference = reference
         self._counts = self._reference.counts
+        self._singly: list[int] = []
         screen = Screen(values, limits)
         self._has_long = bool(screen.too_long())
         self._unknown_fields = UnknownFields(screen, self._reference)
@@ -93,6 +96,7 @@ class _Decoding:
             except PARSER_ERRORS:
                 index = len(objects)
                 found = self._judge(start + index, payloads[index], left)
+                self._singly.append(start + index)
                 self._count_reference(is_bad=found is None)
                 keep(found)
         good = np.arange(start, start + len(objects), dtype=np.int64)
@@ -166,4 +170,5 @@ class _Decoding:
             unknown=tuple(path for path, _ in unknown),
             unknown_at=tuple(index for _, index in unknown),
             counts=self._counts,
+            singly=tuple(self._singly),
         )

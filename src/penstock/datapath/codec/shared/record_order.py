@@ -15,10 +15,11 @@ def in_record_order(
     slow_rows: Numbers,
     bad: list[BadRecord],
 ) -> DecodedBatch:
-    """The records of both ways as one batch; `bad` are those that neither has read."""
+    """The records of both ways as one batch, those of the slow one marked; neither read the `bad`."""
     if len(slow_rows) == 0:
         return DecodedBatch(fast, fast_rows, bad)
     rows = np.concatenate((fast_rows, slow_rows))
     order = np.argsort(rows, kind="stable")
     batch = pa.concat_batches([fast, slow]).take(pa.array(order))
-    return DecodedBatch(batch, rows[order], bad)
+    is_slow = np.arange(len(rows))[order] >= len(fast_rows)
+    return DecodedBatch(batch, rows[order], bad, by_reference=is_slow)

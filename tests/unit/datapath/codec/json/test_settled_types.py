@@ -14,9 +14,10 @@ from penstock.model.schema import (
     TEXT_OF_SCALARS,
     TIME_OF_SCALARS,
     FieldType,
+    PinnedType,
+    PinnedTypes,
     list_of,
 )
-from penstock.model.spec import PinnedType, PinnedTypes
 
 
 def decoder(*types: tuple[str, PinnedType]) -> JsonDecoder:
