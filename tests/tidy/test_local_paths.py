@@ -60,7 +60,7 @@ ALLOWED = {
     "runtime/this_process.py": "what the system tells about a process",
     "datapath/formats/": "writers and readers of pyarrow, which get the files of a store",
     "datapath/stage/spool.py": "rows that wait on the executor's own disk",
-    "datapath/codec/shared/compiled.py": "machine code that this machine has compiled",
+    "datapath/codec/shared/code_cache.py": "machine code that this machine has compiled",
     "datapath/codec/protobuf/schema_compiler/": "files that the compiler of Protobuf reads",
 }
 

@@ -238,7 +238,8 @@ class RunningFeed:
         if self._phase in ("", "claim", "plan"):
             return f"{self.state.windows} windows so far, looking for more"
         since_s = tick - self._moved_at
-        return f"{self._phase} {self._window}, {self._records():,} records, {since_s:.0f} s"
+        again = f", {self._intake.again}" if self._intake.again else ""
+        return f"{self._phase} {self._window}, {self._records():,} records{again}, {since_s:.0f} s"
 
     def _records(self) -> int:
         return 0 if self._order is None else sum(map(len, self._order.ranges))
