@@ -76,6 +76,7 @@ class Stager:
         known = self._learning.schemas.known
         before = len(known)
         self._learning.named.begin()
+        self._learning.foresee((covered.topic for covered in order.ranges), self._max_new)
         for _ in range(ROUNDS):
             # What one read has learned counts for the next: a flood ends in the quarantine.
             room = max(self._max_new - (len(known) - before), 0)

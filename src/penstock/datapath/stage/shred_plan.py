@@ -90,7 +90,11 @@ class Samples(Value, frozen=True):
 
 
 class Unlearned(Value, frozen=True):
-    """A dataset that has records of a schema which its own does not cover yet."""
+    """A dataset that has records of a schema which its own does not cover yet.
+
+    Without a name it is that of records whose schema the task did not know, so that it could not
+    read them; where the schema or the topic names the dataset, the driver can tell which it is.
+    """
 
     dataset: str
     key: str
