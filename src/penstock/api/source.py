@@ -170,11 +170,13 @@ class SourceTools:
 
     `options` are those of the configuration, with secrets in place: below `source` of the feed, and
     below `kafka` for Kafka. The session is a `SparkSession`; its type is not named here, since this
-    room is for all. Whoever does without it keeps commands quick.
+    room is for all. Whoever does without it keeps commands quick. `tell` shows the user a sentence
+    about what is waited for, once and within seconds.
     """
 
     session: Callable[[], Any]
     options: Mapping[str, str] = field(default_factory=dict)
+    tell: Callable[[str], None] = lambda _sentence: None
 
 
 class OpensSource(Protocol):

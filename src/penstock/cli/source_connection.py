@@ -5,6 +5,7 @@ opened as by a run; Spark starts if the source asks for the session.
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -13,12 +14,14 @@ from typing import Any, Protocol
 from penstock.api.source import ResolvesStarts, SourceUnavailable
 from penstock.cli.commands.run import connector_jars, revealed, source_tools, starting_session
 from penstock.cli.errors import UsageMistake
+from penstock.cli.output_streams import say
 from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.places import java_home
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available, Place
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin, within
+from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import JvmSpec, kafka_java_options, kafka_jvm
 from penstock.spark.java import find_java
@@ -35,11 +38,18 @@ class AskedSource(Protocol):
 
 
 class AskedKafka:
-    """Kafka, for one feed; it can also find the offsets of times."""
+    """Kafka, for one feed; it can also find the offsets of times.
 
-    def __init__(self, admin: KafkaAdmin, feed: FeedSpec) -> None:
+    `jvm` and `options` are for other clients of Kafka, in the same JVM.
+    """
+
+    def __init__(
+        self, admin: KafkaAdmin, feed: FeedSpec, jvm: Any, options: Mapping[str, str]
+    ) -> None:
         self._admin = admin
         self._feed = feed
+        self.jvm = jvm
+        self.options = options
 
     def look(self) -> Available:
         """What the feed's topics hold now."""
@@ -64,7 +74,7 @@ class AskedSources:
     def of(self, feed: FeedSpec) -> AskedSource:
         """The source of a feed; raises `KafkaUnavailable`, or what is wrong with a plug-in."""
         if feed.source.is_kafka:
-            return AskedKafka(self.kafka, feed)
+            return AskedKafka(self.kafka, feed, self._jvm, self._options)
         source = open_source(feed, source_tools(self._spec, feed, self._session))
         self._opened.callback(source.close)
         return source
@@ -72,12 +82,15 @@ class AskedSources:
     @cached_property
     def kafka(self) -> KafkaAdmin:
         """An admin client with a limit on every call, unless the configuration sets its own."""
-        kafka = revealed(reveal_kafka(self._spec.kafka, os.environ))
+        kafka = within(revealed(reveal_kafka(self._spec.kafka, os.environ)), LIMIT_MS)
+        waiting = ToldWaiting(kafka, lambda sentence: say(sentence, sys.stderr))
+        waiting.begin()
         settings = revealed(reveal_spark(self._spec.spark, os.environ))
         java = find_java(java_home()).path
         jvm_spec = JvmSpec(java, connector_jars(self._spec), settings, kafka_java_options(kafka))
-        jvm = self._opened.enter_context(kafka_jvm(jvm_spec))
-        admin = KafkaAdmin(jvm, within(kafka, LIMIT_MS))
+        self._jvm = self._opened.enter_context(kafka_jvm(jvm_spec))
+        self._options = kafka
+        admin = KafkaAdmin(self._jvm, kafka, waiting)
         self._opened.callback(admin.close)
         return admin
 

@@ -72,6 +72,7 @@ feeds:
     #   order:
     #     types: {id: string}              # as `decode.types`; not beside `schema`
     unknown: create            # create | quarantine | filter
+    max_new_types: 1000        # datasets that one window may create
     # forks:                   # send records to additional datasets
     #   - to: big_orders
     #     from: [order]                    # default: from every dataset

@@ -194,6 +194,7 @@ FEED = Section(
         "route": Key(ROUTE),
         "datasets": Key(Named(_dataset, DATASET)),
         "unknown": Key(choice("create", "quarantine", "filter")),
+        "max_new_types": _numbers(units.whole(1, most=10**6), 1),
         "forks": Key(forks),
         "time": Key(TIME),
         "partition": Key(partition),

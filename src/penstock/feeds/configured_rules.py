@@ -3,7 +3,13 @@
 from typing import assert_never
 
 from penstock.api.source import ResolvesStarts
-from penstock.feeds.errors import QuarantineTooFull, StartNotResolved
+from penstock.datapath.shape.route.router import ROUTE_FLOOD
+from penstock.feeds.errors import (
+    QuarantineTooFull,
+    StartNotResolved,
+    TooManyTypes,
+    WindowRefused,
+)
 from penstock.model.entries import Counts
 from penstock.model.names import encode_component
 from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
@@ -15,6 +21,8 @@ from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.pace import Pace
 from penstock.protocol.loop.prove import Findings
 from penstock.protocol.loop.window_plan import WindowPolicy
+
+FEWEST_BROKEN = 20  # a first window with so many broken records, and no other ones, is judged
 
 
 class ConfiguredRules:
@@ -46,8 +54,8 @@ class ConfiguredRules:
     def judge(self, found: Findings, state: FeedState) -> None:
         """Too many broken records stop the window, unless a person has let this one through."""
         try:
-            judge(self._feed, found)
-        except QuarantineTooFull:
+            judge(self._feed, found, is_first=state.windows == 0)
+        except WindowRefused:
             if not is_accepted(self._journal, state):
                 raise
 
@@ -92,18 +100,48 @@ def stops(feed: FeedSpec, dataset: str) -> bool:
     return own.get(dataset, by_feed) == "stop"
 
 
-def judge(feed: FeedSpec, found: Findings) -> None:
-    """Stop a window with too many broken records before anything of it is decided."""
+def judge(feed: FeedSpec, found: Findings, *, is_first: bool = False) -> None:
+    """Stop a window with too many broken records before anything of it is decided.
+
+    A feed's first window is judged although it is small, if no record of it could be delivered.
+    """
     found = without_stopping(feed, found)
-    if is_too_full(feed.quarantine, found.counts):
-        of = f"the next window of feed {feed.name!r}"
-        limit = feed.quarantine.max_ratio
-        raise QuarantineTooFull(feed.name, of, found.counts, limit, found.reasons)
+    of = f"the next window of feed {feed.name!r}"
+    limit = feed.quarantine
+    if is_too_full(limit, found.counts):
+        if not is_too_full(limit, without_flood(found)):
+            raise TooManyTypes(feed.name, of, found, feed.max_new_types)
+        raise QuarantineTooFull(feed.name, of, found, limit.max_ratio)
+    if is_first and is_all_broken(limit, found.counts):
+        raise QuarantineTooFull(feed.name, of, found, limit.max_ratio, why_first(limit))
     for each in feed.datasets:
-        mine = found.datasets.get(encode_component(each.route))
+        directory = encode_component(each.route)
+        mine = found.datasets.get(directory)
         if each.quarantine is not None and mine is not None and is_too_full(each.quarantine, mine):
             of = f"dataset {each.route!r} in the next window of feed {feed.name!r}"
-            raise QuarantineTooFull(feed.name, of, mine, each.quarantine.max_ratio, {})
+            broken = tuple(group for group in found.broken if directory in group.datasets)
+            its = Findings(mine, broken=broken)
+            raise QuarantineTooFull(feed.name, of, its, each.quarantine.max_ratio)
+
+
+def without_flood(found: Findings) -> Counts:
+    """The counts without the records that are broken only because there are too many new types."""
+    flood = found.reasons.get(ROUTE_FLOOD, 0)
+    return found.counts + Counts(quarantined=-flood, filtered=flood)
+
+
+def is_all_broken(limit: QuarantineSpec, counts: Counts) -> bool:
+    """True when nothing of a window could be delivered, and it has enough records to tell."""
+    is_over = counts.quarantined > limit.max_ratio * counts.rows
+    return counts.written == 0 and counts.quarantined >= FEWEST_BROKEN and is_over
+
+
+def why_first(limit: QuarantineSpec) -> str:
+    """Why a window was judged that is smaller than `min_records`."""
+    return (
+        f" It is judged although it has fewer records than min_records ({limit.min_records}), "
+        "because it is the first window of the feed and none of its records could be delivered."
+    )
 
 
 def without_stopping(feed: FeedSpec, found: Findings) -> Findings:
@@ -119,7 +157,10 @@ def without_stopping(feed: FeedSpec, found: Findings) -> Findings:
         for reason, count in found.reasons.items()
     }
     kept = {reason: count for reason, count in reasons.items() if count}
-    return Findings(less(found.counts, everywhere), datasets, kept)
+    broken = tuple(group for group in found.broken if group.reason in kept)
+    return Findings(
+        less(found.counts, everywhere), datasets, kept, {}, broken, new_types=found.new_types
+    )
 
 
 def less(counts: Counts, quarantined: int) -> Counts:

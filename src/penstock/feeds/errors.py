@@ -3,30 +3,67 @@
 from collections.abc import Mapping
 
 from penstock.errors import FeedHalted, PenstockError
-from penstock.model.entries import Counts
+from penstock.model.halted import HaltedPlace
+from penstock.protocol.loop.prove import Findings
 
 
-class QuarantineTooFull(FeedHalted):
+class WindowRefused(FeedHalted):
+    """A window was staged and proven, and too much of it is broken for it to be decided."""
+
+    def __init__(self, found: str, advice: str, findings: Findings) -> None:
+        super().__init__(
+            found, f"Nothing of the window is visible and the watermark did not move. {advice}"
+        )
+        self.broken, self.reasons = findings.broken, dict(findings.reasons)
+        self.quarantined = findings.counts.quarantined
+        self.read = findings.counts.read
+        self.rows = findings.counts.rows
+
+
+class QuarantineTooFull(WindowRefused):
     """Too many records of a window are broken. The usual cause is a wrong configuration."""
 
     code = "QUARANTINE_RATIO"
 
     def __init__(
-        self, feed: str, of: str, counts: Counts, max_ratio: float, reasons: Mapping[str, int]
+        self, feed: str, of: str, findings: Findings, max_ratio: float, why: str = ""
     ) -> None:
-        most = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))[:3]
-        why = ", ".join(f"{reason} {count}" for reason, count in most)
-        whats = "rows" if counts.extra else "records"
         super().__init__(
-            f"{counts.quarantined} of {counts.rows} {whats} of {of} are broken"
-            f"{f' ({why})' if why else ''}, more than max_ratio {max_ratio:g} allows.",
-            "Nothing of the window is visible and the watermark did not move. Find out what "
-            "changed in the topic; correct the configuration and run again, or accept this one "
-            f"window with `penstock errors accept {feed} --reason TEXT`.",
+            f"{_how_many(of, findings)}, more than max_ratio {max_ratio:g} allows.{why}",
+            f"`penstock errors list {feed} --halted` shows them. Find out what changed in the "
+            "topic; correct the configuration and run again, or accept this one window with "
+            f"`penstock errors accept {feed} --reason TEXT`.",
+            findings,
         )
-        self.quarantined = counts.quarantined
-        self.read = counts.read
-        self.rows = counts.rows
+
+
+class TooManyTypes(WindowRefused):
+    """A window has more new datasets than one window may create, and many records of them."""
+
+    code = "TOO_MANY_TYPES"
+
+    def __init__(self, feed: str, of: str, findings: Findings, max_new_types: int) -> None:
+        super().__init__(
+            f"{findings.new_types:,} new types are in {of}, and max_new_types allows "
+            f"{max_new_types:,}: {_how_many('it', findings)}.",
+            f"{max_new_types:,} of them are learned now. If there really are so many, run again: "
+            "every run learns as many more; or raise `max_new_types`. If the route is an id by "
+            "mistake, change `route` to a field that names the kind of a record. `penstock errors "
+            f"list {feed} --halted` shows some of the records.",
+            findings,
+        )
+        self.new_types, self.max_new_types = findings.new_types, max_new_types
+
+
+def _how_many(of: str, findings: Findings) -> str:
+    """How many records of a window are broken, the most frequent reasons, and one position."""
+    most = sorted(findings.reasons.items(), key=lambda each: (-each[1], each[0]))[:3]
+    why = [", ".join(f"{reason} {count}" for reason, count in most)] if most else []
+    why += [f"for example {each.reason} at {each.first}" for each in findings.broken[:1]]
+    counts = findings.counts
+    whats = "rows" if counts.extra else "records"
+    told = f" ({'; '.join(why)})" if why else ""
+    return f"{counts.quarantined} of {counts.rows} {whats} of {of} are broken{told}"
 
 
 class SchemasIncompatible(FeedHalted):
@@ -59,6 +96,7 @@ class LogRewritten(FeedHalted):
             "offsets were lost; new records below the watermark were never read.",
         )
         self.topic, self.partition, self.offset = topic, partition, offset
+        self.places = (HaltedPlace(topic, partition, offset, offset + 1),)
 
 
 class StartNotResolved(PenstockError):

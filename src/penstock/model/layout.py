@@ -66,6 +66,11 @@ class Layout(Value, frozen=True):
         return self._home("accepted")
 
     @property
+    def halted(self) -> str:
+        """The directory of what is left when the feed halts."""
+        return self._home("halted")
+
+    @property
     def staging(self) -> str:
         """The prefix of staged files."""
         return self._home("staging")
@@ -122,6 +127,14 @@ class Layout(Value, frozen=True):
     def tail(self, number: int) -> str:
         """The key of a tail mark."""
         return f"{self.tails}/{number:020}.json"
+
+    def halted_object(self, epoch: int, number: int) -> str:
+        """The key of why the feed halted before an entry, in an epoch."""
+        return f"{self.halted}/{epoch}-{number:020}.json"
+
+    def halted_samples(self, epoch: int, number: int) -> str:
+        """The key of broken records of the window at which the feed halted."""
+        return f"{self.halted}/{epoch}-{number:020}.samples.json"
 
     def manifest(self, window: str) -> str:
         """The key of a window's manifest object."""

@@ -201,6 +201,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     route: RouteSpec = RouteSpec()
     datasets: tuple[DatasetSpec, ...] = ()
     unknown: Literal["create", "quarantine", "filter"] = "create"
+    max_new_types: int = 1_000
     forks: tuple[ForkSpec, ...] = ()
     time: TimeSpec = TimeSpec()
     partition: tuple[PartitionKey, ...] = (PartitionKey(),)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from penstock.model.broken_groups import BrokenGroup
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import ManifestFile, RecordSet
@@ -96,7 +97,8 @@ class StagedWindow(Value, frozen=True):
     `reasons` counts quarantined records by reason, and `misfits` by dataset those whose schema
     cannot be merged with the dataset's. For a replay, `tried` is the number of quarantined records
     that were read, and `delivered` are those in the files. `ways` says by dataset how records were
-    read.
+    read. `broken` are the quarantined records by group, within bounds; `new_types` counts the
+    datasets that were not known before this window, with those that there was no room for.
     """
 
     files: tuple[ManifestFile, ...] = ()
@@ -111,3 +113,5 @@ class StagedWindow(Value, frozen=True):
     tried: int = 0
     delivered: tuple[RecordSet, ...] = ()
     ways: tuple[ReadWays, ...] = ()
+    broken: tuple[BrokenGroup, ...] = ()
+    new_types: int = 0

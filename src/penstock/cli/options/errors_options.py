@@ -35,6 +35,11 @@ def add_list(acts: Any) -> None:
         epilog="example: penstock errors list events --output json",
     )
     act.add_argument("feed", metavar="FEED")
+    act.add_argument(
+        "--halted",
+        action="store_true",
+        help="show what would be quarantined by the window at which the feed has halted",
+    )
     with_config(act)
     with_output(act)
     act.set_defaults(command=Later("penstock.cli.commands.errors_list:run_list"))

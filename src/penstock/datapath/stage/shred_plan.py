@@ -3,6 +3,7 @@
 import msgspec
 
 from penstock.api.file_format import FileFormat
+from penstock.model.broken_groups import BrokenGroup
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
@@ -110,7 +111,9 @@ class TaskReport(Value, frozen=True):
     for the size of any record, at most thrice the largest. `named` are the schemas that records
     name, known or not; `unlearned` the datasets that need a new version because of them. In a
     replay, `tried` says how many quarantined records were read, and `delivered` which of them are
-    in the files. `ways` says by dataset how records were read.
+    in the files. `ways` says by dataset how records were read. `broken` has the records in the
+    quarantine by group, within bounds, and `refused_names` stand for the new datasets that the task
+    had no room for.
     """
 
     evidence: RangeEvidence
@@ -127,3 +130,5 @@ class TaskReport(Value, frozen=True):
     tried: int = 0
     delivered: tuple[RecordSet, ...] = ()
     ways: tuple[ReadWays, ...] = ()
+    broken: tuple[BrokenGroup, ...] = ()
+    refused_names: tuple[int, ...] = ()

@@ -114,6 +114,7 @@ class RangeShredder:
             samples=self._samples.all(),
             reasons=dict(quarantine.reasons),
             misfits=dict(quarantine.misfits),
+            broken=quarantine.broken.groups(),
             named=self._samples.named(),
             read_bytes=self._tally.read_bytes,
             largest_bytes=self._tally.largest_bytes,

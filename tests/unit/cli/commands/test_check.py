@@ -109,7 +109,8 @@ def test_converters_that_cannot_work_are_told(
     )
     monkeypatch.delenv("NO_SUCH_SECRET", raising=False)
     found: list[Finding] = []
-    for feed in load(tmp_path / "penstock.yaml", {}).feeds:
+    spec = load(tmp_path / "penstock.yaml", {})
+    for feed in spec.feeds:
         _check_schemas(feed, found.append)
     assert [(each.what, each.exit_code) for each in found] == [
         ("convert a", 2),
@@ -132,7 +133,8 @@ def test_fields_that_are_hidden_in_rows_and_name_directories_are_told(tmp_path: 
         "      convert: [{drop: [land], datasets: [x]}, {mask: [mail], datasets: [y]}]}\n"
     )
     found: list[Finding] = []
-    for feed in load(tmp_path / "penstock.yaml", {}).feeds:
+    spec = load(tmp_path / "penstock.yaml", {})
+    for feed in spec.feeds:
         _check_schemas(feed, found.append)
     told = [(each.what, each.state, each.exit_code, len(each.found)) for each in found]
     assert told == [

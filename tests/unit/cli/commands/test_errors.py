@@ -294,7 +294,7 @@ def test_the_next_window_is_accepted_with_author_and_reason(
     assert is_accepted(journal, journal.open().state)
     assert main(lake.words(*words, "--output", "json")) == 0
     row = json.loads(capsys.readouterr().out)
-    assert row == {"feed": FEED, "windows": 2, "accepted": True, "new": False}
+    assert row == {"feed": FEED, "windows": 2, "accepted": True, "new": False, "ranges": []}
 
 
 @pytest.mark.usefixtures("room")

@@ -25,10 +25,9 @@ _ROOM = Path(__file__).parents[1]
 def compiled(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Decorate a function of numbers and arrays; what it does must be in Numba's subset of Python.
 
-    It makes no arrays of its own: nobody counts references to arrays, since counting them in every
-    step of a loop takes longer than the steps.
     Integers wrap around and arrays are not checked for their bounds, as in C: every index has to
-    be proven by the code around it.
+    be proven by the code around it. No array may be made: references to arrays are not counted,
+    since that takes longer than the steps of a loop between which they are counted.
     """
     return _made(function, is_inlined=False)
 
@@ -44,13 +43,13 @@ def inlined(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
 def _made(
     function: Callable[_Parameters, _Result], *, is_inlined: bool
 ) -> Callable[_Parameters, _Result]:
-    made: Callable[_Parameters, _Result] = numba.njit(
+    made: Callable[_Parameters, _Result] = numba.njit(  # type: ignore[call-overload]
         cache=_use_cache(),
         nogil=True,
         error_model="numpy",
         boundscheck=False,
         forceinline=is_inlined,
-        _nrt=False,
+        _nrt=False,  # of Numba's own names for options; its stubs do not have it
     )(function)
     return made
 

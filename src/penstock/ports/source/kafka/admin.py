@@ -15,6 +15,7 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, Place, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
+from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.spark.errors import Interrupted
 
 EARLIEST = -2
@@ -45,8 +46,11 @@ class KafkaAdmin:
     Nothing is lost by that; they are read once they have one.
     """
 
-    def __init__(self, jvm: Any, options: Mapping[str, str]) -> None:
+    def __init__(
+        self, jvm: Any, options: Mapping[str, str], waiting: ToldWaiting | None = None
+    ) -> None:
         self._jvm = jvm
+        self._waiting = waiting or ToldWaiting(options, lambda _sentence: None)
         self._servers = options.get("bootstrap.servers", "")
         self._secrets = secrets_in(options)
         self.skipped: dict[Place, str] = {}
@@ -67,7 +71,8 @@ class KafkaAdmin:
 
     def cluster_id(self) -> str:
         """The id that the cluster was formatted with."""
-        return str(self._ask(lambda: self._client.describeCluster().clusterId().get()))
+        with self._waiting.answer():
+            return str(self._ask(lambda: self._client.describeCluster().clusterId().get()))
 
     def available(self, feed: FeedSpec) -> Available:
         """Identity and offsets of everything the feed asks for, read-committed.
@@ -77,7 +82,8 @@ class KafkaAdmin:
         """
         cluster_id = self.cluster_id()
         self.skipped = {}
-        described = self._describe(self._wanted(feed))
+        with self._waiting.answer():
+            described = self._describe(self._wanted(feed))
         places = frozenset((name, p) for name, (_, led) in described.items() for p in led)
         earliest = self._list_offsets(dict.fromkeys(places, EARLIEST))
         # Who did not answer at first is not waited for a second time.
@@ -137,7 +143,8 @@ class KafkaAdmin:
         )
         asked = self._ask(lambda: self._client.listOffsets(self._specs_of(wanted), committed))
         try:
-            answer = asked.all().get()
+            with self._waiting.answer():
+                answer = asked.all().get()
         except Py4JJavaError as error:
             return self._one_by_one(asked, wanted, error)
         except (Py4JError, OSError, Interrupted) as error:

@@ -16,6 +16,7 @@ from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, Place
 from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.ports.source.kafka.reader import read_ranges
+from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.runtime.carried_error import as_report, opened_report
 from penstock.spark.batch_size import batches_for
 from penstock.spark.job_errors import cause_of_job
@@ -31,6 +32,8 @@ class KafkaSource:
         self._session = tools.session
         self._options = tools.options
         self._opened: KafkaAdmin | None = None
+        self._waiting = ToldWaiting(tools.options, tools.tell)
+        self._waiting.begin("Spark starts first, and ")
 
     def look(self) -> Available:
         """What the feed's topics hold now, read-committed."""
@@ -77,7 +80,7 @@ class KafkaSource:
     def _admin(self) -> KafkaAdmin:
         """Kafka's admin client; the first to ask waits until the JVM is up."""
         if self._opened is None:
-            self._opened = KafkaAdmin(self._session()._jvm, self._options)
+            self._opened = KafkaAdmin(self._session()._jvm, self._options, self._waiting)
         return self._opened
 
 
