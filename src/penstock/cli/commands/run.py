@@ -24,6 +24,7 @@ from penstock.cli.run_output import abandon_event, stop_event, teller
 from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.convert_section import reveal_keys
 from penstock.config.secrets import has_reference
+from penstock.datapath.codec.shared.code_cache import is_complete
 from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
@@ -31,6 +32,7 @@ from penstock.model.spec import LakeSpec
 from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import kafka_java_options
 from penstock.spark.session import StartingSession, open_session
+from penstock.spark.warm_up import compile_meanwhile
 
 AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
 
@@ -42,6 +44,8 @@ def run(chosen: argparse.Namespace) -> int:
     for feed in feeds:
         source_options(spec, feed)  # a missing secret is told before anything starts
     keys = reveal_keys(feeds, os.environ)
+    if not is_complete():
+        compile_meanwhile()
     session = starting_session(spec, "run")
     over = threading.Event()
     around, tell = surroundings(), teller(os.environ)
