@@ -24,6 +24,11 @@ class FeedIntake:
         self.seen_at_s = 0.0
         self.ways: tuple[ReadWays, ...] = ()
 
+    @property
+    def again(self) -> str:
+        """Why the window is being read again; empty if it is not. Any thread."""
+        return self._stager.again
+
     def look(self) -> Available:
         """What the source has now, but for what the stager holds.
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from penstock.api.source import ExportsLag, HashesLastRecords, ResolvesStarts, Source
+from penstock.api.source import ExportsLag, HashesLastRecords, Source
 from penstock.api.store import Store
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
@@ -228,8 +228,7 @@ class RunningFeed:
             files=feed.format,
             shape=shape_of(feed),
         )
-        starts = self._source if isinstance(self._source, ResolvesStarts) else None
-        rules = ConfiguredRules(feed, self._journal, self._pace, starts)
+        rules = ConfiguredRules(feed, self._journal, self._pace, self._source)
         return Owner(
             self._journal, self._intake, self._tools.around, spec, rules, watch=self._moved
         )
@@ -239,7 +238,8 @@ class RunningFeed:
         if self._phase in ("", "claim", "plan"):
             return f"{self.state.windows} windows so far, looking for more"
         since_s = tick - self._moved_at
-        return f"{self._phase} {self._window}, {self._records():,} records, {since_s:.0f} s"
+        again = f", {self._intake.again}" if self._intake.again else ""
+        return f"{self._phase} {self._window}, {self._records():,} records{again}, {since_s:.0f} s"
 
     def _records(self) -> int:
         return 0 if self._order is None else sum(map(len, self._order.ranges))

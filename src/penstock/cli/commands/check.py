@@ -24,7 +24,7 @@ from penstock.cli.sample_check import (
     sentence_of,
     type_rows,
 )
-from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources, starts_of
+from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
 from penstock.datapath.driver.shape_of_feed import shape_of
@@ -230,7 +230,8 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
         tell_halted(finding, feed, journal, state, available)
-        found = next_window(feed, state, available, starts_of(source))
+        found = next_window(feed, state, available, source)
+        _tell_expired(finding, available, found)
         _plan(finding, feed, available, found)
         if sample:
             _sample(finding, spec, source, journal, state, sample_ranges(found, available, sample))
@@ -255,7 +256,7 @@ def _sample(
     found = sampled(spec, feed, source, chosen)
     finding.found.append(sentence_of(chosen, found.counts))
     finding.types, finding.broken = type_rows(found), broken_rows(found)
-    warning = judge_sample(feed, journal, state, chosen, found)
+    warning = judge_sample(source, feed, journal, state, chosen, found)
     if warning:
         finding.warn(warning)
 
@@ -287,6 +288,18 @@ def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: 
     for how, datasets in (("parked", parked), ("stopped", state.stopped)):
         if datasets:
             finding.warn(f"{how}: {', '.join(datasets)}")
+
+
+def _tell_expired(finding: Finding, available: Available, found: NextWindow) -> None:
+    """Warn of first offsets that have expired; it is only reached if such a loss is accepted."""
+    for topic in available.topics:
+        for partition, offsets in sorted(topic.partitions.items()):
+            start = found.starts.get(TopicPartition(topic.topic_id, partition), offsets.earliest)
+            if start < offsets.earliest:
+                finding.warn(
+                    f"{topic.topic}/{partition} would start at {start}, and the log starts at "
+                    f"{offsets.earliest}. The run will accept this loss, because on_gap is accept."
+                )
 
 
 def _plan(finding: Finding, feed: FeedSpec, available: Available, found: NextWindow) -> None:

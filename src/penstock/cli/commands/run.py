@@ -18,6 +18,7 @@ from penstock.config.clients import reveal_kafka, reveal_registry, reveal_source
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import jar_cache
 from penstock.config.secrets import Secret, has_reference
+from penstock.datapath.codec.shared.code_cache import is_complete
 from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
@@ -28,6 +29,7 @@ from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import kafka_java_options
 from penstock.spark.jars import CONNECTOR, jar_paths
 from penstock.spark.session import StartingSession, open_session
+from penstock.spark.warm_up import compile_meanwhile
 
 PROBE = "_penstock/probe"
 AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
@@ -40,6 +42,8 @@ def run(chosen: argparse.Namespace) -> int:
     for feed in feeds:
         source_options(spec, feed)  # a missing secret is told before anything starts
     keys = reveal_keys(feeds, os.environ)
+    if not is_complete():
+        compile_meanwhile()
     session = starting_session(spec, "run")
     over = threading.Event()
     is_stopping = stop_on_signals(session.cancel_jobs, over)

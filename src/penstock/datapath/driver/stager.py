@@ -68,6 +68,7 @@ class Stager:
         self._tick = tick
         self._max_new = feed.max_new_types if max_new is None else max_new
         self._holds: dict[Place, Hold] = {}
+        self.again = ""  # why the window is being read again, for whoever watches
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read exactly the ranges of the order, and write them invisibly. Safe to repeat.
@@ -79,13 +80,17 @@ class Stager:
         before = len(known)
         self._learning.named.begin()
         self._learning.foresee((covered.topic for covered in order.ranges), self._max_new)
-        for _ in range(ROUNDS):
-            # What one read has learned counts for the next: a flood ends in the quarantine.
-            room = max(self._max_new - (len(known) - before), 0)
-            order, reports = self._read(order, room)
-            if not self._learn(order, reports, room):
-                return staged_window(reports, learned=len(known) - before)
-            self._discard(order)
+        try:
+            for _ in range(ROUNDS):
+                # What one read has learned counts for the next: a flood ends in the quarantine.
+                room = max(self._max_new - (len(known) - before), 0)
+                order, reports = self._read(order, room)
+                if not self._learn(order, reports, room):
+                    return staged_window(reports, learned=len(known) - before)
+                self._discard(order)
+                self.again = f"reading again, new types: {len(known) - before:,}"
+        finally:
+            self.again = ""
         raise ReadFailed(order.window, f"new types came in {ROUNDS} reads in a row")
 
     def held_now(self) -> dict[Place, str]:

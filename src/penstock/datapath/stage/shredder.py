@@ -3,7 +3,8 @@
 Per batch: count and hash what was read; let the decoder read it; find the datasets of the records,
 and further ones by forks; ask for the columns of each dataset; find event times; hand the rows to
 their files. What fails on the way goes to the quarantine with its raw bytes, alone. A dataset that
-the plan does not know is sampled and not written: the driver learns it and asks again.
+the plan does not know is sampled and not written: the driver learns it and asks again. From there
+on the rest of the range is only looked through for more such datasets.
 """
 
 from collections import Counter
@@ -219,6 +220,8 @@ class RangeShredder:
         if not dataset:
             self._unwritten.filter(group.origin)
             return
+        if self.is_learning and dataset in self._plan.schemas:
+            return  # all will be read again; this read only looks for more that is new
         for part in group.content.parts(dataset):
             self._put(group, part)
             self._ways.add(dataset, part.counts, group.origin.numbers("offset"))

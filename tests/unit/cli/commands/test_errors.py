@@ -341,7 +341,7 @@ def test_a_cut_text_keeps_to_its_length_whatever_it_holds() -> None:
     "words",
     [
         ("audit",), ("errors",), ("errors", "list"), ("errors", "show"), ("errors", "accept"),
-        ("errors", "replay"), ("errors", "drop"),
+        ("errors", "replay"), ("errors", "drop"), ("errors", "export"),
         ("jars",), ("jars", "list"), ("jars", "fetch"),
     ],
 )  # fmt: skip
