@@ -87,7 +87,7 @@ def test_a_registry_and_schemas_that_cannot_be_used_are_told(
     found: list[Finding] = []
     spec = load(tmp_path / "penstock.yaml", {})
     for feed in spec.feeds:
-        _check_schemas(spec, feed, found.append)
+        _check_schemas(feed, found.append)
     assert [(each.what, each.exit_code) for each in found] == [("schema a", 2), ("schema b", 2)]
     assert all("SCHEMA_REFUSED" in each.found[0] for each in found)
     with pytest.raises(RegistryDown):
@@ -111,7 +111,7 @@ def test_converters_that_cannot_work_are_told(
     found: list[Finding] = []
     spec = load(tmp_path / "penstock.yaml", {})
     for feed in spec.feeds:
-        _check_schemas(spec, feed, found.append)
+        _check_schemas(feed, found.append)
     assert [(each.what, each.exit_code) for each in found] == [
         ("convert a", 2),
         ("plug-ins b", 2),
@@ -135,7 +135,7 @@ def test_fields_that_are_hidden_in_rows_and_name_directories_are_told(tmp_path: 
     found: list[Finding] = []
     spec = load(tmp_path / "penstock.yaml", {})
     for feed in spec.feeds:
-        _check_schemas(spec, feed, found.append)
+        _check_schemas(feed, found.append)
     told = [(each.what, each.state, each.exit_code, len(each.found)) for each in found]
     assert told == [
         ("convert a", "warning", 0, 2),

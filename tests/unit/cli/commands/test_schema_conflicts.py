@@ -32,7 +32,7 @@ class DriftStory(Story):
         super().__init__()
         self.config = folder / "penstock.yaml"
         self.config.write_text(CONFIG)
-        self.store = LocalStore(folder / "lake")  # type: ignore[assignment]
+        self.store = LocalStore(folder / "lake")
         self._capsys = capsys
 
     def orders(self, *ids: object) -> None:
