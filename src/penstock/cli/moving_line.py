@@ -15,6 +15,7 @@ from penstock.model.plural import number_of
 CLEAR = "\r\x1b[2K"
 USUAL_COLUMNS = 80
 _CUT = "..."
+_LEAST = 20  # characters that are left of a sentence; with fewer, what stands behind it goes
 
 
 class Ticker:
@@ -83,4 +84,11 @@ def fitted(told: Sequence[str], behind: str, columns: int) -> str:
         line = "; ".join([*told[:shown], *more, *([behind] if behind else [])])
         if len(line) <= most:
             return line
+    end = f"; {behind}" if behind else ""
+    if most - len(end) < _LEAST:
+        return _cut(line, most)
+    return _cut(line.removesuffix(end), most - len(end)) + end
+
+
+def _cut(line: str, most: int) -> str:
     return line if len(line) <= most else line[: most - len(_CUT)] + _CUT

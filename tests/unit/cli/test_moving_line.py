@@ -74,6 +74,12 @@ def test_what_does_not_fit_is_counted() -> None:
     assert fitted(told, "", 300) == "; ".join(told)
 
 
+def test_a_long_sentence_is_cut_before_the_count_of_those_that_wait() -> None:
+    found = fitted(["shop: " + "x" * 100], "49 other feeds waiting", 80)
+    assert found.endswith("xxx...; 49 other feeds waiting")
+    assert len(found) == 79
+
+
 def test_there_is_no_moving_line_off_a_terminal() -> None:
     out = io.StringIO()
     with Ticker(cast(Runner, fifty()), lambda: 0.0, out) as ticker:
