@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
 from penstock.model.schema import (
@@ -11,6 +12,8 @@ from penstock.model.schema import (
     DOUBLE,
     INT64,
     STRING,
+    TEXT_OF_JSON,
+    TEXT_OF_SCALARS,
     TIMESTAMP_MS,
     DatasetSchema,
     Field,
@@ -63,6 +66,23 @@ def schemas(draw: st.DrawFn) -> DatasetSchema:
     if not declared:
         fields = tuple(_all_nullable(field) for field in fields)
     return DatasetSchema("d", 1, declared, fields)
+
+
+@st.composite
+def accepting(draw: st.DrawFn, schema: DatasetSchema) -> DatasetSchema:
+    """The schema, with some of its texts accepting scalars or any JSON."""
+    choice = st.sampled_from([STRING, TEXT_OF_SCALARS, TEXT_OF_JSON])
+
+    def field(each: Field) -> Field:
+        return Field(each.name, each.column, inside(each.type), each.nullable)
+
+    def inside(kind: FieldType) -> FieldType:
+        if kind == STRING:
+            return draw(choice)
+        item = None if kind.item is None else inside(kind.item)
+        return msgspec.structs.replace(kind, item=item, fields=tuple(map(field, kind.fields)))
+
+    return msgspec.structs.replace(schema, fields=tuple(map(field, schema.fields)))
 
 
 def _all_nullable(field: Field) -> Field:

@@ -18,7 +18,7 @@ import pytest
 
 from penstock.model.entries import FORMAT, Entry
 from penstock.model.registered_schema import REGISTERED_FORMAT, StoredSchema
-from penstock.model.schema import SCHEMA_FORMAT, DatasetSchema
+from penstock.model.stored_schema import SCHEMA_FORMAT, StoredDatasetSchema
 from penstock.model.value import Value
 from penstock.protocol.feed_book.acceptance import ACCEPTANCE_FORMAT, Accepted
 from penstock.protocol.feed_book.feed_book import FeedCheckpoint
@@ -30,7 +30,7 @@ from tests.helpers.wire_schema import wire_classes, wire_hash
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests" / "fixtures" / "wire_formats.json"
-READERS = ("src/penstock/protocol/**/*.py", "src/penstock/datapath/schemas/*.py")
+READERS = ("src/penstock/protocol/**/*.py", "src/penstock/model/stored_schema.py")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ KINDS = {
     "lake identity": Kind(LakeIdentity, LAKE_FORMAT, "LAKE_FORMAT"),
     "acceptance": Kind(Accepted, ACCEPTANCE_FORMAT, "ACCEPTANCE_FORMAT"),
     "beat": Kind(FeedBeat, BEAT_FORMAT, "BEAT_FORMAT"),
-    "schema": Kind(DatasetSchema, SCHEMA_FORMAT, "SCHEMA_FORMAT"),
+    "schema": Kind(StoredDatasetSchema, SCHEMA_FORMAT, "SCHEMA_FORMAT"),
     "registered schema": Kind(StoredSchema, REGISTERED_FORMAT, "REGISTERED_FORMAT"),
 }
 
@@ -92,7 +92,7 @@ def test_every_class_that_is_read_from_the_lake_belongs_to_a_kind() -> None:
         for file in ROOT.glob(pattern)
         for name in decoded_classes(file.read_text(encoding="utf-8"))
     }
-    assert {"Entry", "FeedCheckpoint", "Marker", "DatasetSchema"} <= read.keys()
+    assert {"Entry", "FeedCheckpoint", "Marker", "StoredDatasetSchema"} <= read.keys()
     unknown = [name for name, classes in read.items() if not classes <= known]
     assert unknown == [], "add its kind to KINDS, and its hash to the table"
 

@@ -25,7 +25,9 @@ Kind = Literal[
     "struct",
 ]
 
-SCHEMA_FORMAT = 1  # of schemas in the lake
+# What a column takes beyond the values of its own kind; see `FieldType`.
+Accepts = Literal["", "scalars", "json"]
+
 MAX_FIELDS = 1_000  # nested ones count
 MAX_NESTING = 32
 MAX_PRECISION = 38
@@ -49,6 +51,14 @@ class FieldType(Value, frozen=True, omit_defaults=True):
     `item` belongs to lists and to maps (whose keys are strings), `fields` to structs, `precision`
     and `scale` to decimals. A `date` is written in events as days since 1970, a `timestamp_us` as
     a count of `unit_us` microseconds, and so is a `local_us`, a time without a zone.
+
+    `accepts` says how values of JSON records are read; the column is the same without it:
+
+        string, scalars         the content of a text; a number, true or false exactly as it is
+                                written: 17, 1.50, 1e3; an object or an array does not fit
+        string, json            the text of any value but null, exactly as it is written; a text
+                                keeps its quotes
+        timestamp_us, scalars   a number of s, ms, us or ns, or a text in ISO 8601
     """
 
     kind: Kind
@@ -58,6 +68,7 @@ class FieldType(Value, frozen=True, omit_defaults=True):
     precision: int = 0
     scale: int = 0
     unit_us: int = 1
+    accepts: Accepts = ""
 
     def __post_init__(self) -> None:
         """Refuse types that no column can have."""
@@ -71,6 +82,11 @@ class FieldType(Value, frozen=True, omit_defaults=True):
             raise ValueError("a decimal has at least one digit")
         if self.unit_us < 1:
             raise ValueError("a timestamp counts at least one microsecond at a time")
+        if self.accepts and (self.kind, self.accepts) not in _ACCEPTING:
+            raise ValueError(f"a {self.kind} cannot accept {self.accepts}")
+
+
+_ACCEPTING = frozenset({("string", "scalars"), ("string", "json"), ("timestamp_us", "scalars")})
 
 
 BOOLEAN = FieldType("boolean")
@@ -79,7 +95,10 @@ DOUBLE = FieldType("double")
 STRING = FieldType("string")
 BINARY = FieldType("binary")
 DATE = FieldType("date")
+TEXT_OF_SCALARS = FieldType("string", accepts="scalars")
+TEXT_OF_JSON = FieldType("string", accepts="json")
 TIMESTAMP_US = FieldType("timestamp_us")
+TIME_OF_SCALARS = FieldType("timestamp_us", accepts="scalars")
 TIMESTAMP_MS = FieldType("timestamp_us", unit_us=1_000)
 
 

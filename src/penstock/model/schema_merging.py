@@ -73,10 +73,11 @@ def _decimal(kind: FieldType) -> str:
 
 
 def _as_column_type(kind: FieldType) -> FieldType:
-    """A type in the form of columns: their times are in microseconds."""
+    """A type in the form of columns: times are in microseconds, and nothing is said of reading."""
     return msgspec.structs.replace(
         kind,
         item=None if kind.item is None else _as_column_type(kind.item),
         fields=first_version(kind.fields),
         unit_us=1,
+        accepts="",
     )

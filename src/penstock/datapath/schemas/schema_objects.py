@@ -6,17 +6,16 @@ import msgspec
 
 from penstock.api.store import Store
 from penstock.errors import EntryDamaged
-from penstock.model.schema import SCHEMA_FORMAT, DatasetSchema
+from penstock.model.schema import DatasetSchema
+from penstock.model.stored_schema import SCHEMA_FORMAT, decode_schema, encode_schema
 from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
-
-_decoder = msgspec.json.Decoder(DatasetSchema)
 
 
 def store_schema(store: Store, prefix: str, schema: DatasetSchema) -> DatasetSchema:
     """Store a version of a schema; returns the one that is there if another process was first."""
     key = f"{prefix}/{schema.dataset}/{schema.version:06}.json"
-    other = create_once(store, key, msgspec.json.encode(schema))
+    other = create_once(store, key, encode_schema(schema))
     return schema if other is None else _decode(key, other)
 
 
@@ -42,7 +41,7 @@ def newest(schemas: Iterable[DatasetSchema]) -> dict[str, DatasetSchema]:
 
 def _decode(key: str, raw: bytes) -> DatasetSchema:
     try:
-        return _decoder.decode(raw)
+        return decode_schema(raw)
     except (msgspec.MsgspecError, ValueError) as error:  # bytes that are not UTF-8 are a ValueError
         raise newer_or(
             EntryDamaged(key, f"it is not a schema: {error}"), raw, SCHEMA_FORMAT

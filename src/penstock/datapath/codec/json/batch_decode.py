@@ -1,7 +1,7 @@
 """One batch on its way into columns: the fast way, and the reference for whatever it refuses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from penstock.datapath.codec.shared.reasons import TOO_MANY, BadValue
 from penstock.datapath.codec.shared.value_count import too_many
 from penstock.datapath.codec.shared.value_types import ParsedRecord
 from penstock.model.bad_records import BadRecord
+from penstock.model.read_ways import NO_COLUMN, NOT_FITTING, OTHER_FORM, OTHER_TYPE, ReadCounts
 
 # Small enough that parsed objects stay in the processor's cache until they are columns.
 _CHUNK = 2_048
@@ -30,7 +31,8 @@ class Decoded:
 
     `batch` holds the good records in their order and `good` says which they were; `bad` the
     others. `unknown` names fields that have no column and could get one, `unknown_at` the record
-    that showed each of them first: a sample that has these records has all that is new.
+    that showed each of them first: a sample that has these records has all that is new. `counts`
+    says which way the records were read, and what did not fit.
     """
 
     batch: pa.RecordBatch
@@ -38,6 +40,7 @@ class Decoded:
     bad: list[BadRecord]
     unknown: tuple[str, ...] = ()
     unknown_at: tuple[int, ...] = ()
+    counts: ReadCounts = field(default_factory=ReadCounts)
 
 
 def decode(values: pa.Array, plan: DecodePlan, limits: Limits, exact_only: bool) -> Decoded:
@@ -45,7 +48,7 @@ def decode(values: pa.Array, plan: DecodePlan, limits: Limits, exact_only: bool)
     decoding = _Decoding(values, plan, limits, exact_only)
     for chunk in plan.counter.chunks(values, _CHUNK, limits.max_values):
         decoding.add(chunk, values.slice(chunk.start, len(chunk)).to_pylist())
-    return decoding.result()
+    return decoding.result(len(values))
 
 
 class _Decoding:
@@ -58,6 +61,7 @@ class _Decoding:
         self._limits = limits
         self._exact_only = exact_only
         self._reference = ReferenceDecoder(exact_only)
+        self._counts = self._reference.counts
         screen = Screen(values, limits)
         self._has_long = bool(screen.too_long())
         self._unknown_fields = UnknownFields(screen, self._reference)
@@ -81,7 +85,9 @@ class _Decoding:
                 keep(parse(payload))
             except PARSER_ERRORS:
                 index = len(objects)
-                keep(self._judge(start + index, payloads[index], left))
+                found = self._judge(start + index, payloads[index], left)
+                self._count_reference(is_bad=found is None)
+                keep(found)
         good = np.arange(start, start + len(objects), dtype=np.int64)
         if len(self._bad) > bad_before:
             good = good[[each is not None for each in objects]]
@@ -92,6 +98,20 @@ class _Decoding:
     def _is_long(self, payloads: list[bytes]) -> bool:
         """True when the chunk has a payload that is too long, which the parser would not mind."""
         return self._has_long and max(map(len, payloads)) > self._limits.max_bytes
+
+    def _count_reference(self, *, is_bad: bool) -> None:
+        """Count a record that the reference has read, and why it had to."""
+        self._counts.reference += 1
+        misfit = next(iter(self._reference.misfits), None)
+        if is_bad:
+            self._counts.add_reason(self._bad[-1].reason)
+        elif self._plan.decode is None:
+            self._counts.add_reason(OTHER_TYPE)
+        elif misfit is not None:
+            path, wanted, _ = misfit
+            self._counts.add_reason(NOT_FITTING if wanted else NO_COLUMN, path)
+        else:
+            self._counts.add_reason(OTHER_FORM)
 
     def _judge(self, index: int, payload: bytes, left: dict[int, str]) -> ParsedRecord | None:
         """Decide about one record alone: an object of the plan, or None when it is bad."""
@@ -123,8 +143,9 @@ class _Decoding:
             column.append(piece)
         self._good.append(good)
 
-    def result(self) -> Decoded:
-        """Everything added so far as one batch."""
+    def result(self, records: int) -> Decoded:
+        """Everything added so far as one batch, of so many records."""
+        self._counts.fast = records - self._counts.reference
         schema = self._plan.schema
         arrays = [
             pa.concat_arrays(pieces) if pieces else pa.array([], column.type)
@@ -137,4 +158,5 @@ class _Decoding:
             bad=self._bad,
             unknown=tuple(path for path, _ in unknown),
             unknown_at=tuple(index for _, index in unknown),
+            counts=self._counts,
         )

@@ -140,7 +140,9 @@ def json_type(kind: FieldType, path: str) -> JsonType:
         return JsonType(kind, path, arrow, record.make if record.parsable else None, record=record)
     if kind.item is not None:
         return _collection(kind, kind.item, path, arrow)
-    if kind.kind in {"decimal", "binary"}:
+    if kind.accepts and kind.kind != "string":
+        raise ValueError("times of any form are read as JSON texts, and become times afterwards")
+    if kind.kind in {"decimal", "binary"} or kind.accepts:
         return JsonType(kind, path, arrow, None)
     if kind.kind in _PARSED:
         return JsonType(kind, path, arrow, _PARSED[kind.kind])

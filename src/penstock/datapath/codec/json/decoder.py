@@ -30,7 +30,12 @@ the parser (`template_columns`), under the same rule.
     1e400 for double                              does not fit: OUT_OF_RANGE
     a date or time outside the years 1 to 9999    does not fit: OUT_OF_RANGE
     any other kind than the column's              does not fit: WRONG_TYPE
-    a field without a column                      its text goes to `_rest`, unless it is null
+    a field without a column                      its text goes to `_rest`, unless it says nothing:
+                                                    null, [], {}, or an object of such values
+    a number, true or false for a text that       the text as it is written: 17, 1.50, 1e3; an
+      accepts scalars                               object or an array does not fit
+    anything but null for a text that accepts     its text as it is written, of a string with
+      JSON                                          its quotes
 
 What does not fit makes the record bad if the schema is declared. If it was inferred, the column
 is null and the text of the value goes to `_rest`, digit for digit. `_rest` is an object with the

@@ -13,9 +13,16 @@ from penstock.datapath.codec.json.decode_plan import DecodePlan, JsonField, Json
 from penstock.datapath.codec.json.inference import is_learnable, may_be_column
 from penstock.datapath.codec.json.payload import PARSER_ERRORS
 from penstock.datapath.codec.json.scalars import expect, scalar
-from penstock.datapath.codec.json.value_text import items_of, members_of, object_text
+from penstock.datapath.codec.json.value_text import (
+    found_kind,
+    items_of,
+    members_of,
+    object_text,
+    says_nothing,
+)
 from penstock.datapath.codec.shared.reasons import MISSING_FIELD, WRONG_TYPE, BadValue
 from penstock.datapath.codec.shared.value_types import ColumnValue
+from penstock.model.read_ways import Misfit, ReadCounts
 
 Text = bytes | msgspec.Raw
 Fitted = tuple[ColumnValue, str | None]
@@ -27,7 +34,9 @@ class ReferenceDecoder:
     """Holds records against a plan.
 
     `unknown` gathers the paths of fields without a column that a later version of the schema
-    could have a column for, each with the number of the first record that shows it. Unless
+    could have a column for, each with the number of the first record that shows it. `counts` has
+    what went to `_rest`, and how many values said nothing. `misfits` are those of the last record,
+    in the order in which they were met. Unless
     `exact_only`, the parser is asked again for each field by itself, which is exact for the same
     reason as it is for a record, and leaves few values to be read here.
     """
@@ -37,6 +46,8 @@ class ReferenceDecoder:
         self._index = 0
         self._unknown_counts: dict[str, int] = {}
         self.unknown: dict[str, int] = {}
+        self.counts = ReadCounts()
+        self.misfits: dict[Misfit, None] = {}
 
     def fit(self, plan: DecodePlan, index: int, payload: bytes) -> Fitted:
         """The record as an object of the plan, and the text of what has no place in it.
@@ -46,7 +57,11 @@ class ReferenceDecoder:
         """
         self._index = index
         self._unknown_counts = plan.unknown_counts
-        return self._object(plan.root, payload, not plan.declared)
+        self.misfits = {}
+        fitted = self._object(plan.root, payload, not plan.declared)
+        for misfit in self.misfits:
+            self.counts.add_misfit(misfit, index)
+        return fitted
 
     def _object(self, record: JsonObject, text: Text, tolerant: bool) -> Fitted:
         """An object with known keys. When tolerant, what does not fit is left, field by field."""
@@ -63,9 +78,12 @@ class ReferenceDecoder:
             is_short = may_be_column(name)
             if not record.path and is_short:
                 self._count(name)
-            if part != _NULL:
-                left[name] = part.decode()
-            if part != _NULL and is_short:
+            if says_nothing(part):
+                self.counts.empty += 1
+                continue
+            left[name] = part.decode()
+            self.misfits[(record.path_of(name), "", found_kind(part))] = None
+            if is_short:
                 self.remember(record.path_of(name), self._index, part)
         return record.make(**values), object_text(left) if left else None
 
@@ -93,9 +111,10 @@ class ReferenceDecoder:
             return None, None
         try:
             return self._value(member.shape, text, tolerant)
-        except BadValue:
+        except BadValue as bad_value:
             if not tolerant:
                 raise
+            self.misfits[(bad_value.path, bad_value.wanted, bad_value.found)] = None
             return None, text.decode()
 
     def _value(self, shape: JsonType, text: bytes, tolerant: bool) -> Fitted:
@@ -134,5 +153,6 @@ class ReferenceDecoder:
         if text != _NULL:
             return self._value(item, text, tolerant)
         if not shape.type.item_nullable:
-            raise BadValue(WRONG_TYPE, item.path, f"wanted {item.type.kind}, found null")
+            wanted = item.type.kind
+            raise BadValue(WRONG_TYPE, item.path, f"wanted {wanted}, found null", wanted, "null")
         return None, None

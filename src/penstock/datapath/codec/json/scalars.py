@@ -5,7 +5,7 @@ from decimal import Decimal, InvalidOperation
 import msgspec
 
 from penstock.datapath.codec.json.decode_plan import JsonType
-from penstock.datapath.codec.json.value_text import is_integer, is_number, kind_of
+from penstock.datapath.codec.json.value_text import found_kind, is_integer, is_number, kind_of
 from penstock.datapath.codec.shared.reasons import OUT_OF_RANGE, WRONG_TYPE, BadValue
 from penstock.datapath.codec.shared.shapes import bounds_of
 
@@ -19,12 +19,24 @@ def expect(shape: JsonType, text: bytes, wanted: str) -> None:
     """Raise BadValue unless the value is of a kind."""
     found = kind_of(text)
     if found != wanted:
-        raise BadValue(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found {found}")
+        raise _wrong_type(shape, found, text)
+
+
+def _wrong_type(shape: JsonType, found: str, text: bytes) -> BadValue:
+    wanted = shape.type.kind
+    detail = f"wanted {wanted}, found {found}"
+    return BadValue(WRONG_TYPE, shape.path, detail, wanted, found_kind(text))
+
+
+def _out_of_range(shape: JsonType, detail: str) -> BadValue:
+    return BadValue(OUT_OF_RANGE, shape.path, detail, shape.type.kind, "number out of range")
 
 
 def scalar(shape: JsonType, text: bytes) -> object:
     """The value behind a text that is not null; raises BadValue."""
     kind = shape.type.kind
+    if shape.type.accepts:
+        return _as_written(shape, text)
     if kind == "string":
         expect(shape, text, "string")
         return _STRING.decode(text)
@@ -37,13 +49,23 @@ def scalar(shape: JsonType, text: bytes) -> object:
     return _double(shape, text) if kind == "double" else _integer(shape, text)
 
 
+def _as_written(shape: JsonType, text: bytes) -> str:
+    """The text of a value as it is written; of a text its content, unless it stays JSON."""
+    if shape.type.accepts == "json":
+        return text.decode()
+    found = kind_of(text)
+    if found in {"object", "array"}:
+        raise _wrong_type(shape, found, text)
+    return _STRING.decode(text) if found == "string" else text.decode()
+
+
 def _integer(shape: JsonType, text: bytes) -> int:
     """An integer, written as one, within what the type can hold."""
     if not is_integer(text):
-        raise BadValue(WRONG_TYPE, shape.path, f"wanted {shape.type.kind}, found a fraction")
+        raise _wrong_type(shape, "a fraction", text)
     low, high = bounds_of(shape.type)
     if len(text) > _LONGEST_INT64 or not low <= int(text) <= high:
-        raise BadValue(OUT_OF_RANGE, shape.path, f"out of range for {shape.type.kind}")
+        raise _out_of_range(shape, f"out of range for {shape.type.kind}")
     return int(text)
 
 
@@ -56,9 +78,9 @@ def _double(shape: JsonType, text: bytes) -> float:
     else:
         number = _double_of(int(text))
         if abs(number) != float("inf") and int(number) != int(text):
-            raise BadValue(OUT_OF_RANGE, shape.path, "an integer that no double equals")
+            raise _out_of_range(shape, "an integer that no double equals")
     if abs(number) == float("inf"):
-        raise BadValue(OUT_OF_RANGE, shape.path, "out of range for double")
+        raise _out_of_range(shape, "out of range for double")
     return number
 
 
@@ -74,7 +96,7 @@ def _decimal(shape: JsonType, text: bytes) -> Decimal:
     """An exact number, written as a number or as a string of one; never rounded."""
     number = text[1:-1] if kind_of(text) == "string" else text
     if not is_number(number):
-        raise BadValue(WRONG_TYPE, shape.path, f"wanted decimal, found {kind_of(text)}")
+        raise _wrong_type(shape, kind_of(text), text)
     precision, scale = shape.type.precision, shape.type.scale
     try:
         if len(number) > _LONGEST_DECIMAL:
@@ -82,7 +104,7 @@ def _decimal(shape: JsonType, text: bytes) -> Decimal:
         return _scaled(number.decode(), precision, scale)
     except InvalidOperation:
         detail = f"does not fit decimal({precision}, {scale})"
-        raise BadValue(OUT_OF_RANGE, shape.path, detail) from None
+        raise _out_of_range(shape, detail) from None
 
 
 def _scaled(number: str, precision: int, scale: int) -> Decimal:

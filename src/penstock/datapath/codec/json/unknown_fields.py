@@ -13,7 +13,7 @@ import numpy.typing as npt
 from penstock.datapath.codec.json.decode_plan import DecodePlan, may_be_renamed, widened
 from penstock.datapath.codec.json.payload import Screen
 from penstock.datapath.codec.json.reference import ReferenceDecoder
-from penstock.datapath.codec.json.value_text import name_text
+from penstock.datapath.codec.json.value_text import found_kind, name_text, says_nothing
 from penstock.datapath.codec.shared.value_types import ParsedRecord
 
 _OFTEN = 16
@@ -74,9 +74,14 @@ class UnknownFields:
         for attribute, name in plan.extra_fields:
             label = name_text(name)
             for index, raw in zip(numbers, map(attrgetter(attribute), objects), strict=True):
-                text = "null" if raw is None else str(raw, "utf-8")
-                if text != "null":
-                    self._reference.remember(plan.root.path_of(name), index, raw)
+                part = b"null" if raw is None else bytes(raw)
+                if raw is not None and says_nothing(part):
+                    self._reference.counts.empty += 1
+                elif raw is not None:
+                    text = part.decode()
+                    path = plan.root.path_of(name)
+                    self._reference.remember(path, index, part)
+                    self._reference.counts.add_misfit((path, "", found_kind(part)), index)
                     before = found.get(index)
                     found[index] = f"{label}{text}" if before is None else f"{before},{label}{text}"
         for index, members in found.items():

@@ -10,6 +10,7 @@ import msgspec
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"  # JSON's own spelling
+_SPACE = b" \t\r\n"
 _NUMBER = re.compile(NUMBER.encode())
 _KINDS = {
     ord("{"): "object",
@@ -24,6 +25,14 @@ _KINDS = {
 def kind_of(text: bytes) -> str:
     """The kind of a value: object, array, string, boolean, null or number."""
     return _KINDS.get(text[0], "number")
+
+
+def found_kind(text: bytes) -> str:
+    """The kind of a value, with numbers told apart: as conflicts name it."""
+    kind = kind_of(text)
+    if kind != "number":
+        return kind
+    return "integer" if is_integer(text) else "fraction"
 
 
 def members_of(text: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
@@ -44,6 +53,18 @@ def name_text(name: str) -> str:
 def object_text(members: dict[str, str]) -> str:
     """The text of an object whose values are texts already."""
     return f"{{{','.join(name_text(name) + text for name, text in members.items())}}}"
+
+
+def says_nothing(text: bytes) -> bool:
+    """True for a value that tells neither a type nor a content.
+
+    These are null, an empty array, and an object whose values all say nothing, such as `{}`. An
+    array that is not empty says how many items it has.
+    """
+    kind = kind_of(text)
+    if kind == "object":
+        return all(says_nothing(bytes(part)) for part in members_of(text).values())
+    return kind == "null" or (kind == "array" and not text[1:-1].strip(_SPACE))
 
 
 def is_integer(number: bytes) -> bool:

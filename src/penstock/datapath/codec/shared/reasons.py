@@ -12,8 +12,16 @@ MISSING_FIELD = "MISSING_FIELD"
 
 
 class BadValue(Exception):
-    """A value that its column cannot hold: a stable code, where it was found, and what was."""
+    """A value that its column cannot hold: a stable code, where it was found, and what was.
 
-    def __init__(self, reason: str, path: str, detail: str) -> None:
+    `wanted` and `found` are the kinds of the column and of the value, where that is the trouble.
+    """
+
+    def __init__(
+        self, reason: str, path: str, detail: str, wanted: str = "", found: str = ""
+    ) -> None:
         super().__init__(f"$.{path}: {detail}")
         self.reason = reason
+        self.path = path
+        self.wanted = wanted
+        self.found = found
