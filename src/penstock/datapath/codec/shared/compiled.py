@@ -28,9 +28,26 @@ def compiled(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, 
     Integers wrap around and arrays are not checked for their bounds, as in C: every index has to
     be proven by the code around it.
     """
-    is_kept = _use_cache()
+    return _made(function, is_inlined=False)
+
+
+def inlined(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """The same for a part of such a function, which becomes part of its code wherever it is called.
+
+    A call hands over all numbers of every array, so it takes longer than many a step in a loop.
+    """
+    return _made(function, is_inlined=True)
+
+
+def _made(
+    function: Callable[_Parameters, _Result], *, is_inlined: bool
+) -> Callable[_Parameters, _Result]:
     made: Callable[_Parameters, _Result] = numba.njit(
-        cache=is_kept, nogil=True, error_model="numpy", boundscheck=False
+        cache=_use_cache(),
+        nogil=True,
+        error_model="numpy",
+        boundscheck=False,
+        forceinline=is_inlined,
     )(function)
     return made
 
