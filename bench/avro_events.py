@@ -42,13 +42,13 @@ def avro_event(number: int, types: int) -> bytes:
     return b"".join(
         (
             _ID.pack(0, FIRST_ID + kind),
-            _long(time_ms(choice, chance)),
-            _text(f"{identity:016x}"),
-            _long(person & 0x3FFFFFFF),
-            _text(f"{person >> 32:08x}"),
-            _text(COUNTRIES[place % 6]),
-            _text(SYSTEMS[device % 3]),
-            _long(number % 997),
+            avro_long(time_ms(choice, chance)),
+            avro_text(f"{identity:016x}"),
+            avro_long(person & 0x3FFFFFFF),
+            avro_text(f"{person >> 32:08x}"),
+            avro_text(COUNTRIES[place % 6]),
+            avro_text(SYSTEMS[device % 3]),
+            avro_long(number % 997),
             _value(one, first),
             _value(other, second),
         )
@@ -58,20 +58,20 @@ def avro_event(number: int, types: int) -> bytes:
 def _value(kind: str, bits: int) -> bytes:
     """64 random bits as a value of a kind, the same as in JSON."""
     if kind == "text":
-        return _text(f"{bits >> 16:x} and {bits & 0xFFFFF}")
+        return avro_text(f"{bits >> 16:x} and {bits & 0xFFFFF}")
     if kind == "integer":
-        return _long(bits & 0xFFFFFF)
+        return avro_long(bits & 0xFFFFFF)
     if kind == "number":
         return _DOUBLE.pack(bits % 100_000 / 100)
     return b"\1" if bits & 1 else b"\0"
 
 
-def _text(text: str) -> bytes:
+def avro_text(text: str) -> bytes:
     raw = text.encode()
-    return _long(len(raw)) + raw
+    return avro_long(len(raw)) + raw
 
 
-def _long(number: int) -> bytes:
+def avro_long(number: int) -> bytes:
     left = (number << 1) ^ (number >> 63)
     out = bytearray()
     while left > 127:

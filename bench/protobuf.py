@@ -15,8 +15,8 @@ import pyarrow as pa
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
-from penstock.datapath.codec.avro.codec import avro_reader
-from penstock.datapath.codec.protobuf.codec import proto_layout, read_proto
+from penstock.datapath.codec.avro.avro_reader import avro_reader
+from penstock.datapath.codec.protobuf.protobuf_reader import proto_layout, read_proto
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 

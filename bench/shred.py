@@ -1,42 +1,38 @@
-"""How fast one task shreds, without Spark and Kafka: `python -m bench.shred`.
+"""How fast one task shreds, without Spark and Kafka: `python -m bench.shred --format social`.
 
-The events are those of `bench.events`, in Arrow batches as Spark hands them over, of one Kafka
-partition. Prints records per CPU-second, and with `--profile` where the time goes. In `broken`,
-every hundredth event is broken; `whole` is the same without, both of declared types.
+The records are in Arrow batches as Spark hands them over, of one Kafka partition. Prints records
+and MB of source per CPU-second, and with `--profile` where the time goes. The formats are those of
+`bench.events`, with `--types` types, and the workloads of `make bench-shapes`. In `broken`, every
+hundredth event is broken; `whole` is the same without, both of declared types.
 """
 
 import argparse
 import cProfile
 import pstats
-import tempfile
 import time
-from typing import Any
+from functools import partial
 
-import numpy as np
 import pyarrow as pa
 
 from bench.avro_events import FIRST_ID, avro_event, avro_schema
 from bench.broken_events import broken_event, declared_schema
-from bench.events import NOON_MS, event, type_name
+from bench.events import event, type_name
+from bench.one_task import batches_of, order_for, plan_of, shred
 from bench.proto_events import proto_event, proto_schema
+from bench.workloads.workload import WORKLOADS
 from penstock.api.codec import RecordReader
-from penstock.datapath.codec.avro.codec import avro_reader
+from penstock.datapath.codec.avro.avro_reader import avro_reader
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema import from_json_schema
-from penstock.datapath.codec.protobuf.codec import protobuf_reader
+from penstock.datapath.codec.protobuf.protobuf_reader import protobuf_reader
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.stage.shred_plan import ShredPlan
-from penstock.datapath.stage.task import shred_batches, suit_worker
-from penstock.model.ranges import OffsetRange
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
 from penstock.model.schema_merging import first_version
 from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec, TimeSpec
-from penstock.model.window import StageOrder
-from penstock.ports.store.open_store import local_spec, open_store
 
-BATCH = 131_072
 EVENTS = {
     "json": event,
     "avro": avro_event,
@@ -46,36 +42,7 @@ EVENTS = {
 }
 
 
-def batches_of(records: int, types: int, form: str = "json") -> list[Any]:
-    """Batches as the reader's select makes them."""
-    make = EVENTS[form]
-    found = []
-    for start in range(0, records, BATCH):
-        count = min(BATCH, records - start)
-        offsets = np.arange(start, start + count, dtype=np.int64)
-        values = [make(number, types) for number in range(start, start + count)]
-        columns = {
-            "topic": pa.array(["events"] * count),
-            "partition": pa.array(np.zeros(count, np.int32)),
-            "offset": pa.array(offsets),
-            "timestamp": pa.array(np.full(count, NOON_MS)),
-            "key": pa.nulls(count, pa.binary()),
-            "value": pa.array(values, pa.binary()),
-            "headers": pa.nulls(count, pa.string()),
-            "hash": pa.array(offsets),
-        }
-        found.append(pa.RecordBatch.from_pydict(columns))
-    return found
-
-
-def order_for(batches: list[Any]) -> StageOrder:
-    """The order to shred all of them, as one range of one partition."""
-    end = sum(batch.num_rows for batch in batches)
-    covered = OffsetRange("events", "id", 0, 0, end)
-    return StageOrder("events", "1-1", "_penstock/events/staging", (covered,))
-
-
-def plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
+def plan_for(batches: list[pa.RecordBatch], types: int, form: str) -> ShredPlan:
     """A plan that knows every type: declared, or from a sample."""
     feed = FeedSpec(
         name="events",
@@ -98,7 +65,7 @@ def plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
     return ShredPlan(order=order, feed=feed, schemas=schemas, now_s=time.time(), format=PARQUET)
 
 
-def written_plan_for(batches: list[Any], types: int, form: str) -> ShredPlan:
+def written_plan_for(batches: list[pa.RecordBatch], types: int, form: str) -> ShredPlan:
     """A plan for records in Avro or Protobuf, whose datasets are named by their schemas."""
     written: dict[str, RegisteredSchema | None] = {}
     schemas = {}
@@ -134,33 +101,41 @@ def _written(kind: int, form: str) -> tuple[RegisteredSchema, RecordReader]:
     return schema, protobuf_reader(schema, (0,))
 
 
-def run(plan: ShredPlan, batches: list[Any]) -> float:
-    """The processor time of one task."""
-    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as lake:
-        store = open_store(local_spec(lake))
-        suit_worker()
-        began = time.process_time()
-        list(shred_batches(plan, store, "attempt", batches))
-        return time.process_time() - began
+def prepared_task(form: str, records: int, types: int) -> tuple[ShredPlan, list[pa.RecordBatch]]:
+    """What a task is given: a plan that knows every type, and the records."""
+    if form in WORKLOADS:
+        batches = batches_of(WORKLOADS[form].make, records)
+        return plan_of(WORKLOADS[form], batches), batches
+    batches = batches_of(partial(EVENTS[form], types=types), records)
+    planning = written_plan_for if form in {"avro", "protobuf"} else plan_for
+    return planning(batches, types, form), batches
 
 
 def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    arguments.add_argument("--records", type=int, default=200_000)
-    arguments.add_argument("--types", type=int, default=12)
+    arguments.add_argument("--records", type=int, help="by default as many as make some 40 MB")
+    arguments.add_argument("--types", type=int, default=12, help="of events; workloads have theirs")
     arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--format", choices=EVENTS, default="json")
+    arguments.add_argument("--format", choices=(*EVENTS, *WORKLOADS), default="json")
     arguments.add_argument("--profile", action="store_true")
     options = arguments.parse_args()
-    batches = batches_of(options.records, options.types, options.format)
-    planning = written_plan_for if options.format in {"avro", "protobuf"} else plan_for
-    plan = planning(batches, options.types, options.format)
-    best = min(run(plan, batches) for _ in range(options.rounds))
-    print(f"{options.records / best:,.0f} records per CPU-second")
+    form = options.format
+    records = options.records or (WORKLOADS[form].records // 5 if form in WORKLOADS else 200_000)
+    plan, batches = prepared_task(form, records, options.types)
+    turns = [shred(plan, batches) for _ in range(options.rounds)]
+    best = min(turns, key=lambda turn: turn.cpu_s)
+    if form != "broken" and best.rows != records:
+        raise SystemExit(f"{best.rows:,} rows were written instead of {records:,}")
+    print(
+        f"{form}: {records / best.cpu_s:,.0f} records per CPU-second, "
+        f"{best.source_bytes / best.cpu_s / 1e6:,.1f} MB per CPU-second, "
+        f"{best.cpu_s / records * 1e6:.1f} µs per record of "
+        f"{best.source_bytes / records:,.0f} bytes"
+    )
     if options.profile:
         profile = cProfile.Profile()
-        profile.runcall(run, plan, batches)
+        profile.runcall(shred, plan, batches)
         pstats.Stats(profile).sort_stats("tottime").print_stats(25)
 
 

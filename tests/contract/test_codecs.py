@@ -12,7 +12,7 @@ from penstock.datapath.codec.avro.codec import CODEC as AVRO
 from penstock.datapath.codec.codecs import BUILT_IN
 from penstock.datapath.codec.json.codec import CODEC as JSON
 from penstock.datapath.codec.msgpack.codec import CODEC as MSGPACK
-from penstock.datapath.codec.msgpack.codec import as_json
+from penstock.datapath.codec.msgpack.msgpack_json import as_json
 from penstock.datapath.codec.protobuf.codec import CODEC as PROTOBUF
 from penstock.datapath.codec.raw.codec import CODEC as RAW
 from penstock.datapath.codec.text.codec import CODEC as TEXT

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.main import parser
+from tests.helpers.parser_words import leaves
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 HEADING = re.compile(r"^## (penstock [a-z-]+(?: [a-z-]+)?)$", re.MULTILINE)
@@ -15,17 +16,6 @@ HEADING = re.compile(r"^## (penstock [a-z-]+(?: [a-z-]+)?)$", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])(--?[a-z][a-z-]*)")
 SHARED = {"-h", "--help", "--config"}
 PRINTS_NO_DATA = {"penstock demo", "penstock init", "penstock run", "penstock jars fetch"}
-
-
-def leaves(found: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.Action]]:
-    """Every command with each of its actions; a command with verbs is its verbs."""
-    inner = [a for a in found._actions if isinstance(a, argparse._SubParsersAction)]
-    for action in inner:
-        for word, child in action.choices.items():
-            yield from leaves(child, f"{name} {word}")
-    if not inner:
-        for each in found._actions:
-            yield name, each
 
 
 def parsers(found: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, str, bool]]:

@@ -26,10 +26,13 @@ def run(block: str) -> dict[str, Any]:
 
 
 def test_the_file_on_the_page_can_be_loaded(tmp_path: Path) -> None:
-    (file,) = blocks("yaml")
+    file, steps = blocks("yaml")
     (tmp_path / "penstock.yaml").write_text(file)
     (feed,) = load(tmp_path / "penstock.yaml", {}).feeds
     assert len(feed.convert) == 9
+    (tmp_path / "penstock.yaml").write_text(file[: file.index("    convert:")] + steps)
+    (feed,) = load(tmp_path / "penstock.yaml", {}).feeds
+    assert [each is None for each in feed.convert[0].from_record] == [False, False, False, True]
     (entry,) = blocks("toml")
     assert "penstock.converters" in tomllib.loads(entry)["project"]["entry-points"]
 

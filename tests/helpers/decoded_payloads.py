@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.api.codec import DecodedBatch, Frame, FramedRecords
-from penstock.datapath.codec.msgpack.codec import as_json
+from penstock.datapath.codec.msgpack.msgpack_json import as_json
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
+from penstock.datapath.codec.text.text_reader import TextLayout, text_reader, text_schema
 
 
 def said(*payloads: bytes) -> tuple[list[bytes], dict[int, str]]:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from penstock.api.doors import FORMATS
 from penstock.api.find import find
-from penstock.datapath.stage.replay_task import QuarantinePart, shred_quarantined
+from penstock.datapath.stage.quarantine_rows import QuarantinePart
+from penstock.datapath.stage.replay_task import shred_quarantined
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.evidence.position_columns import records_evidence
 from penstock.model.evidence import Evidence

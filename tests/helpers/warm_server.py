@@ -8,6 +8,7 @@ written last; taking thousands of modules apart after that would be most of its 
 import atexit
 import json
 import os
+import pkgutil
 import runpy
 import socket
 import sys
@@ -16,9 +17,12 @@ import traceback
 from importlib import import_module
 from typing import Any, NoReturn
 
+from penstock.cli import commands
+
 MOST_BYTES = 200_000  # of one order, environment included
 IMPORTED_BEFORE = (
     "penstock.cli.main",
+    *(f"{commands.__name__}.{each.name}" for each in pkgutil.iter_modules(commands.__path__)),
     "penstock.datapath.codec.protobuf.schema_compiler.compiler_process",
 )
 LOST_OUTPUT = 120  # how Python ends when its last output cannot be written

@@ -63,7 +63,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "datapath/shape/event_time": BOTTOM,
     "datapath/shape/plugins": BOTTOM | {"api"},
     "datapath/shape/route": BOTTOM | {"api", "datapath/shape/event_time", "datapath/shape/plugins"},
-    "datapath/shape/convert": BOTTOM | {"api", "datapath/shape/plugins"},
+    "datapath/shape/convert": BOTTOM
+    | {"api", "datapath/shape/event_time", "datapath/shape/plugins"},
     "datapath/stage": _SEAMS | _ON_EXECUTORS | {"ports/store", "evidence"},
     "datapath/schemas": _SEAMS | DATAPATH | {"ports/store", "ports/registry"},
     "datapath/driver": _SEAMS | DATAPATH | {"ports/store", "ports/registry"},

@@ -29,16 +29,24 @@ class Reason:
 
 
 BY_NAME = {
+    ("api/later.py", ANY): Reason("what `Later` names is imported when it is called"),
     ("api/find.py", ANY): Reason("a plug-in is imported when it is named, and not before"),
+    ("api/source.py", "penstock.api.record_columns"): Reason("only sources need Arrow's columns"),
     ("cli/start.py", "penstock.cli.main"): Reason("Ctrl-C is handled while modules are imported"),
     ("cli/commands/demo.py", "penstock.demo.story"): Reason("it needs parts that few have"),
     ("datapath/shape/convert/encrypt.py", "penstock.datapath.shape.convert.cipher"): Reason(
         "it needs a library that only encrypted fields need"
     ),
+    ("runtime/carried_error.py", ANY): Reason(
+        "an error of any room, or of a plug-in, is raised on the driver as its own class"
+    ),
     ("spark/daemon.py", "penstock.datapath.stage.task"): Reason(
         "workers are forked with everything imported; Spark knows nothing of it", crosses=True
     ),
     ("spark/daemon.py", "penstock.datapath.codec.codecs"): Reason(
+        "workers are forked with everything imported; Spark knows nothing of it", crosses=True
+    ),
+    ("spark/daemon.py", "penstock.datapath.formats.quarantine_format"): Reason(
         "workers are forked with everything imported; Spark knows nothing of it", crosses=True
     ),
     ("testing/contracts/converter.py", ANY): Reason("tasks find a plug-in by its module's name"),

@@ -28,19 +28,22 @@ alike. Payloads hold whatever somebody has sent: nothing that they hold may rais
 record that cannot be read is bad, alone. `penstock.testing.contracts.codec` tests all of this.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.model.bad_records import BadRecord
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import Field
 from penstock.model.spec import DecodeSpec
+
+if TYPE_CHECKING:  # a codec is described without Arrow, so that light commands do without it
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
 
 __all__ = [
     "BadRecord",
@@ -59,7 +62,8 @@ __all__ = [
     "SchemaUnsupported",
 ]
 
-Rows = npt.NDArray[np.int64]
+Rows: TypeAlias = "npt.NDArray[np.int64]"
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
 Complaint = tuple[str, str]  # of a configuration: what was found, and what was wanted
 SchemaFileContent = Literal["json", "text", "bytes"]
 Message = tuple[int, ...]  # the place of a message in a schema that has several
@@ -83,21 +87,23 @@ class DecodedBatch:
 
     A column has the name of its field's column, and the Arrow type of the field's type. `bad` are
     all others. `rest` is the JSON of what has no column, if there is any: a text or null per good
-    record.
+    record. `by_reference` marks the good records that the codec has read singly, if there are any:
+    a slower way, which status tells.
     """
 
     batch: pa.RecordBatch
     good: Rows
     bad: list[BadRecord]
     rest: pa.Array | None = None
+    by_reference: Mask | None = None
 
-    def take(self, members: Rows) -> "DecodedBatch":
+    def take(self, members: Rows) -> DecodedBatch:
         """Some of the good records, by their places among them."""
         if len(members) == len(self.good):
             return self
-        some = pa.array(members)
-        rest = None if self.rest is None else self.rest.take(some)
-        return DecodedBatch(self.batch.take(some), self.good[members], [], rest)
+        rest = None if self.rest is None else self.rest.take(members)
+        singly = None if self.by_reference is None else self.by_reference[members]
+        return DecodedBatch(self.batch.take(members), self.good[members], [], rest, singly)
 
 
 class ReadRecords(Protocol):

@@ -10,11 +10,14 @@ Made on the driver and in every task, from the options alone; nothing of it trav
 once per record or batch, again for the same ones after a failure, and must answer alike then.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class RecordConverter(Protocol):

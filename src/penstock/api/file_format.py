@@ -14,15 +14,18 @@ lines and text keep none; text and SequenceFile have no columns for positions; t
 formats end with their compression, so a name is asked for by compression.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from penstock.model.bad_records import BadRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
 
 PIECE_ROWS = 65_536
 PIECE_BYTES = 16 << 20

@@ -14,10 +14,13 @@ answer alike. What it raises, or an answer of another length or type, makes reco
 dataset; a replay asks again.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from __future__ import annotations
 
-from penstock.api.records import Records
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from penstock.api.records import Records
 
 
 class ForkFunction(Protocol):

@@ -11,12 +11,15 @@ records after a failure and in other batches, and must answer alike. What it rai
 another length or type, makes records bad (`PARTITION_FAILED`), and no others.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-from penstock.api.records import Records
+    from penstock.api.records import Records
 
 
 class PartitionValue(Protocol):

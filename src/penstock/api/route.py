@@ -11,12 +11,15 @@ What it raises, or an answer of another length or type, makes records bad (`ROUT
 others: where a batch fails, its parts are asked by themselves.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-from penstock.api.records import Records
+    from penstock.api.records import Records
 
 
 class Route(Protocol):

@@ -12,11 +12,12 @@ What only some sources can do is a protocol of its own below. A caller asks for 
 `isinstance`, and does without where the answer is no.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
-
-import pyarrow as pa
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from penstock.errors import PenstockError
 from penstock.model.ranges import OffsetRange
@@ -24,28 +25,52 @@ from penstock.model.spec import FeedSpec
 from penstock.model.value import Value
 from penstock.model.window import Available, Place
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.api.record_columns import RECORD_COLUMNS, TOPIC_COLUMN
+
+__all__ = [
+    "ANY_SIZE",
+    "RECORD_COLUMNS",
+    "REPORT",
+    "TOPIC_COLUMN",
+    "ExportsLag",
+    "HashesLastRecords",
+    "OpensSource",
+    "ReadFailed",
+    "ReadRequest",
+    "ResolvesStarts",
+    "Source",
+    "SourceTools",
+    "SourceUnavailable",
+    "Task",
+]
+
 REPORT = "report"  # the one column of what a task returns, of type binary
 ANY_SIZE = 2**31 - 1  # as `largest_bytes`: no record is larger, so none may come without contents
+_OF_ARROW = frozenset({"RECORD_COLUMNS", "TOPIC_COLUMN"})
 
-# What a task gets of each record. `timestamp` counts milliseconds since 1970. `headers` is null
-# without any, and else JSON text: `[{"key": "k", "value": "base64"}, ...]`, without `value` where a
-# header has none. `hash` is over offset, key and value: equal for equal records, in every read.
-RECORD_COLUMNS = pa.schema(
-    [
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", pa.string()),
-        ("hash", pa.int64()),
-    ]
-)
-TOPIC_COLUMN = pa.field("topic", pa.string())  # in front, where a read is of several topics
 
-# Batches of records in, batches with the column `report` out. Runs where the source runs tasks, and
-# must pickle by value: it is made on the driver and called on executors, once per attempt.
-Task = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+class Task(Protocol):
+    """Batches of records in, batches with the column `report` out.
+
+    Runs where the source runs tasks, and must pickle by value: it is made on the driver and called
+    on executors, once per attempt.
+    """
+
+    def __call__(self, batches: Iterable[pa.RecordBatch], /) -> Iterable[pa.RecordBatch]:
+        """Read all batches of one task."""
+        ...
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """`RECORD_COLUMNS` and `TOPIC_COLUMN`: whoever asks for them has Arrow at hand."""
+        if name not in _OF_ARROW:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module("penstock.api.record_columns"), name)
 
 
 class SourceUnavailable(PenstockError):

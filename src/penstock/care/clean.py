@@ -9,18 +9,25 @@ from penstock.protocol.feed_book.state import FeedState
 def clean(journal: FeedJournal) -> int:
     """Remove staged files that no entry can name any more; returns how many.
 
+    Also sweeps what dead writers of the store itself have left.
+    """
+    found = garbage(journal)
+    for ref in found:
+        journal.store.discard(ref)
+    journal.store.sweep()
+    return len(found)
+
+
+def garbage(journal: FeedJournal) -> list[StagedRef]:
+    """The staged files that no entry can name any more.
+
     A decision that names staged files of an older epoch must already be in the journal, because
     its owner is fenced. So a staged file that no undone entry names is garbage. Nothing of the
-    newest epoch is removed, because its owner may have staged files and not decided yet.
+    newest epoch is, because its owner may have staged files and not decided yet.
     """
     state = journal.open().state
-    removed = 0
-    for ref in list(journal.store.list_staged(journal.layout.staging)):
-        if is_garbage(state, ref):
-            journal.store.discard(ref)
-            removed += 1
-    journal.store.sweep()
-    return removed
+    staged = list(journal.store.list_staged(journal.layout.staging))
+    return [ref for ref in staged if is_garbage(state, ref)]
 
 
 def is_garbage(state: FeedState, ref: StagedRef) -> bool:

@@ -18,6 +18,7 @@ from penstock.model.ranges import OffsetRange
 from penstock.model.steps import DELIVER
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.loop.written_directories import directories_of
 from penstock.runtime.surroundings import Surroundings
 
 
@@ -93,10 +94,20 @@ def replay(
             content=content,
             author=author,
             schemas=schema_versions(content.files),
+            directories=replayed_directories(journal, fold, content),
         )
         return journal.with_content(body, content)
 
     return decide_for_command(journal, around, build, known)
+
+
+def replayed_directories(
+    journal: FeedJournal, fold: FeedFold, content: Content
+) -> dict[str, tuple[str, ...]]:
+    """The directories of datasets that only this replay delivers."""
+    found = directories_of(journal.layout.data, content)
+    delivered = fold.state.schemas.keys() | fold.state.directories.keys()
+    return {dataset: keys for dataset, keys in found.items() if dataset not in delivered}
 
 
 def drop(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from penstock.care.replay import live_records, lives, replay
 from penstock.care.replay_stager import ReplayStager
+from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
 from penstock.model.manifest import RecordSet
@@ -14,6 +15,7 @@ from penstock.model.spec import FeedSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.owner import check_format
+from penstock.protocol.loop.written_directories import check_partition, known_directories
 from penstock.runtime.parallel import ParallelMap
 from penstock.runtime.surroundings import Surroundings
 
@@ -75,6 +77,8 @@ def replay_feed(
     owner runs, and again after it was killed: no record is delivered twice.
     """
     check_format(tools.feed.name, tools.feed.format, fold.state)
+    directories = known_directories(journal, fold.state)
+    check_partition(tools.feed.name, shape_of(tools.feed), directories)
     done = Replayed()
     meant = [each for each in live_records(fold) if request.may_mean(each)]
     if meant:

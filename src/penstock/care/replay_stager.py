@@ -7,15 +7,15 @@ from functools import partial
 import msgspec
 
 from penstock.api.store import Store
+from penstock.care.quarantine_parts import quarantine_parts
 from penstock.care.replay import ReplayOrder, StagedReplay
 from penstock.datapath.driver.stager import Stager
 from penstock.datapath.schemas.learning import Learning
-from penstock.datapath.stage.replay_task import QuarantinePart, shred_quarantined
+from penstock.datapath.stage.quarantine_rows import QuarantinePart
+from penstock.datapath.stage.replay_task import shred_quarantined
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.task import new_attempt
 from penstock.model.evidence import RangeEvidence
-from penstock.model.manifest import RecordSet
-from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.runtime.parallel import ParallelMap
@@ -57,7 +57,7 @@ class ReplayStager:
 
     def __call__(self, order: ReplayOrder) -> StagedReplay:
         """Stage what can be delivered."""
-        parts = self._parts(order)
+        parts = quarantine_parts(order.records, order.files, self.datasets, self.fingerprint)
         tasks = QuarantineTasks(self.store, self.parallel, parts)
         stager = Stager(self.feed, self.store, self.learning, tasks, self.around.tick)
         ranges = tuple(part.covered for part in parts)
@@ -68,22 +68,6 @@ class ReplayStager:
         self.tried, self.stays = staged.tried, Counter(staged.reasons)
         self.delivered = sum(len(part.offsets) for part in staged.delivered)
         return StagedReplay(staged.files, staged.delivered, _extra_rows(staged))
-
-    def _parts(self, order: ReplayOrder) -> list[QuarantinePart]:
-        """The wanted records by Kafka partition, each with its files."""
-        wanted: dict[tuple[str, str, int], list[RecordSet]] = {}
-        for each in order.records:
-            if self.datasets is None or each.dataset in self.datasets:
-                wanted.setdefault((each.topic, each.topic_id, each.partition), []).append(each)
-        return [
-            QuarantinePart(
-                _span(records),
-                tuple(f for f, ranges in order.files if _is_of(ranges, place)),
-                tuple(records),
-                self.fingerprint,
-            )
-            for place, records in sorted(wanted.items())
-        ]
 
 
 def _shred(plan: ShredPlan, store: Store, part: QuarantinePart) -> TaskReport:
@@ -101,14 +85,3 @@ def _extra_rows(staged: StagedWindow) -> tuple[RangeEvidence, ...]:
         for seen in staged.evidence
         if seen.extra.count
     )
-
-
-def _is_of(ranges: tuple[OffsetRange, ...], place: tuple[str, str, int]) -> bool:
-    return any((each.topic, each.topic_id, each.partition) == place for each in ranges)
-
-
-def _span(records: list[RecordSet]) -> OffsetRange:
-    first = min(each.offsets.runs[0][0] for each in records)
-    last = max(each.offsets.runs[-1][1] for each in records)
-    part = records[0]
-    return OffsetRange(part.topic, part.topic_id, part.partition, first, last)

@@ -8,7 +8,6 @@ import random
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from penstock.api.store import Store
 from penstock.cli.errors import UsageMistake
@@ -26,28 +25,6 @@ from penstock.runtime.surroundings import Surroundings, side_by_side
 def surroundings() -> Surroundings:
     """The real clock, sleep and randomness."""
     return Surroundings(time.time, time.sleep, random.SystemRandom(), do_all=side_by_side)
-
-
-def with_config(command: argparse.ArgumentParser) -> None:
-    """Add the option for the configuration file."""
-    command.add_argument(
-        "-c",
-        "--config",
-        type=Path,
-        default=Path("penstock.yaml"),
-        metavar="FILE",
-        help="the configuration (default: ./penstock.yaml)",
-    )
-
-
-def with_output(command: argparse.ArgumentParser) -> None:
-    """Add the option for text or JSON."""
-    command.add_argument(
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        help="the form of the output (default: text)",
-    )
 
 
 def configured(chosen: argparse.Namespace) -> LakeSpec:

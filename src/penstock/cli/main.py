@@ -1,50 +1,56 @@
-"""`penstock`: parse the arguments, run the command, and return its exit code."""
+"""`penstock`: parse the arguments, import and run the command, and return its exit code."""
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from penstock import __version__
-from penstock.cli.commands import (
-    audit,
-    check,
-    demo,
-    files,
-    init,
-    jars,
-    offsets,
-    plugins,
-    run,
-    schema,
-    status,
+from penstock.cli.options import (
+    audit_options,
+    check_options,
+    clean_options,
+    demo_options,
+    errors_options,
+    files_options,
+    init_options,
+    jars_options,
+    offsets_options,
+    plugins_options,
+    run_options,
+    schema_options,
+    status_options,
 )
-from penstock.cli.commands import errors as quarantine_command
 from penstock.cli.output_streams import CUT_OFF, all_is_out, escape_the_unprintable, say
 from penstock.errors import PenstockError
 
 # An interrupted run is a success, also if it is interrupted before it handles signals.
-INTERRUPTED = {run.run: 0}
+INTERRUPTED = {"run": 0}
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
 4 audit found a difference, 5 a feed has halted and needs an operator, 75 fenced by a newer
 owner, or owned by another instance with --no-wait"""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns its exit code; output that was cut off turns 0 into 1."""
+def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
+    """Run one command. Returns its exit code; output that was cut off turns 0 into 1.
+
+    Only what the command needs is imported; `begin` is called then, right before it runs.
+    """
     escape_the_unprintable()
     try:
-        code = _outcome(arguments)
+        code = _outcome(sys.argv[1:] if arguments is None else arguments, begin)
     finally:
         is_complete = all_is_out()
     return code if is_complete else code or CUT_OFF
 
 
-def _outcome(arguments: Sequence[str] | None) -> int:
+def _outcome(arguments: Sequence[str], begin: Callable[[], None]) -> int:
     """Run one command. Returns an exit code for every way in which it can end."""
-    chosen = parser().parse_args(arguments)
     try:
-        code: int = chosen.command(chosen)
+        chosen = parser().parse_args(arguments)
+        command = chosen.command.get()
+        begin()
+        code: int = command(chosen)
     except PenstockError as error:
         say(str(error), sys.stderr)
         return error.exit_code
@@ -52,7 +58,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
         return CUT_OFF
     except KeyboardInterrupt:
         say("interrupted", sys.stderr)
-        return INTERRUPTED.get(chosen.command, 1)
+        return INTERRUPTED.get(arguments[0], 1) if arguments else 1
     return code
 
 
@@ -67,19 +73,20 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"penstock {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (
-        demo,
-        init,
-        check,
-        run,
-        status,
-        audit,
-        files,
-        schema,
-        quarantine_command,
-        offsets,
-        plugins,
-        jars,
+    for words in (
+        demo_options,
+        init_options,
+        check_options,
+        run_options,
+        status_options,
+        audit_options,
+        files_options,
+        schema_options,
+        errors_options,
+        offsets_options,
+        clean_options,
+        plugins_options,
+        jars_options,
     ):
-        module.add_to(commands)
+        words.add_to(commands)
     return top

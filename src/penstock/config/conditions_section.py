@@ -8,9 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from penstock.api.later import Later
 from penstock.config import units
 from penstock.config.feed_values import path_of
 from penstock.config.mistakes import Refused, shown
@@ -24,6 +22,7 @@ _FRACTION = re.compile(
     r"[-+]?(?:\d{1,30}\.\d{0,30}|\.\d{1,30}|\d{1,30})(?:[eE][-+]?\d{1,3})?", re.ASCII
 )
 _TRUTHS = {"true": True, "false": False}
+_compile: Callable[[str], None] = Later("penstock.config.re2:compile_expression")
 
 
 def conditions(node: Node, reading: Reading) -> tuple[Condition, ...]:
@@ -93,8 +92,7 @@ def _fits(node: Node, _: Reading) -> str:
     word = text(node)
     try:
         for each in (word, f"^(?:{word})$"):
-            # Without any text, RE2 would not compile the expression.
-            pc.match_substring_regex(pa.scalar(""), each)
+            _compile(each)
     except ValueError as error:  # RE2's message, or text that cannot be encoded
         why = " ".join(str(error).split())
         raise Refused(f"found {shown(word)}: {why}", "a regular expression of RE2") from error

@@ -18,15 +18,13 @@ from penstock.config.mistakes import Mistakes, Place, Refused, closest, shown
 from penstock.config.route_section import constants, plain_name
 from penstock.config.secrets import FORMS, is_only_references, revealed, with_whole_paths
 from penstock.config.section_grammar import Reading, as_table, described, listed, text
+from penstock.config.set_section import column_type, set_step
 from penstock.config.tree import Node, Scalar, Sequence, Table
 from penstock.model.convert_spec import Constant, ConvertSpec, Verb
 from penstock.model.encryption_keys import Keys
 from penstock.model.spec import FeedSpec
 
 KEY_BYTES = 32
-TYPES = ("string", "int64", "double", "boolean", "date", "timestamp")
-_DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", re.ASCII)
-_MOST_DIGITS = 38
 _SHOWN = re.compile(r"\d{1,4}", re.ASCII)
 _HEX = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _WHOLE_BEYOND = 2**63
@@ -97,16 +95,6 @@ def _words(
     return ConvertSpec(verb, tuple(found), tuple(found.values()))
 
 
-def _type(node: Node, _: Reading) -> str:
-    word = text(node)
-    digits = _DECIMAL.fullmatch(word)
-    is_decimal = digits is not None and int(digits[2]) <= int(digits[1]) <= _MOST_DIGITS
-    if word not in TYPES and not (is_decimal and digits is not None and int(digits[1])):
-        allowed = f"{' | '.join(TYPES)} | decimal(precision, scale)"
-        raise Refused(f"found {shown(word)}", allowed, closest(word, TYPES))
-    return word
-
-
 def _shown(node: Node, _: Reading) -> str:
     word = text(node)
     if not _SHOWN.fullmatch(word):
@@ -138,14 +126,11 @@ def _flatten(node: Node, _: Table, reading: Reading) -> ConvertSpec:
 
 
 def _cast(node: Node, _: Table, reading: Reading) -> ConvertSpec:
-    return _words("cast", node, reading, _type)
+    return _words("cast", node, reading, column_type)
 
 
 def _set(node: Node, _: Table, reading: Reading) -> ConvertSpec:
-    if not as_table(node).entries:
-        raise Refused("found nothing", "fields and their values, such as {source: web}")
-    found = constants(node, reading)
-    return ConvertSpec("set", tuple(found), constants=tuple(found.values()))
+    return set_step(node, reading)
 
 
 def _filter(node: Node, _: Table, reading: Reading) -> ConvertSpec:

@@ -17,6 +17,7 @@ from penstock.config.mistakes import Refused, shown
 from penstock.config.plugin_by_name import plugin_by_name
 from penstock.config.section_grammar import Key, Reading, Section, choice, listed, parsed, text
 from penstock.config.tree import Node, Table
+from penstock.config.types_section import pinned_types
 from penstock.model.plugin import PluginRef
 from penstock.model.spec import DecodeSpec
 
@@ -42,8 +43,11 @@ def check_decode(spec: DecodeSpec, table: Table, reading: Reading) -> None:
     """Complain about keys that belong to other formats, or do not go together."""
     codec = codec_of(spec)
     for key, child in table.entries.items():
-        if key in DECODE.keys and key not in codec.options | _OF_ALL_FORMATS:
+        if key in DECODE.keys and key not in _keys_of(codec):
             reading.mistakes.add(child.place, f"`{key}` for {spec.format}", _allowed(codec))
+    if spec.types and spec.ids:
+        found = "`types` beside `ids`: records that name a schema have all types in it"
+        reading.mistakes.add(table.entries["types"].place, found, "one of the two")
     for found, wanted in codec.check(spec):
         reading.mistakes.add(table.place, found, wanted)
 
@@ -54,8 +58,14 @@ def names_records(spec: DecodeSpec) -> bool:
     return schemas is not None and schemas.has_names
 
 
+def _keys_of(codec: Codec) -> frozenset[str]:
+    """The keys of `decode` that a codec takes; types are for records that are read as JSON."""
+    learned = frozenset({"types"}) if codec.json is not None else frozenset()
+    return codec.options | _OF_ALL_FORMATS | learned
+
+
 def _allowed(codec: Codec) -> str:
-    keys = [f"`{key}`" for key in DECODE.keys if key in codec.options | _OF_ALL_FORMATS]
+    keys = [f"`{key}`" for key in DECODE.keys if key in _keys_of(codec)]
     return f"for {codec.name}: {', '.join(keys)}"
 
 
@@ -140,5 +150,6 @@ DECODE = Section(
         "delimiter": Key(parsed(_delimiter, "one character, such as ',' or a tab")),
         "columns": Key(listed(text, at_least=1)),
         "incompatible": Key(choice("quarantine", "stop")),
+        "types": Key(pinned_types),
     },
 )

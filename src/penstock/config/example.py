@@ -58,6 +58,7 @@ feeds:
       # JSON: spread: true if a value may be an array of events
       # Protobuf: like Avro, with schema: FILE.proto or FILE.desc and message: shop.Click
       # Text: pattern: '(?P<level>\\w+) (?P<text>.*)', or delimiter: ';' with columns: [a, b]
+      # JSON, learned: types: {user.id: string} settles types; see docs/formats.md
       incompatible: quarantine # schemas that cannot be merged: quarantine | stop the dataset
     route:
       by: field:type           # topic | header:NAME | field:PATH | schema; decides the dataset
@@ -68,6 +69,8 @@ feeds:
     #     team: web                        # who looks after its broken records
     #     partition: [day, hour]           # instead of the feed's own
     #     incompatible: stop               # instead of the feed's own
+    #   order:
+    #     types: {id: string}              # as `decode.types`; not beside `schema`
     unknown: create            # create | quarantine | filter
     # forks:                   # send records to additional datasets
     #   - to: big_orders
@@ -77,7 +80,8 @@ feeds:
     time:
       field: event_time        # without it: Kafka's timestamp
       unit: auto               # auto | s | ms | us | ns | iso8601 | a pattern such as '%d.%m.%Y'
-      missing: quarantine      # quarantine | kafka | a day to use instead
+      missing: quarantine      # absent or null: quarantine | kafka | a day to use instead
+      unreadable: quarantine   # there, but not a time: the same choices
       not_before: 2015-01-01   # earlier times go to the quarantine
       not_after: 2d            # and so do times further in the future
       zone: UTC                # the time zone of days and hours

@@ -31,6 +31,7 @@ from penstock.config.section_grammar import (
     text,
 )
 from penstock.config.tree import Node, Scalar, Table
+from penstock.config.types_section import pinned_types, types_are_learned
 from penstock.model.fork import MOST_FORKS
 from penstock.model.spec import (
     DatasetSpec,
@@ -41,6 +42,7 @@ from penstock.model.spec import (
     WindowSpec,
 )
 
+_TIME_POLICY = f"quarantine | kafka | {units.DAY}"
 _FEED_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
 
 
@@ -51,7 +53,7 @@ def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object
     return msgspec.structs.replace(spec, schema_kind=schema.kind, schema_text=schema.text)
 
 
-def _missing_time(word: str) -> str | None:
+def _time_policy(word: str) -> str | None:
     return word if word in {"quarantine", "kafka"} else units.day(word)
 
 
@@ -80,6 +82,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         _has_few_forks,
         fits_its_files,
         has_options_for_a_plugin,
+        types_are_learned,
     ):
         check(spec, table, reading)
     return spec
@@ -141,7 +144,8 @@ TIME = Section(
     {
         "field": Key(field_path),
         "unit": Key(parsed(units.time_unit, "auto | s | ms | us | ns | iso8601 | %Y-%m-%d ...")),
-        "missing": Key(parsed(_missing_time, "quarantine | kafka | " + units.DAY)),
+        "missing": Key(parsed(_time_policy, _TIME_POLICY)),
+        "unreadable": Key(parsed(_time_policy, _TIME_POLICY)),
         "not_before": Key(parsed(units.day, units.DAY)),
         "not_after": Key(parsed(units.duration_s, units.DURATION), "not_after_s"),
         "zone": Key(parsed(units.zone, units.ZONE)),
@@ -170,6 +174,7 @@ DATASET = Section(
         "partition": Key(partition),
         "quarantine": Key(QUARANTINE),
         "incompatible": Key(choice("quarantine", "stop")),
+        "types": Key(pinned_types),
     },
     former={"owner": "team"},
 )

@@ -1,4 +1,4 @@
-"""Paths and settings of this machine: the cache, Java, the proxy.
+"""Paths and settings of this machine: the cache, the logs, Java, the proxy.
 
 Each function reads the given environment, or the process's own if none is given.
 """
@@ -24,6 +24,16 @@ def cache_directory(environment: Environment = os.environ) -> Path:
 def jar_cache(environment: Environment = os.environ) -> Path:
     """Return the directory of fetched jars."""
     return cache_directory(environment) / "jars"
+
+
+def log_directory(environment: Environment = os.environ) -> Path:
+    """Return the directory of logs: `penstock/logs` below `$XDG_STATE_HOME`, else `~/.local/state`.
+
+    The directory need not exist.
+    """
+    given = Path(environment.get("XDG_STATE_HOME", ""))
+    base = given if given.is_absolute() else _home(environment) / ".local" / "state"
+    return base / "penstock" / "logs"
 
 
 def java_home(environment: Environment = os.environ) -> Path | None:

@@ -47,13 +47,14 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as observed: its windows, and the times of its events."""
+    """One run as observed: its windows, the times of its events, and the files it cleaned away."""
 
     started_s: float
     claimed_s: float
     ended_s: float
     periods: tuple[Period, ...]
     records: int
+    cleaned: int = 0
 
 
 def start_broker(scene: Scene) -> EmbeddedKafka:
@@ -162,6 +163,7 @@ class _Watched:
         self._claimed_s = 0.0
         self._periods: list[Period] = []
         self._delivered = delivered
+        self._cleaned = 0
         self.last_s = self._started_s
         self.child = Child(scene.place, ("run", "--once"), name)
         scene.stack.callback(self.child.stop)
@@ -195,7 +197,9 @@ class _Watched:
         """The recorded run."""
         begun = Period("start", self._started_s, self._claimed_s, "starting")
         periods = (begun, *self._periods, *more)
-        return Run(self._started_s, self._claimed_s, ended_s, periods, self._delivered)
+        return Run(
+            self._started_s, self._claimed_s, ended_s, periods, self._delivered, self._cleaned
+        )
 
     def _note(self, event: dict[str, Any]) -> None:
         if event.get("feed") != FEED:
@@ -215,6 +219,8 @@ class _Watched:
                 f"window {window:5} {event['records']:>9,} records {event['seconds']:6.1f} s"
                 f"   {self._delivered:>9,} delivered"
             )
+        elif event["event"] == "cleaned":
+            self._cleaned += event["files"]
         elif event["level"] != "info":
             self._scene.screen.alarm(str(event["message"]))
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from confluent_kafka import KafkaException
 
-from penstock.care.clean import clean
 from penstock.charts.svg_charts import Bar
 from penstock.charts.terminal_charts import text_bars, text_grid
 from penstock.demo.acts import (
@@ -30,10 +29,6 @@ from penstock.demo.queries import query_lines
 from penstock.demo.screen import Screen
 from penstock.demo.watch import Onlooker, Sight
 from penstock.model.layout import Layout
-from penstock.ports.store.open_store import local_spec, open_store
-from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.journal.lake_identity import known_identity
-from penstock.runtime.surroundings import Surroundings
 from penstock.testing.kafka_client import KafkaClient
 from penstock.testing.servers import ServerFailed
 
@@ -68,14 +63,14 @@ def begin(spec: DemoSpec) -> tuple[Place, bool]:
     return prepare(spec.directory)
 
 
-def tell(spec: DemoSpec, place: Place, screen: Screen, around: Surroundings) -> Ending:
+def tell(spec: DemoSpec, place: Place, screen: Screen) -> Ending:
     """Run the demo. Nothing that it starts keeps running, however it ends."""
     try:
         with ExitStack() as stack:
             scene = Scene(place, screen, stack, spec.records, time.time())
             client = _a_topic(scene)
             first, sight = _first_run(scene)
-            second = _second_run(scene, first, around)
+            second = _second_run(scene, first)
             facts = _proof(scene, client, (first, second), sight)
             screen.progress("stopping the broker")
     except (ServerFailed, KafkaException, TimeoutError) as error:
@@ -125,24 +120,17 @@ def at_the_kill(sight: Sight) -> list[str]:
     return lines
 
 
-def _second_run(scene: Scene, first: Run, around: Surroundings) -> Run:
+def _second_run(scene: Scene, first: Run) -> Run:
     scene.screen.step("penstock run --once   (again)")
     run = run_to_the_end(scene, Onlooker(scene.place.lake, FEED), first)
     next_s = next((each.end_s for each in run.periods if each.records), run.ended_s)
-    removed = _clean(scene.place, around)
     scene.screen.say(
         f"back {run.claimed_s - first.ended_s:.1f} s after the kill; "
         f"the next window visible after {next_s - first.ended_s:.1f} s"
     )
-    if removed:
-        scene.screen.more(f"{removed} staged files of the dead run were cleaned away")
+    if run.cleaned:
+        scene.screen.more(f"{run.cleaned} staged files of the dead run were cleaned away")
     return run
-
-
-def _clean(place: Place, around: Surroundings) -> int:
-    store = open_store(local_spec(place.lake))
-    identity = known_identity(store)
-    return 0 if identity is None else clean(FeedJournal(store, Layout(FEED), identity, around))
 
 
 def _proof(scene: Scene, client: KafkaClient, runs: tuple[Run, Run], sight: Sight) -> Facts:

@@ -1,10 +1,11 @@
 """Running the feeds of a lake in one Spark application, one window after the other."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.api.source import ReadFailed, SourceUnavailable
 from penstock.errors import FeedHalted, OutcomeUnknown, PenstockError, StoreUnavailable
+from penstock.feeds.cleaning import Cleaner
 from penstock.feeds.errors import (
     DatasetsParked,
     LeaseHeld,
@@ -14,6 +15,8 @@ from penstock.feeds.errors import (
 from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.setting_changes import change_events
+from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.protocol.feed_book.feed_lease import FeedBeat
@@ -52,12 +55,15 @@ class Runner:
     _told_to_wait: set[str] = field(default_factory=set)
     _told_parked: dict[str, dict[str, str]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._cleaner = Cleaner(self.feeds_at_work, self.tell)
+
     def run(self) -> int:
         """Run until told to stop, or until all is delivered; the worst exit code."""
         self._waiting = [feed for spec in self.feeds if (feed := self._open(spec)) is not None]
         self.tools.wait_until_ready()  # Spark was starting while the journals were folded
         self.has_begun = True
-        with Heart(self.feeds_at_work, self._beat_failed):
+        with Heart(self.feeds_at_work, self._beat_failed), self._cleaner:
             try:
                 while (self._waiting or self._running) and not self.is_stopping():
                     self._start_those_that_are_free()
@@ -104,6 +110,9 @@ class Runner:
             self._running.append(feed)
             sentence = f"claimed epoch {feed.owner.epoch}, {feed.state.windows} windows so far"
             self._say(feed.name, "claimed", sentence, {"epoch": feed.owner.epoch})
+            self._cleaner.soon(feed)
+            for event in change_events(feed.feed, feed.state):
+                self.tell(event)
 
     def _turn_all(self) -> None:
         """One window of every feed, until we are to stop; a rest when no feed had one."""
@@ -142,6 +151,8 @@ class Runner:
             return False
         self._troubles.pop(feed.name, None)
         self._say_parked(feed)
+        for notice in feed.notices():
+            self._say(feed.name, "notice", notice, level="warning")
         if moved:
             self._say_delivered(feed, around.tick() - before)
             self._export(feed)
@@ -296,9 +307,3 @@ def failing_and_stopped(state: FeedState) -> tuple[dict[str, str], dict[str, str
     """The parked datasets, with why: those that could not be published, and those to wait."""
     stopped = {name: why for name, why in state.parked.items() if name in state.stopped}
     return {name: why for name, why in state.parked.items() if name not in stopped}, stopped
-
-
-def worst(codes: Iterable[int]) -> int:
-    """The exit code that says most: a feed that needs a person before one that just failed."""
-    found = set(codes)
-    return next((code for code in (5, 3, 4, 2, 75, 1) if code in found), 0)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from penstock.api.source import ExportsLag, HashesLastRecords, ResolvesStarts, Source
 from penstock.api.store import Store
+from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
 from penstock.datapath.driver.stager import Stager
 from penstock.datapath.schemas.learning import Learning
@@ -41,7 +42,9 @@ class FeedTools:
     """What a running feed is given.
 
     `open_source` gives the source of a feed without waiting for anything; `wait_until_ready` waits
-    for what sources need, such as Spark, which starts while journals are folded.
+    for what sources need, such as Spark, which starts while journals are folded. `clean` removes
+    what dead runs have staged for a feed, and returns how many files; without it nothing is
+    cleaned.
     """
 
     open_source: Callable[[FeedSpec], Source]
@@ -50,6 +53,7 @@ class FeedTools:
     registry: Registry | None = None
     keys: Keys = field(default_factory=Keys)
     wait_until_ready: Callable[[], object] = lambda: None
+    clean: Callable[[FeedJournal], int] | None = None
 
 
 class RunningFeed:
@@ -148,6 +152,18 @@ class RunningFeed:
         if self._tools.around.tick() - self._moved_at < STUCK_S:
             self._lease.beat(self._note())
 
+    def notices(self) -> list[str]:
+        """What went wrong beside a delivery and is tried again, once."""
+        found, self._journal.notices = self._journal.notices, []
+        return found
+
+    def clean(self) -> int:
+        """Remove what dead runs have staged, with a look of its own at the journal. Any thread."""
+        tools = self._tools
+        if tools.clean is None:
+            return 0
+        return tools.clean(FeedJournal(tools.store, self._layout, self._journal.lake, tools.around))
+
     def close(self) -> None:
         """Let go of the lease and of the source."""
         self._lease.release(self._note())
@@ -166,6 +182,7 @@ class RunningFeed:
             policy=window_policy(feed),
             generation=feed.generation,
             files=feed.format,
+            shape=shape_of(feed),
         )
         starts = self._source if isinstance(self._source, ResolvesStarts) else None
         rules = ConfiguredRules(feed, self._journal, self._pace, starts)

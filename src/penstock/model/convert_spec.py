@@ -43,11 +43,26 @@ class Condition(Value, frozen=True):
     multiple_of: int | None = None
 
 
+RecordSource = Literal["time", "timestamp", "topic", "partition", "offset", "key", "header"]
+
+
+class RecordValue(Value, frozen=True):
+    """What `set` takes from each record: from where, as a column of which kind.
+
+    `kind` is a word of `cast`, or `bytes`. `name` is that of a header.
+    """
+
+    source: RecordSource
+    kind: str
+    name: str = ""
+
+
 class ConvertSpec(Value, frozen=True):
     """One step. `paths` are its fields; `words` are the arguments for each field.
 
     `words` are new names (rename), types (cast), numbers of characters (mask), and references to
-    secrets (hash, encrypt); `constants` are values (set), in the order of `paths`. Of a plug-in
+    secrets (hash, encrypt); `constants` are values (set), in the order of `paths`, as are
+    `from_record`, in which None means the constant; empty: all are constants. Of a plug-in
     `words` has the name, `paths` the names of its options and `constants` their values; `ref` is
     the plug-in itself, once the driver has found it. With `datasets` the step applies only to
     these, by the values of the route.
@@ -60,6 +75,20 @@ class ConvertSpec(Value, frozen=True):
     conditions: tuple[Condition, ...] = ()
     datasets: tuple[str, ...] = ()
     ref: PluginRef | None = None
+    from_record: tuple[RecordValue | None, ...] = ()
+
+    @property
+    def settings(self) -> Iterable[tuple[str, Constant, RecordValue | None]]:
+        """What `set` sets: a field, and a constant for it or what is taken from the record."""
+        taken = self.from_record or (None,) * len(self.paths)
+        return zip(self.paths, self.constants, taken, strict=True)
+
+    @property
+    def sets_null(self) -> bool:
+        """True when a field is set to the constant null."""
+        if self.verb != "set":
+            return False
+        return any(value is None and taken is None for _, value, taken in self.settings)
 
     @property
     def references(self) -> tuple[str, ...]:

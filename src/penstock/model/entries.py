@@ -11,7 +11,7 @@ from penstock.model.manifest import Content, Group, ManifestRef
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 
-FORMAT = 2  # raised by every change of a class inside entries; see `upgrade_entries`
+FORMAT = 3  # raised by every change of a class inside entries; see `upgrade_entries`
 
 
 class Bind(Body, frozen=True, tag="bind"):
@@ -106,7 +106,9 @@ class Counts(Value, frozen=True):
 class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     """A decided window: these ranges are delivered by these files, and by nothing else.
 
-    `stops` names datasets that it parks, and why, until an operator accepts them.
+    `stops` names datasets that it parks, and why, until an operator accepts them. `directories` has
+    the directory keys of datasets that no entry before it has recorded, and `settings` what the
+    configuration says since this window (`FeedShape.settings`).
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -116,6 +118,8 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     generation: int = 0
     planned_s: float = 0.0
     stops: dict[str, str] = {}
+    directories: dict[str, tuple[str, ...]] = {}
+    settings: dict[str, str] = {}
 
 
 class Gap(Body, frozen=True, tag="gap"):
@@ -173,11 +177,12 @@ class Unpark(Body, frozen=True, tag="unpark"):
 class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
     """Quarantined records were decoded again and delivered; consumes `content.records`.
 
-    `schemas` are the schema versions of its files, by dataset.
+    `schemas` are the schema versions of its files, by dataset; `directories` as in a window.
     """
 
     author: str
     schemas: dict[str, int] = {}
+    directories: dict[str, tuple[str, ...]] = {}
 
 
 class Drop(Body, frozen=True, kw_only=True, tag="drop"):

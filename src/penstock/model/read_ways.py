@@ -5,7 +5,7 @@ turns numbers into positions. The entry of a window has one `ReadWays` for each 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.model.value import Value
 
@@ -38,6 +38,11 @@ class ReadCounts:
     reasons: dict[str, tuple[int, str]] = field(default_factory=dict)
     empty: int = 0
     misfits: dict[Misfit, tuple[int, int]] = field(default_factory=dict)
+
+    def moved(self, by: int) -> "ReadCounts":
+        """The same counts, of records whose numbers are higher."""
+        misfits = {key: (records, first + by) for key, (records, first) in self.misfits.items()}
+        return replace(self, misfits=misfits)
 
     def add_reason(self, reason: str, path: str = "", records: int = 1) -> None:
         """Count records that were read by the reference for one reason."""

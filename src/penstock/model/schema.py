@@ -25,6 +25,10 @@ Kind = Literal[
     "struct",
 ]
 
+# The types that a configuration can settle, and such types by path; see `pinned_types`.
+PinnedType = Literal["string", "int64", "double", "boolean", "timestamp", "json"]
+PinnedTypes = tuple[tuple[str, PinnedType], ...]
+
 # What a column takes beyond the values of its own kind; see `FieldType`.
 Accepts = Literal["", "scalars", "json"]
 

@@ -12,6 +12,7 @@ from penstock.model.convert_spec import ConvertSpec
 from penstock.model.fork import ForkSpec
 from penstock.model.plugin import PluginRef
 from penstock.model.plugin_call import Options, PluginCall
+from penstock.model.schema import PinnedTypes
 from penstock.model.store_spec import StoreSpec
 from penstock.model.value import Value
 
@@ -46,8 +47,8 @@ class DecodeSpec(Value, frozen=True):
     `incompatible` says what happens to a dataset if the schema of records cannot be merged with
     its own: the records always go to the quarantine, and with `stop` the dataset stops.
     JSON with `ids` begins with the id of its schema; with `spread`, each element of an array is a
-    record. Texts are cut by `pattern`, or by `delimiter`
-    into `columns`.
+    record. Texts are cut by `pattern`, or by `delimiter` into `columns`. `types` are those of
+    fields in learned schemas.
     """
 
     format: str = "json"
@@ -59,6 +60,7 @@ class DecodeSpec(Value, frozen=True):
     delimiter: str = ""
     columns: tuple[str, ...] = ()
     incompatible: Literal["quarantine", "stop"] = "quarantine"
+    types: PinnedTypes = ()
     codec: PluginRef | None = None  # None: the built-in one of that name
 
 
@@ -134,7 +136,8 @@ class TimeSpec(Value, frozen=True):
     """Where the event time comes from, and which times are accepted.
 
     `field` empty: Kafka's timestamp. `unit`: auto, s, ms, us, ns, iso8601, or a strptime pattern.
-    `missing`: quarantine, kafka, or a day such as 1970-01-01 to use instead.
+    `missing` is for records whose field is absent or null, `unreadable` for those whose field has a
+    value that is not a time: quarantine, kafka, or a day such as 1970-01-01 to use instead.
     """
 
     field: str = ""
@@ -143,6 +146,7 @@ class TimeSpec(Value, frozen=True):
     not_before: str = "2015-01-01"
     not_after_s: float = 2 * 86_400.0
     zone: str = "UTC"
+    unreadable: str = "quarantine"
 
 
 class QuarantineSpec(Value, frozen=True):
@@ -155,7 +159,7 @@ class QuarantineSpec(Value, frozen=True):
 class DatasetSpec(Value, frozen=True):
     """A declared dataset. `schema_text` is the content of its schema file, if it has one.
 
-    `incompatible` empty: as in the feed's `decode`.
+    `incompatible` empty: as in the feed's `decode`. `types` go before those of the feed.
     """
 
     route: str
@@ -165,6 +169,7 @@ class DatasetSpec(Value, frozen=True):
     partition: tuple[PartitionKey, ...] | None = None
     quarantine: QuarantineSpec | None = None
     incompatible: Literal["", "quarantine", "stop"] = ""
+    types: PinnedTypes = ()
 
 
 class StartSpec(Value, frozen=True):

@@ -32,6 +32,7 @@ def main() -> None:
     forget_archives()
     import_module("penstock.datapath.stage.task")
     import_module("penstock.datapath.codec.codecs").load_built_in()
+    import_module("penstock.datapath.formats.quarantine_format").load_parts()
     import_module("pyarrow").array([""])  # the first array imports pandas, if installed
     daemon = import_module("pyspark.daemon")
     gc.freeze()  # none of this is garbage, so workers need not scan it

@@ -1,12 +1,10 @@
 """Errors of Spark and its JVM: something is missing on this machine, or a job failed."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import PenstockError
 
-_RAISED = re.compile(r"[\w.]+(?:Error|Exception): ")  # the last line of a Python worker's trace
 _INSTALL = (
     "Install Java 17, on Debian and Ubuntu the package openjdk-17-jre-headless, "
     "or set JAVA_HOME to an existing one"
@@ -114,6 +112,22 @@ class GatewayFailed(PenstockError):
         self.why = why
 
 
+class SparkFailed(PenstockError):
+    """Spark did not start: its JVM ended, or its settings cannot be used."""
+
+    code = "SPARK_FAILED"
+    exit_code = 2
+
+    def __init__(self, why: str, log: Path | None) -> None:
+        where = f" All that it said is in {log}." if log is not None else ""
+        super().__init__(
+            f"Spark did not start: {why.rstrip('.')}.{where}",
+            "Nothing was read or written. Check the settings below `spark` in the configuration, "
+            "and the memory of this machine; then run again.",
+        )
+        self.log = log
+
+
 class JobFailed(PenstockError):
     """A Spark job that only reads failed, although its tasks were tried again."""
 
@@ -122,7 +136,7 @@ class JobFailed(PenstockError):
     def __init__(self, what: str, why: str) -> None:
         super().__init__(
             f"The Spark job that reads {what} failed: {why}.",
-            "Nothing was changed. Read Spark's log, remove the cause, and run again.",
+            "Nothing was changed. Remove the cause, and run again.",
         )
         self.what = what
 
@@ -132,10 +146,3 @@ class Interrupted(BaseException):
 
     py4j catches `KeyboardInterrupt` itself, prints a trace and fails.
     """
-
-
-def first_line(error: Exception) -> str:
-    """The cause of a failed job in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by") or _RAISED.match(line)]
-    return (causes or lines or ["no cause given"])[-1 if causes else 0][:400]

@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TextIO
 
+from penstock.api.later import Later
 from penstock.config import places
 from penstock.errors import PenstockError
 from penstock.spark.errors import JarChanged, JarsMissing, JarsUnreachable
@@ -155,8 +156,8 @@ def add_acts(parser: argparse.ArgumentParser, name: str) -> None:
         act.add_argument("--cache", type=Path, metavar="DIR", help="another directory for the jars")
     listing.add_argument("--output", choices=("text", "json"), default="text", help="text or json")
     fetching.add_argument("--settings", type=Path, metavar="FILE", help="an Ivy settings file")
-    listing.set_defaults(command=_run_list)
-    fetching.set_defaults(command=_run_fetch)
+    listing.set_defaults(command=Later("penstock.spark.jars:run_list"))
+    fetching.set_defaults(command=Later("penstock.spark.jars:run_fetch"))
 
 
 class Teller:
@@ -182,7 +183,8 @@ class Teller:
             self._out.flush()
 
 
-def _run_list(asked: argparse.Namespace) -> int:
+def run_list(asked: argparse.Namespace) -> int:
+    """Print the pinned jars."""
     lock, cache = read_lock(), asked.cache or places.jar_cache()
     for group in asked.group or sorted(lock):
         for jar in lock[group]:
@@ -194,7 +196,8 @@ def _run_list(asked: argparse.Namespace) -> int:
     return 0
 
 
-def _run_fetch(asked: argparse.Namespace) -> int:
+def run_fetch(asked: argparse.Namespace) -> int:
+    """Fetch what is not in the cache, and print how many jars that were."""
     groups, cache = asked.group or _FOR_ALL, asked.cache or places.jar_cache()
     teller = Teller(sys.stderr)
     try:

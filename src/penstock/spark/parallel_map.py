@@ -5,7 +5,7 @@ meanwhile, so that it can report progress and can be interrupted.
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -13,8 +13,11 @@ from pyspark import InheritableThread, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from penstock.errors import PenstockError
+from penstock.runtime.carried_error import CarriedError, carried
 from penstock.runtime.worker import settle_in
-from penstock.spark.errors import JobFailed, first_line
+from penstock.spark.errors import JobFailed
+from penstock.spark.job_errors import cause_of_job
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -37,16 +40,20 @@ class SparkParallelMap:
     def __call__(
         self, what: str, work: Callable[[T], R], items: Sequence[T], weight: Callable[[T], int]
     ) -> list[R]:
-        """The answers for all items, in no order. A task that is lost is tried again."""
+        """The answers for all items, in no order. A task that is lost is tried again.
+
+        An error of ours that the work raises is raised here, as it was.
+        """
         if not items:
             return []
         context = self._session().sparkContext
         parts = balanced(items, weight, task_count(items, weight, context.defaultParallelism))
         try:
             job = context.parallelize(parts, len(parts)).flatMap(working(work))
-            return self.watch(what, job.collect)
+            answers = self.watch(what, job.collect)
         except (Py4JError, PySparkException, ConnectionError) as error:
-            raise JobFailed(what, first_line(error)) from error
+            raise JobFailed(what, cause_of_job(error)) from error
+        return list(_opened(answers))
 
     def watch(self, what: str, call: Callable[[], R]) -> R:
         """Run something that starts jobs, and tell how many of their tasks are done."""
@@ -76,14 +83,30 @@ class SparkParallelMap:
         return answers[0]
 
 
-def working(work: Callable[[T], R]) -> Callable[[list[T]], Iterator[R]]:
-    """A function for Spark's tasks: the work for each item of a part."""
+def working(work: Callable[[T], R]) -> Callable[[list[T]], Iterator[R | CarriedError]]:
+    """A function for Spark's tasks: the work for each item of a part, up to the first that fails.
 
-    def run(part: list[T]) -> Iterator[R]:
+    An error of ours is an answer: Spark would only repeat it, and log its traces.
+    """
+
+    def run(part: list[T]) -> Iterator[R | CarriedError]:
         settle_in()
-        return map(work, part)
+        for item in part:
+            try:
+                yield work(item)
+            except PenstockError as error:
+                yield carried(error)
+                return
 
     return run
+
+
+def _opened(answers: Iterable[R | CarriedError]) -> Iterator[R]:
+    """The answers; raises the first error that came in the place of one."""
+    for each in answers:
+        if isinstance(each, CarriedError):
+            raise each.error()
+        yield each
 
 
 def task_count(items: Sequence[T], weight: Callable[[T], int], cores: int) -> int:

@@ -7,16 +7,23 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence, Set
-from importlib.resources import files
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from penstock.config.places import java_home, log_directory
 from penstock.runtime.worker import DAEMON
 from penstock.spark.batch_size import BYTES_KEY, ROWS, ROWS_KEY, UNBOUNDED
+from penstock.spark.errors import SparkFailed
 from penstock.spark.gateway import with_java_options
+from penstock.spark.java import find_java
+from penstock.spark.job_errors import first_line
+from penstock.spark.log_file import CONFIGURATION, close_log, first_words, open_log
+from penstock.spark.log_file import java_options as log_options
 from penstock.spark.package import package_zip
 
 TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
@@ -24,7 +31,6 @@ TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
 
 
-LOGGING = Path(str(files("penstock"))) / "spark" / "log4j2.properties"
 JVM_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 # Every record goes to Python as Arrow. Spark makes room before it writes there, so that checking
 # each write once more only takes time: a fifth of the JVM's share.
@@ -57,7 +63,7 @@ def open_session(
     `java_options` are added to those of the user, for the driver and for the tasks. The settings
     named in `private` never stand on the JVM's command line, where every user could read them.
     """
-    builder = SparkSession.builder.appName(f"penstock {name}")
+    find_java(java_home())  # said in one sentence, before anything is started
     ours = {
         "spark.master": "local[*]",
         "spark.ui.enabled": "false",
@@ -77,19 +83,18 @@ def open_session(
         ours["spark.driver.host"] = "127.0.0.1"
     if jars:
         ours["spark.jars"] = ",".join(str(jar) for jar in jars)
-    quiet = f"-Dlog4j2.configurationFile=file:{LOGGING}"
+    log = _log_for(settings)
+    quiet = () if log is None else log_options(log)
     added = {
         key: with_java_options(settings.get(key, ""), options)
         for key, options in zip(
-            JVM_OPTIONS, ([*java_options, *ARROW, quiet], [*java_options, *ARROW]), strict=True
+            JVM_OPTIONS, ([*java_options, *ARROW, *quiet], [*java_options, *ARROW]), strict=True
         )
     }
     chosen = {**ours, **settings, **added}
     chosen["spark.master"] = with_tries(chosen["spark.master"])
-    launch_jvm({key: value for key, value in chosen.items() if key not in private})
-    for key, value in chosen.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    public = {key: value for key, value in chosen.items() if key not in private}
+    session = _started(name, chosen, public, log)
     if "spark.pyspark.python" in settings:
         # Only spark-submit reads it; a program that starts Spark itself has to pass it on.
         session.sparkContext.pythonExec = settings["spark.pyspark.python"]
@@ -105,11 +110,45 @@ def open_session(
     return session
 
 
-def launch_jvm(settings: Mapping[str, str]) -> None:
-    """Start the JVM that the session will run in, with these settings on its command line."""
-    if SparkContext._gateway is None:
-        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-        SparkContext._ensure_initialized(gateway=launch_gateway(conf))  # type: ignore[no-untyped-call]
+def _log_for(settings: Mapping[str, str]) -> Path | None:
+    """The file for what a new JVM says; None where one runs already, or the user has chosen."""
+    if SparkContext._gateway is not None or CONFIGURATION in settings.get(JVM_OPTIONS[0], ""):
+        return None
+    log = open_log(log_directory())
+    atexit.register(close_log, log)
+    return log
+
+
+def _started(
+    name: str, chosen: Mapping[str, str], public: Mapping[str, str], log: Path | None
+) -> SparkSession:
+    """The session with these settings; raises `SparkFailed`."""
+    try:
+        launch_jvm(public, log)
+        builder = SparkSession.builder.appName(f"penstock {name}")
+        for key, value in chosen.items():
+            builder = builder.config(key, value)
+        return builder.getOrCreate()
+    except (Py4JError, PySparkException, OSError) as error:
+        # A JVM that has ended has said why; py4j only knows that it is gone.
+        said = first_words(log) if SparkContext._gateway is None and log is not None else ""
+        raise SparkFailed(said or first_line(error), log) from error
+
+
+def launch_jvm(settings: Mapping[str, str], log: Path | None = None) -> None:
+    """Start the JVM that the session will run in, with these settings on its command line.
+
+    What it writes to its stderr goes to the log; what it logs follows the settings.
+    """
+    if SparkContext._gateway is not None:
+        return
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    if log is None:
+        gateway = launch_gateway(conf)  # type: ignore[no-untyped-call]
+    else:
+        with log.open("ab") as said:
+            gateway = launch_gateway(conf, {"stderr": said})  # type: ignore[no-untyped-call]
+    SparkContext._ensure_initialized(gateway=gateway)
 
 
 def with_tries(master: str) -> str:

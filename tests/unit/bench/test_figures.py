@@ -34,10 +34,10 @@ from bench.pictures import comparison, growth
 from bench.processes import Process, Watch, look, lost_ticks
 from bench.proto_events import proto_event, proto_schema
 from penstock.api.codec import RecordReader
-from penstock.datapath.codec.avro.codec import avro_reader
+from penstock.datapath.codec.avro.avro_reader import avro_reader
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema import from_json_schema
-from penstock.datapath.codec.protobuf.codec import protobuf_reader
+from penstock.datapath.codec.protobuf.protobuf_reader import protobuf_reader
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema

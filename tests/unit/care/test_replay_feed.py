@@ -15,7 +15,7 @@ from penstock.care.replay import live_records
 from penstock.care.replay_feed import Replayed, ReplayRequest, ReplayTools, replay_feed
 from penstock.datapath.schemas.learning import Learning
 from penstock.model.entries import Replay
-from penstock.model.spec import TimeSpec
+from penstock.model.spec import FeedSpec, TimeSpec
 from penstock.runtime.parallel import ParallelMap, in_this_process
 from tests.helpers.journals import WatchedStore
 from tests.helpers.list_story import FEED, TOPIC, TORN, Story, events, places
@@ -38,7 +38,7 @@ class RefusedStory(Story):
         self.cluster.append(TOPIC, 1, *events("order", 2))  # a type that was never delivered
         assert self.run_once(STRICT) == 0
 
-    def replay(self, parallel: ParallelMap = in_this_process) -> Replayed:
+    def replay(self, parallel: ParallelMap = in_this_process, feed: FeedSpec = MENDED) -> Replayed:
         """As `penstock errors replay` does, with the mended configuration."""
         journal = self.journal()
 
@@ -47,9 +47,9 @@ class RefusedStory(Story):
             yield parallel
 
         def open_learning() -> Learning:
-            return Learning(self.store, journal.layout, MENDED, None)
+            return Learning(self.store, journal.layout, feed, None)
 
-        tools = ReplayTools(MENDED, self.clock.around(), open_learning, open_parallel)
+        tools = ReplayTools(feed, self.clock.around(), open_learning, open_parallel)
         return replay_feed(journal, journal.open(deep=True), ReplayRequest("ann"), tools)
 
     def left(self) -> int:
@@ -76,6 +76,21 @@ def test_what_is_whole_now_is_delivered_once_and_the_rest_says_why_it_stays(
     assert (again.tried, again.delivered, again.entries) == (1, 0, [])
     assert again.refused is not None
     assert len(story.entries(Replay)) == 1
+
+
+def test_records_with_an_unreadable_time_are_delivered_with_a_policy_for_them(
+    story: RefusedStory,
+) -> None:
+    words = ["yesterday", "", True, {"s": 1}]
+    story.cluster.append(
+        TOPIC, 1, *[json.dumps({"type": "click", "at": word}).encode() for word in words]
+    )
+    assert story.run_once(STRICT) == 0
+    assert story.replay().stays["TIME_UNREADABLE"] == 4
+    unreadable = msgspec.structs.replace(MENDED.time, unreadable="2020-01-01")
+    done = story.replay(feed=msgspec.structs.replace(MENDED, time=unreadable))
+    assert (done.delivered, dict(done.stays)) == (4, {"NOT_JSON": 1})
+    assert places(1, 2, 3, 4, 5) <= story.delivered()
 
 
 def test_a_replay_folds_the_journal_once_from_its_beginning(story: RefusedStory) -> None:

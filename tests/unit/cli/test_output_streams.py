@@ -34,9 +34,13 @@ def command(chosen):
         tell(Event("f", "window", "x" * 70_000))
     return int(sys.argv[1])
 
+class Named:
+    def get(self):
+        return command
+
 class Parser:
     def parse_args(self, _words):
-        return argparse.Namespace(command=command)
+        return argparse.Namespace(command=Named())
 
 main.parser = Parser
 sys.exit(main.main([]))

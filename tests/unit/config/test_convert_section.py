@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from penstock.config.convert_section import TYPES, reveal_keys
+from penstock.config.convert_section import reveal_keys
 from penstock.config.errors import ConfigInvalid
+from penstock.config.set_section import TYPES
 from penstock.datapath.shape.convert.cast import cast_type
-from penstock.model.convert_spec import Condition, ConvertSpec
+from penstock.model.convert_spec import Condition, ConvertSpec, RecordValue
 from penstock.model.spec import FeedSpec
 from tests.helpers.feed_sections import feed_of, mistake_of
 
@@ -71,6 +72,16 @@ def test_each_verb_becomes_a_step(tmp_path: Path) -> None:
         ("{set: {a: [1]}}", "[0].set.a", "a text, a number"),
         ("{set: {a: 99999999999999999999}}", "[0].set.a", "of more than 64 bits"),
         ("{set: {a: '${env:X}'}}", "[0].set.a", "a reference to a secret"),
+        ("{set: {a: {}}}", "[0].set.a.from", "missing, and required"),
+        ("{set: {a: {as: date}}}", "[0].set.a.from", "missing, and required"),
+        ("{set: {a: {from: tiem}}}", "[0].set.a.from", "did you mean 'time'?"),
+        ("{set: {a: {from: header}}}", "[0].set.a.from", "header:NAME"),
+        ("{set: {a: {from: 'key:x'}}}", "[0].set.a.from", "header:NAME"),
+        ("{set: {a: {from: time, as: day}}}", "[0].set.a.as", "found 'day'"),
+        ("{set: {a: {from: time, as: bytes}}}", "[0].set.a", "time as timestamp | date"),
+        ("{set: {a: {from: topic, as: int64}}}", "[0].set.a", "topic as string"),
+        ("{set: {a: {from: time, zone: UTC}}}", "[0].set.a.zone", "unknown key"),
+        ("{set: {a.b: {from: time}}}", "[0].set.a.b", "a name without a dot"),
         ("{filter: {}}", "[0].filter", "found no condition"),
         ("{filter: {a: {least: x}}}", "[0].filter.a.least", "a number"),
         ("{mask: {a: -1}}", "[0].mask.a", "the number of characters"),
@@ -99,6 +110,30 @@ def test_a_mistake_names_its_place_and_no_secret(
 def test_every_type_that_passes_is_one(tmp_path: Path, word: str) -> None:
     (step,) = feed_of(tmp_path, f"convert: [{{cast: {{a: '{word}'}}}}]").convert
     assert cast_type(step.words[0]).kind == word.partition("(")[0].replace("stamp", "stamp_us")
+
+
+def test_a_field_is_set_from_the_record_or_to_a_constant(tmp_path: Path) -> None:
+    (step,) = feed_of(
+        tmp_path,
+        "convert: [{set: {day_of: {from: time, as: date}, source: web, at: {from: time}, "
+        "seen: {from: timestamp}, t: {from: topic}, p: {from: partition}, o: {from: offset}, "
+        "k: {from: key}, trace: {from: 'header:trace:id', as: bytes}, "
+        "n: {from: 'header:n', as: 'decimal(5, 2)'}}}]",
+    ).convert
+    assert dict(zip(step.paths, step.from_record, strict=True)) == {
+        "day_of": RecordValue("time", "date"),
+        "source": None,
+        "at": RecordValue("time", "timestamp"),
+        "seen": RecordValue("timestamp", "timestamp"),
+        "t": RecordValue("topic", "string"),
+        "p": RecordValue("partition", "int64"),
+        "o": RecordValue("offset", "int64"),
+        "k": RecordValue("key", "string"),
+        "trace": RecordValue("header", "bytes", "trace:id"),
+        "n": RecordValue("header", "decimal(5, 2)", "n"),
+    }
+    assert step.constants == (None, "web", *[None] * 8)
+    assert not step.sets_null
 
 
 def test_the_list_has_to_be_one(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from penstock.api.source import ReadFailed
 from penstock.cli.commands import run
 from penstock.datapath.driver.stager import HOLD_S, Hold
 from penstock.feeds.run_events import Event
-from penstock.feeds.runner import Runner, RunSpec, worst
+from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec
 from penstock.model.window import StageOrder
 from penstock.ports.registry.errors import (
@@ -52,6 +53,9 @@ class FakeFeed:
 
     def lag_records(self) -> int:
         return 0
+
+    def notices(self) -> list[str]:
+        return []
 
     def close(self) -> None:
         self.is_closed = True

@@ -1,5 +1,9 @@
 """How work is split between tasks; the job itself runs in the integration tests."""
 
+import pytest
+
+from penstock.errors import StoreUnavailable
+from penstock.runtime.carried_error import CarriedError
 from penstock.spark.parallel_map import ITEM_BYTES, TASK_BYTES, balanced, task_count, working
 
 
@@ -28,3 +32,17 @@ def test_little_work_gets_a_task_per_core_and_much_work_some_more() -> None:
     assert task_count([1, 2, 3], lambda _item: 10, cores=2) == 2
     assert task_count(range(10), lambda _item: TASK_BYTES // 2, cores=2) == 5
     assert task_count(range(1000), lambda _item: TASK_BYTES, cores=2) == 8
+
+
+def test_an_error_of_ours_is_an_answer_and_any_other_is_raised() -> None:
+    def refuse(item: int) -> int:
+        if item == 2:
+            raise StoreUnavailable("read", "x", "Permission denied")
+        return item
+
+    kept, error = list(working(refuse)([1, 2, 3]))
+    assert kept == 1
+    assert isinstance(error, CarriedError)
+    assert "Permission denied" in str(error.error())
+    with pytest.raises(ValueError, match="invalid literal"):
+        list(working(int)(["x"]))

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from typing import Any
 
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.errors import AuditDifference
@@ -19,62 +18,17 @@ from penstock.cli.common import (
     configured,
     print_rows,
     reading_journal,
-    with_config,
-    with_output,
 )
 from penstock.cli.errors import UsageMistake
-from penstock.cli.offset_arguments import ago, at_time
 from penstock.cli.output_streams import telling, unless_cut_off
 from penstock.errors import PenstockError
-from penstock.feeds.runner import worst
+from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.source.kafka.recheck import KafkaRecheck
 from penstock.ports.source.open_source import open_source
 from penstock.ports.source.source_recheck import SourceRecheck
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.spark.parallel_map import SparkParallelMap
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "audit",
-        help="prove what was delivered",
-        description="Check the journal from its first entry, that every offset is accounted for "
-        "once, and that every file is there with the recorded size and no other. With --deep "
-        "also read every row of every file, and compare with what Kafka still has. Prints a "
-        "receipt per feed; exit code 4 if anything differs.",
-        epilog="example: penstock audit events --deep --since 1d",
-    )
-    command.add_argument("feeds", nargs="*", metavar="FEED")
-    command.add_argument(
-        "--deep",
-        action="store_true",
-        help="read every row of every file, and Kafka again; starts Spark",
-    )
-    command.add_argument(
-        "--since",
-        type=since,
-        metavar="TIME",
-        help="with --deep: only what was decided since, such as 2h, 1d or 2026-11-01T00:00:00Z",
-    )
-    command.add_argument(
-        "--dataset",
-        default="",
-        metavar="D",
-        help="with --deep: only the files of this dataset; Kafka is not asked",
-    )
-    with_config(command)
-    with_output(command)
-    command.set_defaults(command=run)
-
-
-def since(text: str) -> float:
-    """A time in seconds, from a duration back from now or a timestamp."""
-    try:
-        return ago(text).number / 1000
-    except argparse.ArgumentTypeError:
-        return at_time(text).number / 1000
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from penstock.cli.commands.run import PROBE, connector_jars, registry_of
 from penstock.cli.common import (
@@ -14,19 +14,20 @@ from penstock.cli.common import (
     lake_store,
     print_rows,
     surroundings,
-    with_config,
-    with_output,
 )
 from penstock.cli.source_connection import AskedSources, asking_sources, starts_of
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
+from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.schemas.dataset_schemas import declared_schema
 from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
 from penstock.datapath.schemas.fixed_schema import fixed_for
+from penstock.datapath.schemas.settled import check_settled
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import PenstockError
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
-from penstock.feeds.runner import worst
+from penstock.feeds.setting_changes import change_events
+from penstock.model.exit_codes import worst
 from penstock.model.layout import Layout
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
@@ -34,24 +35,11 @@ from penstock.model.window import Available
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import known_identity
+from penstock.protocol.loop.written_directories import check_partition, known_directories
 from penstock.spark.java import find_java
 
 State = Literal["ok", "warning", "failed", "halted"]
 Row = dict[str, object]
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "check",
-        help="check the configuration, Java, the lake, registry and Kafka; show the next window",
-        description="Check everything that a run needs, and show what each feed would read next. "
-        "Writes only a probe into the lake, and removes it.",
-        epilog="example: penstock check -c penstock.yaml",
-    )
-    with_config(command)
-    with_output(command)
-    command.set_defaults(command=run)
 
 
 @dataclass(slots=True)
@@ -96,6 +84,9 @@ def run(chosen: argparse.Namespace) -> int:
         tell(_try("registry", lambda: _registry(spec)))
     for feed in spec.feeds:
         _check_schemas(feed, tell)
+        columns = _try(f"schema {feed.name}", partial(_columns, spec, feed))
+        if columns.state != "ok":
+            tell(columns)
     with asking_sources(spec) as sources:
         has_kafka = not spec.uses_kafka or _check_kafka(spec, sources, tell)
         for feed in spec.feeds:
@@ -115,7 +106,7 @@ def _check_kafka(spec: LakeSpec, sources: AskedSources, tell: Callable[[Finding]
 
 def _from_journal(spec: LakeSpec, feed: FeedSpec) -> str:
     """What is known about a feed while Kafka does not answer. Finds a damaged journal too."""
-    state = _state(spec, feed)
+    state = _journal(spec, feed).open().state
     told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
     return f"{told}; the next window is not known without Kafka"
 
@@ -159,6 +150,12 @@ def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
             tell(finding)
 
 
+def _columns(spec: LakeSpec, feed: FeedSpec) -> str:
+    """Hold the types of the configuration against the columns that the lake has."""
+    check_settled(feed, lake_store(spec), Layout(feed.name))
+    return "as they were"
+
+
 def _plugins(feed: FeedSpec) -> str:
     """Make everything that the feed finds by name, with its options."""
     check_plugins(feed)
@@ -195,7 +192,11 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> Finding:
     """Check one feed in the way its owner would, and plan its next window."""
     finding = Finding(f"feed {feed.name}")
     try:
-        state = _state(spec, feed)
+        journal = _journal(spec, feed)
+        state = journal.open().state
+        check_partition(feed.name, shape_of(feed), known_directories(journal, state))
+        for event in change_events(feed, state):
+            finding.warn(event.sentence)
         source = sources.of(feed)
         available = source.look()
         _tell_topics(finding, feed, state, available)
@@ -208,14 +209,14 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> Finding:
     return finding
 
 
-def _state(spec: LakeSpec, feed: FeedSpec) -> FeedState:
-    """The state of the journal; of a feed that never ran, an empty one.
+def _journal(spec: LakeSpec, feed: FeedSpec) -> FeedJournal:
+    """The journal to read; of a feed that never ran, an empty one.
 
     Creates no identity for the lake. A lake without one is read too: data in it is an error.
     """
     store = lake_store(spec)
     identity = known_identity(store)
-    return FeedJournal(store, Layout(feed.name), identity or "", surroundings()).open().state
+    return FeedJournal(store, Layout(feed.name), identity or "", surroundings())
 
 
 def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: Available) -> None:

@@ -8,46 +8,14 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from penstock.cli.common import surroundings
 from penstock.config.overrides import PREFIX
 from penstock.demo.errors import DemoDifference, DemoPartsMissing
 from penstock.demo.place import Place, reason
 from penstock.demo.screen import Screen
 from penstock.demo.serve import serve
 from penstock.errors import PenstockError
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "demo",
-        help="see Penstock work in a minute and a half, with its own broker",
-        description="Start a Kafka broker, write mixed events to it, deliver them into a lake, "
-        "kill the run with -9 in the middle, start it again, and count the result with a client "
-        "that shares no code with it. All files are in one directory; nothing is left running. "
-        "Exit code 0 only when nothing was lost or doubled and the audit is clean.",
-        epilog="example: penstock demo --records 50000 --dir /tmp/demo --serve",
-    )
-    command.add_argument(
-        "--dir",
-        type=Path,
-        default=Path("penstock-demo"),
-        metavar="D",
-        help="the directory (default: ./penstock-demo); an earlier demo there is replaced",
-    )
-    command.add_argument(
-        "--records", type=int, default=200_000, metavar="N", help="how many events (200000)"
-    )
-    command.add_argument(
-        "--rm", action="store_true", help="at the end, remove the files of the demo"
-    )
-    command.add_argument(
-        "--serve", action="store_true", help="then show the page on 127.0.0.1 until Ctrl-C"
-    )
-    command.set_defaults(command=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -65,7 +33,7 @@ def run(chosen: argparse.Namespace) -> int:
             f"Penstock demo: {chosen.records:,} events into a lake, and a kill -9 on the way"
         )
         screen.plain(f"everything lies in {place.shown()}{', an earlier demo is gone' * replaced}")
-        ending = story.tell(spec, place, screen, surroundings())
+        ending = story.tell(spec, place, screen)
         story.show(ending, screen, kept=not chosen.rm)
         story.judged(ending)
         if chosen.serve:

@@ -5,7 +5,6 @@ import base64
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
 
 from penstock.audit.ledger import Ledger, open_ledger
 from penstock.audit.quarantine_records import (
@@ -22,8 +21,6 @@ from penstock.cli.common import (
     feed_named,
     print_rows,
     surroundings,
-    with_config,
-    with_output,
 )
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
@@ -34,67 +31,6 @@ from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState
 
 SAMPLE_CHARACTERS = 60
-SHOWN_RECORDS = 20
-
-
-def add_list(acts: Any) -> None:
-    """Add `list` to the parser."""
-    act = acts.add_parser(
-        "list",
-        help="group the quarantined records by what is wrong with them",
-        description="One line per fingerprint: how many records, why, the first and the last of "
-        "them, and a sample of the raw bytes.",
-        epilog="example: penstock errors list events --output json",
-    )
-    act.add_argument("feed", metavar="FEED")
-    with_config(act)
-    with_output(act)
-    act.set_defaults(command=run_list)
-
-
-def add_show(acts: Any) -> None:
-    """Add `show` to the parser."""
-    act = acts.add_parser(
-        "show",
-        help="show complete quarantined records",
-        description="Show the records of one fingerprint, or one record by its position "
-        "topic/partition/offset. Bytes that are not printable UTF-8 are escaped; --output json "
-        "also has them exactly, in base64.",
-        epilog="example: penstock errors show events events/0/1234",
-    )
-    act.add_argument("feed", metavar="FEED")
-    act.add_argument("id", metavar="ID", help="a fingerprint, or topic/partition/offset")
-    act.add_argument(
-        "--limit",
-        type=positive,
-        default=SHOWN_RECORDS,
-        metavar="N",
-        help=f"the maximum number of records (default: {SHOWN_RECORDS})",
-    )
-    with_config(act)
-    with_output(act)
-    act.set_defaults(command=run_show)
-
-
-def add_accept(acts: Any) -> None:
-    """Add `accept` to the parser."""
-    act = acts.add_parser(
-        "accept",
-        help="accept the next window, or a stopped dataset",
-        description="A window with more broken records than quarantine.max_ratio allows halts its "
-        "feed. This accepts the one next window; its broken records go to the quarantine. With "
-        "--dataset: a dataset goes on that stopped because of records whose schema cannot be "
-        "merged with its own. All that was held back is published; those records stay in the "
-        "quarantine.",
-        epilog='example: penstock errors accept events --reason "old client, fixed on Monday"',
-    )
-    act.add_argument("feed", metavar="FEED")
-    act.add_argument("--dataset", metavar="NAME", help="accept this stopped dataset instead")
-    act.add_argument("--reason", required=True, metavar="TEXT", help="why; the reason is recorded")
-    act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
-    with_config(act)
-    with_output(act)
-    act.set_defaults(command=run_accept)
 
 
 def run_list(chosen: argparse.Namespace) -> int:
@@ -274,14 +210,6 @@ def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
 def base64_of(data: bytes | None) -> str | None:
     """Bytes in base64, for JSON."""
     return None if data is None else base64.b64encode(data).decode("ascii")
-
-
-def positive(word: str) -> int:
-    """A number of records."""
-    number = int(word)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return number
 
 
 def tell_empty(feed: str) -> None:

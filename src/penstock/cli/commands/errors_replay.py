@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import records
@@ -29,8 +28,6 @@ from penstock.cli.common import (
     feed_named,
     print_rows,
     surroundings,
-    with_config,
-    with_output,
 )
 from penstock.cli.errors import UsageMistake
 from penstock.config.convert_section import reveal_keys
@@ -43,52 +40,6 @@ from penstock.model.spec import LakeSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.inventory import RecordsKey
 from penstock.spark.parallel_map import SparkParallelMap
-
-
-def add_replay(acts: Any) -> None:
-    """Add `replay` to the parser."""
-    act = acts.add_parser(
-        "replay",
-        help="decode quarantined records again, and deliver those that are valid now",
-        description="Decode quarantined records with the present configuration, from the raw "
-        "bytes in the quarantine; Kafka is not read. Each record that can be delivered is "
-        "delivered exactly once and leaves the quarantine; the others stay as they are. May run "
-        "while `penstock run` runs, and again after it was killed.",
-        epilog="example: penstock errors replay events --fingerprint 1f0c2ab394de",
-    )
-    act.add_argument("feed", metavar="FEED")
-    act.add_argument("--fingerprint", metavar="F", help="only records of this group")
-    act.add_argument(
-        "--dataset", metavar="NAME", help="only records for this dataset; - for records without one"
-    )
-    act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
-    with_config(act)
-    with_output(act)
-    act.set_defaults(command=run_replay)
-
-
-def add_drop(acts: Any) -> None:
-    """Add `drop` to the parser."""
-    act = acts.add_parser(
-        "drop",
-        help="give up quarantined records",
-        description="Give up the records of one fingerprint, or one record by its position "
-        "topic/partition/offset. They stay accounted for: every audit lists them with who gave "
-        "them up and why. Their raw bytes stay in the files of the quarantine.",
-        epilog='example: penstock errors drop events 1f0c2ab394de --reason "load test"',
-    )
-    act.add_argument("feed", metavar="FEED")
-    act.add_argument("id", metavar="ID", help="a fingerprint, or topic/partition/offset")
-    act.add_argument(
-        "--topic-id",
-        metavar="T",
-        help="only records of this topic id, if the topic was deleted and created again",
-    )
-    act.add_argument("--reason", required=True, metavar="TEXT", help="why; the reason is recorded")
-    act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
-    with_config(act)
-    with_output(act)
-    act.set_defaults(command=run_drop)
 
 
 def run_replay(chosen: argparse.Namespace) -> int:

@@ -1,31 +1,14 @@
 """`penstock files`: the files that are decided and visible."""
 
 import argparse
-from typing import Any
 
 from penstock.audit.errors import DatasetUnknown
 from penstock.audit.lake_files import is_pending
 from penstock.cli.common import (
     feed_named,
     print_rows,
-    with_config,
-    with_output,
 )
 from penstock.model.manifest import QUARANTINE
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "files",
-        help="list the committed files of a feed",
-        description="The files that are decided and visible, one per line.",
-        epilog="example: penstock files events/page_view",
-    )
-    command.add_argument("what", metavar="FEED[/DATASET]")
-    with_config(command)
-    with_output(command)
-    command.set_defaults(command=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

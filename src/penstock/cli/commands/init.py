@@ -1,23 +1,9 @@
 """`penstock init`: write a commented configuration."""
 
 import argparse
-from pathlib import Path
-from typing import Any
 
 from penstock.cli.errors import UsageMistake
 from penstock.config.example import example_text
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "init",
-        help="write a commented penstock.yaml",
-        description="Write a commented configuration. An existing file is not overwritten.",
-        epilog="example: penstock init my.yaml",
-    )
-    command.add_argument("file", nargs="?", type=Path, default=Path("penstock.yaml"))
-    command.set_defaults(command=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

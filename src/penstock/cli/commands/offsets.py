@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.api.source import SourceUnavailable
 from penstock.care.reset_targets import (
@@ -23,11 +22,8 @@ from penstock.cli.common import (
     feed_named,
     print_rows,
     surroundings,
-    with_config,
-    with_output,
 )
 from penstock.cli.errors import UsageMistake
-from penstock.cli.offset_arguments import ago, at_time, shift_by, to_offset, topic_choice
 from penstock.cli.source_connection import (
     AskedSource,
     asking_sources,
@@ -44,114 +40,6 @@ from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.window_plan import check_identity
 
 Row = dict[str, object]
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "offsets",
-        help="show or move the offsets of a feed",
-        description="Show the watermark of each partition, or move it.",
-        epilog="example: penstock offsets show events",
-    )
-    verbs = command.add_subparsers(title="verbs", required=True, metavar="VERB")
-    _add_show(verbs)
-    _add_reset(verbs)
-    _add_accept_gap(verbs)
-    _add_rebind(verbs)
-
-
-def _add_show(verbs: Any) -> None:
-    verb = verbs.add_parser(
-        "show",
-        help="show watermarks and what Kafka has",
-        description="Show start, watermark, log start, log end, lag and last window per partition.",
-        epilog="example: penstock offsets show events --output json",
-    )
-    _with_feed(verb, show)
-
-
-def _add_reset(verbs: Any) -> None:
-    verb = verbs.add_parser(
-        "reset",
-        help="move watermarks over offsets that were never delivered",
-        description="Set the next offset to read. Prints what would be skipped or read again, "
-        "and does it only with --execute. Targets outside the log are moved to its nearest end.",
-        epilog="example: penstock offsets reset events --topic events:0,1 --to-latest "
-        '--reason "bad deploy" --execute',
-    )
-    _with_feed(verb, reset)
-    verb.add_argument(
-        "--topic",
-        action="append",
-        type=topic_choice,
-        default=[],
-        metavar="T[:0,1]",
-        help="only this topic, or these partitions of it; may be given several times",
-    )
-    to = verb.add_mutually_exclusive_group(required=True)
-    earliest, latest = Target("earliest"), Target("latest")
-    to.add_argument("--to-earliest", dest="target", action="store_const", const=earliest)
-    to.add_argument("--to-latest", dest="target", action="store_const", const=latest)
-    to.add_argument("--to-datetime", dest="target", type=at_time, metavar="TIME",
-                    help="first record at or after it, such as 2026-11-01T00:00:00Z")  # fmt: skip
-    to.add_argument("--by-duration", dest="target", type=ago, metavar="DURATION",
-                    help="first record of the last 30s, 5m, 1h, 2d or PT1H30M")  # fmt: skip
-    to.add_argument("--to-offset", dest="target", type=to_offset, metavar="N")
-    to.add_argument("--shift-by", dest="target", type=shift_by, metavar="N",
-                    help="from the watermark; may be negative")  # fmt: skip
-    _with_approval(verb)
-
-
-def _add_accept_gap(verbs: Any) -> None:
-    verb = verbs.add_parser(
-        "accept-gap",
-        help="give up records that expired before they were read",
-        description="Show the ranges that Kafka no longer has, and accept their loss with "
-        "--execute. The feed then goes on at the start of the log.",
-        epilog='example: penstock offsets accept-gap events --reason "retention" --execute',
-    )
-    _with_feed(verb, accept_gap)
-    _with_approval(verb)
-
-
-def _add_rebind(verbs: Any) -> None:
-    verb = verbs.add_parser(
-        "rebind",
-        help="accept a topic that was recreated on purpose",
-        description="Bind the feed to the topic's new id. Reading starts at its earliest offset "
-        "or at its latest one. What was delivered under the old id stays.",
-        epilog='example: penstock offsets rebind events --topic events --reason "moved" --execute',
-    )
-    _with_feed(verb, rebind_topic)
-    verb.add_argument("--topic", required=True, metavar="T")
-    to = verb.add_mutually_exclusive_group()
-    to.add_argument("--to-earliest", dest="latest", action="store_false", help="the default")
-    to.add_argument("--to-latest", dest="latest", action="store_true")
-    verb.set_defaults(latest=False)  # else argparse takes the default of the first flag: true
-    _with_approval(verb)
-
-
-def _with_feed(verb: argparse.ArgumentParser, command: Any) -> None:
-    verb.add_argument("feed", metavar="FEED")
-    with_config(verb)
-    with_output(verb)
-    verb.set_defaults(command=command)
-
-
-def _with_approval(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--execute",
-        action="store_true",
-        help="do it; without this option the command only shows what it would do",
-    )
-    verb.add_argument(
-        "--reason",
-        default="",
-        metavar="TEXT",
-        help="recorded in the journal; required with --execute",
-    )
-    verb.add_argument("--author", default="", metavar="NAME", help="default: your login name")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from typing import Any, get_args
+from typing import get_args
 
 from penstock import __version__
 from penstock.api.doors import CONVERTERS, EVERY_DOOR, FORKS
 from penstock.api.errors import OWN_PACKAGE, PluginAmbiguous, PluginError
 from penstock.api.find import Door, load, offers
-from penstock.cli.common import print_rows, with_output
+from penstock.cli.common import print_rows
 from penstock.model.convert_spec import Verb
 from penstock.model.plugin import PluginRef
 
@@ -20,19 +20,6 @@ _OWN_WORDS: dict[str, tuple[str, ...]] = {
     CONVERTERS.word: tuple(verb for verb in get_args(Verb) if verb != "plugin"),
     FORKS.word: ("when",),
 }
-
-
-def add_to(commands: Any) -> None:
-    """The words of this command; it needs no configuration."""
-    command = commands.add_parser(
-        "plugins",
-        help="list what is behind each door for plug-ins",
-        description="Every door for plug-ins with what is behind it: built in, installed by "
-        "another package, with a missing extra, or broken. Imports all of it.",
-        epilog="example: penstock plugins --output json",
-    )
-    with_output(command)
-    command.set_defaults(command=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -10,7 +10,9 @@ from contextlib import suppress
 from typing import Any
 
 from penstock.api.source import SourceTools
-from penstock.cli.common import chosen_feeds, configured, lake_store, surroundings, with_config
+from penstock.care.clean import clean
+from penstock.cli.common import chosen_feeds, configured, lake_store, surroundings
+from penstock.cli.options.run_options import GRACE_S
 from penstock.cli.run_output import Ticker, teller
 from penstock.config.clients import reveal_kafka, reveal_registry, reveal_source, reveal_spark
 from penstock.config.convert_section import reveal_keys
@@ -27,35 +29,7 @@ from penstock.spark.jars import CONNECTOR, jar_paths
 from penstock.spark.session import StartingSession, open_session
 
 PROBE = "_penstock/probe"
-GRACE_S = 10.0  # after a signal, the current window has this time before its job is cancelled
 AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "run",
-        help="deliver the feeds",
-        description="Run the feeds of the configuration, or those that are named. If "
-        "another live instance owns a feed, wait for it. Ctrl-C and SIGTERM finish the current "
-        f"window, or abandon it after {GRACE_S:.0f} s, and end with 0.",
-        epilog="example: penstock run events --once",
-    )
-    command.add_argument("feeds", nargs="*", metavar="FEED")
-    command.add_argument(
-        "--once", action="store_true", help="deliver what is there at the start, then stop"
-    )
-    held = command.add_mutually_exclusive_group()
-    held.add_argument(
-        "--no-wait", action="store_true", help="end with 75 when another instance owns a feed"
-    )
-    held.add_argument(
-        "--take-over",
-        action="store_true",
-        help="take the feeds from another instance, which then stops",
-    )
-    with_config(command)
-    command.set_defaults(command=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -80,6 +54,7 @@ def run(chosen: argparse.Namespace) -> int:
             registry=registry_of(spec),
             keys=keys,
             wait_until_ready=session.get,
+            clean=clean,
         )
         runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)
         with Ticker(runner, around.tick, sys.stderr):

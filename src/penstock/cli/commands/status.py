@@ -1,48 +1,39 @@
 """`penstock status`: how far each feed is. Reads only the lake; needs no running feed, no JVM."""
 
+from __future__ import annotations
+
 import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from penstock.api.later import Later
 from penstock.cli.common import (
     chosen_feeds,
     configured,
     print_rows,
     reading_journal,
     surroundings,
-    with_config,
-    with_output,
 )
 from penstock.cli.output_streams import telling, unless_cut_off
-from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources
 from penstock.errors import PenstockError
-from penstock.feeds.runner import worst
+from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 
+if TYPE_CHECKING:
+    from penstock.cli.source_connection import AskedSource, AskedSources
+
+# Only --live asks a source, and a source may need Spark.
+asking_sources: Callable[[LakeSpec], AbstractContextManager[AskedSources]] = Later(
+    "penstock.cli.source_connection:asking_sources"
+)
 FEW = 4  # more partitions than this are shown as a sum
 FEW_SCHEMAS = 6
-
-
-def add_to(commands: Any) -> None:
-    """Add this command to the parser."""
-    command = commands.add_parser(
-        "status",
-        help="show how far each feed is",
-        description="Per feed: watermark, lag, freshness, last window, undone windows, parked "
-        "datasets, quarantine. Lag is from the owner's last look at Kafka; with --live, from now.",
-        epilog="example: penstock status events --output json",
-    )
-    command.add_argument("feeds", nargs="*", metavar="FEED")
-    command.add_argument("--live", action="store_true", help="ask Kafka for the present lag")
-    with_config(command)
-    with_output(command)
-    command.set_defaults(command=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

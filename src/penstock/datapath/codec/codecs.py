@@ -5,6 +5,7 @@ from functools import lru_cache
 from penstock.api.codec import Codec, Message, RecordReader
 from penstock.api.doors import CODECS
 from penstock.api.find import load
+from penstock.api.later import Later
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.model.plugin import PluginRef
 from penstock.model.registered_schema import UNUSABLE, RegisteredSchema
@@ -31,9 +32,12 @@ def codec_for(schema_type: str, codec: Codec | None = None) -> Codec | None:
 
 
 def load_built_in() -> None:
-    """Import every built-in codec, in a process from which workers are forked."""
+    """Import every built-in codec and its reader, in a process from which workers are forked."""
     for ref in BUILT_IN.values():
-        load(CODECS, ref)
+        codec = load(CODECS, ref)
+        for read in (codec.json and codec.json.convert, codec.schemas and codec.schemas.reader):
+            if isinstance(read, Later):
+                read.get()
 
 
 def record_reader(

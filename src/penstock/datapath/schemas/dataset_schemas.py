@@ -15,10 +15,12 @@ from penstock.datapath.schemas.growth import possible_growth
 from penstock.datapath.schemas.redeclared import redeclared
 from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.datapath.schemas.schema_objects import newest, store_schema, stored_schemas
+from penstock.datapath.schemas.settled import settled_fields
 from penstock.datapath.stage.shred_plan import Samples, Unlearned
 from penstock.model.encryption_keys import Keys
 from penstock.model.layout import Layout
 from penstock.model.names import encode_component
+from penstock.model.pinned_types import feed_types
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema, Field
 from penstock.model.schema_merging import Incompatible, first_version, merged
@@ -39,7 +41,8 @@ class DatasetSchemas:
         self._store = store
         self._layout = layout
         self._codec = codec_of(feed.decode)
-        self._decoder = json_decoder(self._codec.json or JsonRecords())
+        self._types = feed_types(feed)
+        self._decoder = json_decoder(self._codec.json or JsonRecords(), self._types)
         in_files = newest(stored_schemas(store, layout.schemas))
         read = newest(stored_schemas(store, layout.reading))
         self.file_schemas = FileSchemas(
@@ -48,6 +51,7 @@ class DatasetSchemas:
         self.known: dict[str, DatasetSchema] = in_files | read
         self._begin_converting(frozenset(read))
         self._declare(feed)
+        self._settle(feed.name)
 
     def learn(self, samples: list[Samples]) -> bool:
         """Take up new datasets and new fields; True when their records have to be read again."""
@@ -153,6 +157,17 @@ class DatasetSchemas:
             if (known.fields, known.declared) != (fields, True):
                 number = known.version + 1
                 self._keep(msgspec.structs.replace(wanted, version=number, fields=fields))
+
+    def _settle(self, feed: str) -> None:
+        """Let columns take the types that the configuration settles, if they have the right kind.
+
+        Raises `SchemaRefused` when a column that exists would be of another type.
+        """
+        for known in sorted(self.known.values(), key=lambda each: each.dataset):
+            fields = settled_fields(feed, known, self._types)
+            if fields != known.fields:
+                number = known.version + 1
+                self._keep(msgspec.structs.replace(known, version=number, fields=fields))
 
     def _keep(self, schema: DatasetSchema) -> None:
         is_apart = schema.dataset in self.file_schemas

@@ -13,7 +13,7 @@ Decoders run on executors, one for each range of a task, used by one thread.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +22,7 @@ import pyarrow as pa
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.stage.row_arrays import BatchRows, Column, Mask, Rows
 from penstock.model.bad_records import BadRecord
+from penstock.model.read_ways import ReadCounts
 from penstock.model.schema import DatasetSchema
 
 
@@ -29,15 +30,15 @@ from penstock.model.schema import DatasetSchema
 class DatasetPart:
     """Some records of a group as columns of a dataset. Both numbers are within the group.
 
-    `columns` has a row for each of `good`. The other records of the part are `bad`. What is to be
-    counted by dataset and by the way of reading (fast, reference) belongs here as another field:
-    only the decoder knows the way, and it knows it when it makes a part.
+    `columns` has a row for each of `good`. The other records of the part are `bad`. `counts` says
+    which way the records of the part were read, by their numbers within the group.
     """
 
     schema: DatasetSchema
     columns: pa.RecordBatch
     good: Rows
     bad: list[BadRecord]
+    counts: ReadCounts = field(default_factory=ReadCounts)
 
     @staticmethod
     def without_rows(schema: DatasetSchema, bad: list[BadRecord]) -> "DatasetPart":

@@ -14,6 +14,7 @@ from penstock.datapath.codec.shared.projection import project
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.shape.convert.converters import convert, converted_fields, fitting
 from penstock.datapath.shape.convert.flow import Flow, Given, Origin
+from penstock.datapath.stage.row_arrays import BatchRows
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.split_rows import Piece
 from penstock.model.bad_records import BadRecord
@@ -46,8 +47,11 @@ class Converters:
     def __contains__(self, dataset: str) -> bool:
         return dataset in self._plan.file_schemas
 
-    def convert(self, piece: Piece) -> Converted:
-        """Convert the rows of one dataset; `bad` numbers them within the piece."""
+    def convert(self, some: BatchRows, piece: Piece) -> Converted:
+        """Convert the rows of one dataset, a piece of some rows of a batch.
+
+        `bad` numbers them within the piece.
+        """
         schema = piece.schema
         steps = steps_for(self._plan.feed.convert, schema.dataset)
         why = self._verdict(steps, schema)
@@ -55,14 +59,30 @@ class Converters:
             nobody = np.zeros(len(piece.offsets), dtype=bool)
             bad = [BadRecord(row, SCHEMA_INCOMPATIBLE, why) for row in range(len(piece.offsets))]
             return Converted(piece.only(nobody), np.empty(0, np.int64), bad)
-        place = self._covered
-        whence = (place.topic_id, place.partition, piece.offsets, piece.rows)
-        origin = Origin(schema.dataset, *whence)
         columns = [piece.columns[each.column] for each in schema.fields]
-        given = self._given(steps, schema, origin)
+        given = self._given(steps, schema, self._origin(steps, some, piece))
         flow = convert(steps, schema.fields, columns, given, piece.columns[REST])
         gone = np.concatenate(flow.filtered) if flow.filtered else np.empty(0, np.int64)
         return Converted(self._fitted(piece, flow), gone, flow.bad)
+
+    def _origin(self, steps: Steps, some: BatchRows, piece: Piece) -> Origin:
+        """Where the rows come from; keys and headers only if a step takes something of them."""
+        place = self._covered
+        origin = Origin(
+            piece.schema.dataset,
+            place.topic_id,
+            place.partition,
+            piece.offsets,
+            piece.rows,
+            place.topic,
+            piece.micros,
+            piece.kafka_ms,
+            zone=self._plan.feed.time.zone,
+        )
+        wanted = {each.source for step in steps for each in step.from_record if each is not None}
+        if not wanted & {"key", "header"}:
+            return origin
+        return replace(origin, keys=some.column("key"), headers=some.column("headers"))
 
     def _fitted(self, piece: Piece, flow: Flow) -> Piece:
         """The rows that are left, with the columns of the files."""

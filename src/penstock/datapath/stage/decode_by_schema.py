@@ -36,6 +36,7 @@ from penstock.datapath.stage.field_columns import column_at
 from penstock.datapath.stage.row_arrays import BatchRows, Rows, take
 from penstock.datapath.stage.samples import Sampling
 from penstock.datapath.stage.shred_plan import ShredPlan, Unlearned
+from penstock.model.read_ways import OTHER_FORM, ReadCounts
 from penstock.model.schema import DatasetSchema, Field
 from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE, Incompatible, merged
 
@@ -151,10 +152,18 @@ class SchemaContent:
             self.decoder.samples.add_unlearned(unlearned)
         elif verdict is None:
             columns = project(read.batch, self.reader.fields, schema, read.rest)
-            yield DatasetPart(schema, columns, np.arange(count), [])
+            yield DatasetPart(schema, columns, np.arange(count), [], self._counts())
         else:
             bad = refused(count, SCHEMA_INCOMPATIBLE, f"{self.frame.key}: {verdict}")
             yield DatasetPart.without_rows(schema, bad)
+
+    def _counts(self) -> ReadCounts:
+        """How many records were read each way."""
+        singly = 0 if self.read.by_reference is None else int(self.read.by_reference.sum())
+        counts = ReadCounts(fast=len(self.read.good) - singly, reference=singly)
+        if singly:
+            counts.add_reason(OTHER_FORM, records=singly)
+        return counts
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ decoded afterwards, dataset by dataset. A dataset that the plan does not know is
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,12 @@ from penstock.datapath.stage.batch_decoder import (
 from penstock.datapath.stage.placement import Placement
 from penstock.datapath.stage.row_arrays import BatchRows, Column, Fields, Rows, chosen, take
 from penstock.datapath.stage.samples import Sampling
+from penstock.datapath.stage.settled_times import read_as, with_times
 from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.model.bad_records import BadRecord
+from penstock.model.pinned_types import feed_types
+from penstock.model.read_ways import ReadCounts
+from penstock.model.schema import DatasetSchema
 
 
 class JsonBatchDecoder:
@@ -33,10 +39,11 @@ class JsonBatchDecoder:
     ) -> None:
         self.schemas = plan.schemas
         self.samples = samples
-        self.codec = json_decoder(records)
+        self.zone = ZoneInfo(plan.feed.time.zone)
+        self.codec = json_decoder(records, feed_types(plan.feed))
         self._paths = placement.paths
         datasets, field = placement.datasets_by_text()
-        known = {text: plan.schemas[name] for text, name in datasets.items()}
+        known = {text: read_as(plan.schemas[name]) for text, name in datasets.items()}
         self._one_pass = self.codec.one_pass(known, field, self._paths)
 
     def decode(self, some: BatchRows, dataset: str | None, receiver: GroupReceiver) -> None:
@@ -104,20 +111,37 @@ class JsonContent:
 
     def parts(self, dataset: str) -> Iterator[DatasetPart]:
         """The records as columns of a dataset; payloads are sampled where it cannot hold them."""
-        if self.ready is not None and self.ready.schema.dataset == dataset:
-            yield DatasetPart(self.ready.schema, self.ready.batch, np.arange(len(self.members)), [])
-            return
         samples, codec = self.decoder.samples, self.decoder.codec
         schema = self.decoder.schemas.get(dataset)
+        if self.ready is not None and self.ready.schema.dataset == dataset and schema is not None:
+            numbers, counts = np.arange(len(self.members)), ReadCounts(fast=len(self.members))
+            yield self._part(schema, self.ready.batch, numbers, [], counts)
+            return
         texts = take(self.texts, self.members)
         if schema is None:
             samples.add_new(dataset, texts)
             return
-        for chunk in codec.row_ranges(texts, schema):
+        reading = read_as(schema)
+        for chunk in codec.row_ranges(texts, reading):
             some = texts.slice(chunk.start, len(chunk))
-            decoded = codec.decode(some, schema)
+            decoded = codec.decode(some, reading)
             if decoded.unknown:
                 samples.add_unknown(dataset, some, decoded)
             numbers = np.arange(chunk.start, chunk.stop)
             bad = renumbered(decoded.bad, numbers)
-            yield DatasetPart(schema, decoded.batch, numbers[decoded.good], bad)
+            counts = decoded.counts.moved(chunk.start)
+            yield self._part(schema, decoded.batch, numbers[decoded.good], bad, counts)
+
+    def _part(
+        self,
+        schema: DatasetSchema,
+        read: pa.RecordBatch,
+        good: Rows,
+        bad: list[BadRecord],
+        counts: ReadCounts,
+    ) -> DatasetPart:
+        """A part with times where they are settled."""
+        columns, misfits = with_times(schema, read, self.decoder.zone)
+        for misfit, (records, first) in misfits.items():
+            counts.add_misfit(misfit, int(good[first]), records)
+        return DatasetPart(schema, columns, good, bad, counts)

@@ -5,6 +5,7 @@ they are JSON.
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
 
 import msgspec
@@ -77,7 +78,22 @@ def times_of(column: Column | None, kafka_ms: Micros, spec: TimeSpec, now_s: flo
         return event_times(column, kafka_ms, spec, now_s)
     if pa.types.is_decimal(column.type) and column.type.scale == 0:
         return event_times(_whole(column), kafka_ms, spec, now_s)
+    marker = _marker_of(column.type)
+    if marker is not None:
+        raw = [marker if is_there else None for is_there in column.is_valid().to_pylist()]
+        return event_times(raw, kafka_ms, spec, now_s)
     return event_times(values_of(column), kafka_ms, spec, now_s)
+
+
+def _marker_of(kind: pa.DataType) -> object | None:
+    """An example of a kind that holds no times: such values are there, and cannot be read."""
+    if pa.types.is_struct(kind) or pa.types.is_map(kind):
+        return {}
+    if pa.types.is_nested(kind):
+        return []
+    if pa.types.is_binary(kind):
+        return b""
+    return Decimal(0) if pa.types.is_decimal(kind) else None
 
 
 def _whole(column: pa.Array) -> pa.Array | list[int | None]:

@@ -5,45 +5,28 @@ from collections.abc import Iterator
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.api.store import Store
-from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
 from penstock.datapath.shape.route.router import Router
 from penstock.datapath.stage.open_files import OpenFiles
+from penstock.datapath.stage.quarantine_rows import QuarantinePart, WantedPiece, wanted_pieces
 from penstock.datapath.stage.quarantine_writer import by_number
 from penstock.datapath.stage.record_rows import numbers_of, or_firsts, with_numbers
-from penstock.datapath.stage.row_arrays import Mask, Rows
+from penstock.datapath.stage.row_arrays import Rows
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
 from penstock.datapath.stage.task import range_shredder, suit_worker
-from penstock.errors import StoreUnavailable
 from penstock.evidence.position_columns import Offsets
-from penstock.model.fork import FORK_ROWS, ROW_COLUMN
+from penstock.model.fork import FORK_ROWS
 from penstock.model.manifest import RecordSet
-from penstock.model.ranges import OffsetRange, OffsetSet
-from penstock.model.value import Value
+from penstock.model.ranges import OffsetSet
 
-COLUMNS = [
+_COLUMNS = (
     "_partition", "_offset", "_timestamp", "key", "value", "headers", "fingerprint", "dataset",
-]  # fmt: skip
-
+)  # fmt: skip
 
 Met = dict[str, list[tuple[Offsets, Offsets]]]  # by dataset: offsets, and numbers of rows
-
-
-class QuarantinePart(Value, frozen=True):
-    """The wanted records of one Kafka partition, and the files that hold them.
-
-    With a `fingerprint` only those that are broken in that way.
-    """
-
-    covered: OffsetRange
-    files: tuple[str, ...]
-    wanted: tuple[RecordSet, ...]
-    fingerprint: str = ""
 
 
 def shred_quarantined(
@@ -134,65 +117,24 @@ def _delivered(part: QuarantinePart, met: Met, stays: dict[int, OffsetSet]) -> I
 
 def wanted_batches(store: Store, part: QuarantinePart) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The wanted rows as the reader would hand them over, with the dataset they were meant for."""
-    wanted = {(each.dataset, each.row): each.offsets for each in part.wanted}
-    for final in part.files:
-        source = store.open_read(final)
-        if source is None:
-            raise StoreUnavailable("read", final, "this file of the quarantine is gone")
-        with source:
-            file = QUARANTINE_FORMAT.open(source)
-            columns = [*COLUMNS, *({ROW_COLUMN} & set(file.schema.names))]
-            for batch in file.pieces(columns):
-                yield from _wanted_rows(batch, wanted, part.fingerprint)
+    for piece in wanted_pieces(store, part, _COLUMNS):
+        yield from _by_dataset(piece)
 
 
-def _wanted_rows(
-    batch: pa.RecordBatch, wanted: dict[tuple[str, int], OffsetSet], fingerprint: str
-) -> Iterator[tuple[str, pa.RecordBatch]]:
+def _by_dataset(piece: WantedPiece) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The wanted rows of each dataset together; rows of forks, which stay such, for themselves."""
-    offsets = batch["_offset"].to_numpy()
-    names = batch["dataset"].fill_null("").dictionary_encode()
-    datasets, codes = names.dictionary.to_pylist(), names.indices.to_numpy()
-    has_rows = ROW_COLUMN in batch.schema.names
-    numbers = or_firsts(batch[ROW_COLUMN].to_numpy() if has_rows else None, len(offsets))
-    chosen = np.zeros(len(offsets), dtype=bool)
-    for rows in _alike(codes, numbers):
-        live = wanted.get((datasets[codes[rows[0]]], int(numbers[rows[0]])), OffsetSet())
-        chosen[rows] = within(offsets[rows], live)
-    if fingerprint:
-        chosen &= _equal(batch["fingerprint"], fingerprint)
-    for dataset in sorted(datasets):
-        mine = chosen & (codes == datasets.index(dataset))
+    offsets, numbers = piece.offsets, piece.numbers
+    for dataset in sorted(piece.datasets):
+        mine = piece.wanted & (piece.codes == piece.datasets.index(dataset))
         for some in (mine & (numbers < FORK_ROWS), mine & (numbers >= FORK_ROWS)):
             rows = np.flatnonzero(some)
             rows = rows[np.lexsort((numbers[rows], offsets[rows]))]
             if len(rows):
-                yield dataset, _numbered(_as_read(batch.take(pa.array(rows))), numbers[rows])
-
-
-def _alike(codes: npt.NDArray[np.int32], numbers: Rows) -> list[Rows]:
-    """The rows of each dataset that have one number. There may be as many as an array is long."""
-    order = np.lexsort((numbers, codes))
-    is_new = (np.diff(codes[order]) != 0) | (np.diff(numbers[order]) != 0)
-    return np.split(order, np.flatnonzero(is_new) + 1) if len(order) else []
+                yield dataset, _numbered(_as_read(piece.batch.take(pa.array(rows))), numbers[rows])
 
 
 def _numbered(read: pa.RecordBatch, numbers: Rows) -> pa.RecordBatch:
     return with_numbers(read, numbers.astype(np.int64)) if numbers.any() else read
-
-
-def _equal(texts: pa.Array, text: str) -> Mask:
-    found: Mask = pc.equal(texts, text).to_numpy(zero_copy_only=False)
-    return found
-
-
-def within(offsets: Offsets, chosen: OffsetSet) -> Mask:
-    """A mask of the offsets that are in a set."""
-    if not chosen.runs:
-        return np.zeros(len(offsets), dtype=bool)
-    starts, ends = (np.array(each, np.int64) for each in zip(*chosen.runs, strict=True))
-    run = np.searchsorted(starts, offsets, side="right") - 1
-    return (run >= 0) & (offsets < ends[np.maximum(run, 0)])
 
 
 def _as_read(rows: pa.RecordBatch) -> pa.RecordBatch:

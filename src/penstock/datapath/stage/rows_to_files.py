@@ -73,7 +73,7 @@ class RowsToFiles:
 
     def _converted(self, some: BatchRows, piece: Piece) -> tuple[BatchRows, Piece]:
         """What converters make of rows, and the rows of the batch that are left."""
-        converted = self._converters.convert(piece)
+        converted = self._converters.convert(some, piece)
         left = self._unwritten.refuse(some, converted.bad, piece.schema.dataset)
         if len(converted.filtered):
             self._unwritten.filter(some.take(converted.filtered))

@@ -39,6 +39,7 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
             _cover(state, window, entry.at)
         case Replay() as replay:
             _show_versions(state, replay.schemas)
+            state.directories |= replay.directories
         case Gap() as gap:
             _partition(state, gap.range.topic_id, gap.range.partition).watermark = gap.range.end
         case Seek() as seek:
@@ -80,6 +81,8 @@ def _cover(state: FeedState, window: Window, at: str) -> None:
         known.last_offset, known.last_hash = last.offset, last.content_hash
         known.last_timestamp_ms = last.timestamp_ms
     _show_versions(state, window.schemas)
+    state.directories |= window.directories
+    state.settings |= window.settings
     # What is stopped already keeps its cause: the window with the first such records.
     new = {name: why for name, why in window.stops.items() if name not in state.stopped}
     state.parked.update(new)

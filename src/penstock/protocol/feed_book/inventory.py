@@ -4,9 +4,10 @@ Owners never need it. Commands that consume files or records do: an entry whose 
 live was planned on something that has changed since, and would deliver records twice.
 """
 
+from collections.abc import Callable, Iterable
 from typing import assert_never
 
-from penstock.evidence.position_columns import records_evidence
+from penstock.api.later import Later
 from penstock.model.entries import (
     AnyBody,
     Bind,
@@ -32,6 +33,10 @@ from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.value import Value
 
 RecordsKey = tuple[str, str, int, str, int]
+# Computed on columns; only a replay needs it, and most commands meet none.
+_records_evidence: Callable[[Iterable[RecordSet]], Evidence] = Later(
+    "penstock.evidence.position_columns:records_evidence"
+)
 
 
 def consumes(body: AnyBody) -> bool:
@@ -144,7 +149,7 @@ class Inventory:
             case Compact():
                 return self._compaction_objection(content)
             case Replay():
-                into = records_evidence(content.records)
+                into = _records_evidence(content.records)
                 into += Evidence.total(seen.extra for seen in content.evidence)
             case Retire() | Drop():
                 into = Evidence()

@@ -12,7 +12,7 @@ from penstock.model.envelope import GENESIS
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.journal.book_state import UndoneEntry, keep_open
 
-FOLD = 2  # raised when the state gets another form, or when other state comes of the same entries
+FOLD = 3  # raised when the state gets another form, or when other state comes of the same entries
 
 
 class PartitionState(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,6 +47,8 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     """The fold of the entries 0 to `number`.
 
     `parked` has the cause by dataset; those that wait for an operator are also `stopped`.
+    `directories` are the recorded directory keys of datasets, and `settings` what the configuration
+    said in the last window; both are empty where only older formats were written.
     """
 
     number: int = -1
@@ -69,6 +71,8 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     recent_read: int = 0
     recent_bytes: int = 0
     recent_largest: int = 0
+    directories: dict[str, tuple[str, ...]] = {}
+    settings: dict[str, str] = {}
 
     @property
     def record_bytes(self) -> float:

@@ -5,6 +5,7 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
 
     format 1   steps are names: `"steps": ["publish_files"]`
     format 2   steps are values: `"steps": [{"step": "publish_files"}]`
+    format 3   windows and replays record `directories`, windows also `settings`
 """
 
 from collections.abc import Mapping
@@ -38,4 +39,9 @@ def _step_value(name: Json) -> Json:
     return {"step": name}
 
 
-UPGRADES: Mapping[int, Upgrade] = {1: from_1_to_2}
+def from_2_to_3(entry: JsonObject) -> JsonObject:
+    """Nothing was taken away, and nothing is recorded in older entries: see `known_directories`."""
+    return entry
+
+
+UPGRADES: Mapping[int, Upgrade] = {1: from_1_to_2, 2: from_2_to_3}

@@ -1,6 +1,10 @@
 """Errors of the window loop."""
 
+from collections.abc import Mapping
+
 from penstock.errors import PenstockError
+
+_SHOWN = 3
 
 
 class FormatChanged(PenstockError):
@@ -17,3 +21,27 @@ class FormatChanged(PenstockError):
             "`format` back, or read the topics with a feed of another name.",
         )
         self.before, self.now = before, now
+
+
+class PartitionChanged(PenstockError):
+    """The configuration has other directories for a dataset than it has been written in."""
+
+    code = "PARTITION_CHANGED"
+    exit_code = 2
+
+    def __init__(
+        self, feed: str, changed: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    ) -> None:
+        told = [
+            f"{dataset} lies in directories by {', '.join(before)} and would get {', '.join(now)}"
+            for dataset, (before, now) in sorted(changed.items())[:_SHOWN]
+        ]
+        more = len(changed) - len(told)
+        super().__init__(
+            f"`partition` of feed {feed!r} does not fit what was delivered: {'; '.join(told)}"
+            f"{f'; and {more} more' if more else ''}.",
+            "Nothing became visible. No reader treats a directory with both as one table. Set "
+            "`partition` back, for one dataset with `partition` below `datasets`; or read the "
+            "topics with a feed of another name.",
+        )
+        self.changed = dict(changed)

@@ -15,8 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from penstock.errors import EntryRefused, FeedHalted, Fenced, StagedSetWrong
+from penstock.errors import (
+    EntryRefused,
+    FeedHalted,
+    Fenced,
+    OutcomeUnknown,
+    StagedSetWrong,
+    StoreUnavailable,
+)
 from penstock.model.entries import AnyBody, SealedEntry, Start, Unpark, Window
+from penstock.model.feed_shape import FeedShape
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.steps import DELIVER
@@ -25,7 +33,7 @@ from penstock.ports.store.discard_windows import discard_windows
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.checkpoints import write_checkpoint
-from penstock.protocol.loop.errors import FormatChanged
+from penstock.protocol.loop.errors import FormatChanged, PartitionChanged
 from penstock.protocol.loop.feed_rules import FeedRules, TakeEverything
 from penstock.protocol.loop.prove import counts_of, findings_of, prove
 from penstock.protocol.loop.window_plan import (
@@ -35,6 +43,13 @@ from penstock.protocol.loop.window_plan import (
     new_starts,
     plan_ranges,
     waiting_ranges,
+)
+from penstock.protocol.loop.written_directories import (
+    Directories,
+    changed_settings,
+    check_partition,
+    known_directories,
+    new_directories,
 )
 from penstock.protocol.publish.finisher import Finisher
 from penstock.protocol.publish.groups import leave_tail_mark, load_content
@@ -59,12 +74,16 @@ def say_nothing(_phase: str, _order: StageOrder | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OwnerSpec:
-    """How a feed's windows are run. `owner` is the name of who runs them."""
+    """How a feed's windows are run. `owner` is the name of who runs them.
+
+    Without a `shape`, directories are not compared with those that were written before.
+    """
 
     owner: str
     policy: WindowPolicy = field(default_factory=WindowPolicy)
     generation: int = 0
     files: str = field(kw_only=True)
+    shape: FeedShape | None = None
     park_after: int = 5
     checkpoint_every: int = 100
 
@@ -99,6 +118,7 @@ class Owner:
         self._sequence = 0
         self._windows: set[str] = set()
         self._is_open = False
+        self._directories: Directories = {}
         self.epoch = 0
         self.fold = journal.empty_fold()
 
@@ -114,6 +134,7 @@ class Owner:
         if self.fold.state.is_new:
             self._journal.bind(self.fold, self._intake.look().cluster_id, self._spec.files)
         check_format(self._journal.layout.feed, self._spec.files, self.fold.state)
+        self._check_directories()
         self._check_undone_readable()
         self.epoch = self._journal.claim(self.fold, self._spec.owner)
         self._journal.see_done(self.fold.state)  # others may have finished since we folded
@@ -134,7 +155,12 @@ class Owner:
         sealed = self.decide(order, staged, content)
         if sealed is not None:
             self.publish(sealed, content)
-        self._keep_tidy()
+        try:
+            self._keep_tidy()
+        except (StoreUnavailable, OutcomeUnknown) as error:  # the window is delivered all the same
+            self._journal.notices.append(
+                f"tidying up is tried again after the next window: {error}"
+            )
         return True
 
     def recover(self) -> None:
@@ -178,7 +204,8 @@ class Owner:
             cluster_id = self.fold.state.cluster_id
             check_identity(cluster_id, self._wanted_topics(), self._intake.look())
             self._rules.judge(findings_of(content, staged), self.fold.state)
-        except (StagedSetWrong, FeedHalted):
+            self._new_directories(content)
+        except (StagedSetWrong, FeedHalted, PartitionChanged):
             self._abandon(order)
             raise
         return content
@@ -200,6 +227,8 @@ class Owner:
                 generation=order.generation,
                 planned_s=order.planned_s,
                 stops=self._stops_of(order, staged),
+                directories=self._new_directories(content),
+                settings=self._new_settings(),
             ),
             content,
         )
@@ -226,6 +255,24 @@ class Owner:
             for dataset, count in sorted(staged.misfits.items())
             if count and self._rules.stops(dataset)
         }
+
+    def _check_directories(self) -> None:
+        """What was delivered lies in directories that the configuration must keep."""
+        if self._spec.shape is not None:
+            self._directories = known_directories(self._journal, self.fold.state)
+            check_partition(self._journal.layout.feed, self._spec.shape, self._directories)
+
+    def _new_directories(self, content: Content) -> Directories:
+        """What the entry records of directories: also what only file names told so far."""
+        if self._spec.shape is None:
+            return {}
+        recorded = self.fold.state.directories
+        found = {name: keys for name, keys in self._directories.items() if name not in recorded}
+        return found | new_directories(self._journal, recorded | found, content)
+
+    def _new_settings(self) -> dict[str, str]:
+        shape = self._spec.shape
+        return {} if shape is None else changed_settings(shape, self.fold.state)
 
     def _check_undone_readable(self) -> None:
         """What has to be finished must be readable before we claim: else nothing is changed."""

@@ -5,6 +5,7 @@ Whatever is shredded here has passed the owner's proof: written + quarantined + 
 
 import json
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from penstock.datapath.schemas.errors import ConvertRefused
 from penstock.datapath.schemas.learning import ROUNDS, Learning
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.errors import OutcomeUnknown
-from penstock.model.convert_spec import Condition, ConvertSpec
+from penstock.model.convert_spec import Condition, ConvertSpec, RecordValue
 from penstock.model.encryption_keys import Keys
 from penstock.model.spec import DecodeSpec, FeedSpec, PartitionKey, RouteSpec, TimeSpec
 from penstock.model.window import StageOrder
@@ -27,9 +28,11 @@ from tests.helpers.shredding import (
     BY_TOPIC,
     BY_TYPE,
     LAYOUT,
+    NOON_MS,
     TOPIC,
     Shredded,
     an_event,
+    header,
     shred,
     with_steps,
 )
@@ -541,3 +544,48 @@ def test_a_time_that_is_not_believed_is_refused_once_and_not_converted() -> None
     found = deliver(feed, [an_event("a", n="1"), late, an_event("a", n="y")])
     assert [offset for offset, _ in reasons(found)] == [1, 2]
     assert reasons(found)[1] == (2, "CAST_FAILED")
+
+
+def test_the_day_of_a_record_its_key_and_its_headers_become_columns() -> None:
+    """Goal: what is set belongs to its own row. Method: rows are refused before and after."""
+    names = ("event_date", "key", "trace", "at_offset", "source")
+    values = (
+        RecordValue("time", "date"),
+        RecordValue("key", "string"),
+        RecordValue("header", "int64", "trace"),
+        RecordValue("offset", "int64"),
+        None,
+    )
+    time = TimeSpec(field="at", unit="ms", zone="Asia/Tokyo")
+    feed = msgspec.structs.replace(
+        with_steps(
+            BY_TYPE,
+            ConvertSpec("filter", conditions=(Condition("n", most=8),)),
+            ConvertSpec("set", names, constants=(*[None] * 4, "web"), from_record=values),
+        ),
+        time=time,
+    )
+    late = NOON_MS + 4 * 3_600_000
+    events = [an_event("a", n=n, at=late if n % 2 else NOON_MS) for n in range(10)]
+    events[3] = b"{"
+    headers = [header("trace", "x" if n == 5 else str(n)) if n != 6 else None for n in range(10)]
+    found = deliver(feed, events, headers=headers)
+    assert reasons(found) == [(3, "NOT_JSON"), (5, "CAST_FAILED")]
+    rows = found.rows("a")
+    assert [row["_offset"] for row in rows] == [0, 1, 2, 4, 6, 7, 8]
+    for row in rows:
+        n = row["n"]
+        assert row["at_offset"] == row["_offset"] == n
+        assert row["event_date"] == date(2026, 11, 17 if n % 2 else 16)
+        assert (row["key"], row["source"]) == ("key", "web")
+        assert row["trace"] == (None if n == 6 else n)
+    days = {final.split("/")[2] for final in found.finals() if "/a/" in final}
+    assert days == {"day=2026-11-16", "day=2026-11-17"}
+
+
+def test_a_kept_record_without_a_value_has_null_in_columns_that_are_set_from_records() -> None:
+    step = ConvertSpec(
+        "set", ("t",), constants=(None,), from_record=(RecordValue("topic", "string"),)
+    )
+    found = deliver(with_steps(BY_TOPIC, step), [b'{"n": 1}', None])
+    assert [row["t"] for row in found.rows(TOPIC)] == [TOPIC, None]

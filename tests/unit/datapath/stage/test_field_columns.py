@@ -6,7 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.datapath.shape.event_time.event_time import TIME_MISSING, TIME_TOO_LATE
+from penstock.datapath.shape.event_time.event_time import (
+    TIME_MISSING,
+    TIME_UNREADABLE,
+)
 from penstock.datapath.stage.field_columns import times_of, values_of
 from penstock.model.spec import TimeSpec
 
@@ -27,8 +30,8 @@ def test_a_decimal_without_a_scale_is_a_time_as_a_whole_number_is(largest: int) 
     found = times_of(decimals(AT_MS, None, largest), kafka_ms, SPEC, NOW_S)
     assert found.micros[0] == AT_MS * 1_000
     reasons = {bad.index: bad.reason for bad in found.bad}
-    late = {} if largest == AT_MS else {2: TIME_TOO_LATE}
-    assert reasons == {1: TIME_MISSING} | late
+    beyond = {} if largest == AT_MS else {2: TIME_UNREADABLE}
+    assert reasons == {1: TIME_MISSING} | beyond
 
 
 @pytest.mark.parametrize("largest", [7, 2**64 - 1])
@@ -38,11 +41,32 @@ def test_a_decimal_without_a_scale_names_datasets_and_directories(largest: int) 
     assert all(value is None or type(value) is int for value in values)
 
 
-def test_a_decimal_with_a_scale_counts_as_absent() -> None:
-    column = decimals("1.50", None, kind=pa.decimal128(9, 2))
-    assert values_of(column) == [None, None]
-    found = times_of(column, np.full(2, 1_700_000_000_000), SPEC, NOW_S)
-    assert [bad.reason for bad in found.bad] == [TIME_MISSING] * 2
+def test_a_decimal_with_a_scale_names_nothing() -> None:
+    assert values_of(decimals("1.50", None, kind=pa.decimal128(9, 2))) == [None, None]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        decimals("1.50", None, kind=pa.decimal128(9, 2)),
+        pa.array([{"at": AT_MS}, None]),
+        pa.array([[AT_MS], None]),
+        pa.array([[("at", AT_MS)], None], pa.map_(pa.string(), pa.int64())),
+        pa.array([b"1", None]),
+        pa.array([True, None]),
+        pa.array(["", None]),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_a_value_of_a_kind_without_times_is_unreadable_and_null_is_missing(
+    column: pa.Array,
+) -> None:
+    stamps = np.full(2, 1_700_000_000_000)
+    found = times_of(column, stamps, SPEC, NOW_S)
+    assert [bad.reason for bad in found.bad] == [TIME_UNREADABLE, TIME_MISSING]
+    spec = TimeSpec(field="ts", unit="ms", missing="1970-01-01", unreadable="kafka")
+    found = times_of(column, stamps, spec, NOW_S)
+    assert (found.bad, found.micros.tolist()) == ([], [1_700_000_000_000_000, 0])
 
 
 def test_all_digits_of_38_are_a_name() -> None:

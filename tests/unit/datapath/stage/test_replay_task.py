@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.datapath.stage.replay_task import QuarantinePart, wanted_batches
+from penstock.datapath.stage.quarantine_rows import QuarantinePart
+from penstock.datapath.stage.replay_task import wanted_batches
 from penstock.model.convert_spec import Condition
 from penstock.model.evidence import Evidence
 from penstock.model.fork import FORK_ROWS, ForkSpec

@@ -9,11 +9,14 @@ import pytest
 
 from penstock.errors import EntryDamaged, EntryForeign, EntryMisplaced, EntryNewer
 from penstock.model.entries import (
+    FORMAT,
     AnyBody,
 )
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.journal.wire import check_home, open_entry, seal, unseal
 from tests.helpers.entry_samples import BODIES, KEY, an_entry, with_steps
+
+NEWER = FORMAT + 1
 
 
 def hashed(text: bytes) -> bytes:
@@ -91,8 +94,8 @@ def test_what_is_no_entry_is_refused_with_the_reason(raw: bytes, why: str) -> No
     ],
 )
 def test_an_entry_of_a_newer_format_asks_for_an_upgrade(others: dict[str, Any]) -> None:
-    with pytest.raises(EntryNewer, match="format 3; this version knows up to 2"):
-        open_entry(FEED_BOOK, KEY, 5, changed(format=3, **others))
+    with pytest.raises(EntryNewer, match=f"format {NEWER}; this version knows up to {FORMAT}"):
+        open_entry(FEED_BOOK, KEY, 5, changed(format=NEWER, **others))
 
 
 @pytest.mark.parametrize(

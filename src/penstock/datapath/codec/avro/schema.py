@@ -1,9 +1,9 @@
 """The columns of an Avro schema, for events written in Avro and for events written in JSON.
 
 In JSON values are plain: a union of null and a type is the value or null, without naming the
-branch; an enum is its symbol; a decimal a number or a string of one. Bytes cannot be written so,
-and neither can a union of several types. Defaults do not count: a field that may not be null must
-be there.
+branch; an enum is its symbol; a decimal a number or a string of one. A union of several plain types
+is a column of texts, or of numbers if all are numbers. Bytes cannot be written so, and neither can
+a union of other types. Defaults do not count: a field that may not be null must be there.
 
     in Avro                                       column
     ------------------------------------------    ------------------------------------------------
@@ -34,6 +34,7 @@ from penstock.model.schema import (
     DOUBLE,
     INT64,
     STRING,
+    TEXT_OF_SCALARS,
     TIMESTAMP_MS,
     TIMESTAMP_US,
     Field,
@@ -63,6 +64,7 @@ _LOGICAL = {
     ("long", "local-timestamp-millis"): FieldType("local_us", unit_us=1_000),
     ("long", "local-timestamp-micros"): FieldType("local_us"),
 }
+_IN_JSON = frozenset({"boolean", "int", "long", "float", "double", "string", "enum"})
 ALONE = "value"  # the field of an event that is not a record
 
 
@@ -84,6 +86,20 @@ def as_record(root: AvroType) -> AvroType:
     if root.kind == "record":
         return root
     return AvroType("record", "event", fields=(AvroField(ALONE, root),))
+
+
+def _scalars_in_json(types: list[AvroType], path: str) -> FieldType:
+    """The column for values of several types, which JSON writes without saying which.
+
+    Numbers are numbers, all others the text of any of them.
+    """
+    if any(each.kind not in _IN_JSON or each.logical for each in types):
+        why = "a union of several types must be of plain ones: " + ", ".join(sorted(_IN_JSON))
+        raise SchemaUnsupported(path, why)
+    found = {_PLAIN[each.kind] for each in types}
+    if found <= {INT64, DOUBLE}:
+        return DOUBLE if DOUBLE in found else INT64
+    return found.pop() if len(found) == 1 else TEXT_OF_SCALARS
 
 
 class _Columns:
@@ -108,7 +124,9 @@ class _Columns:
         may_be_null = len(types) < len(kind.branches)
         if len(types) == 1:
             return self._type(types[0], path), may_be_null
-        if self._in_json or not types:
+        if self._in_json and types:
+            return _scalars_in_json(types, path), may_be_null
+        if not types:
             raise SchemaUnsupported(path, "a union must have one type besides null")
         entries = [(label_of(each), self._type(each, path), True) for each in types]
         return struct_of(with_columns(entries, top=False)), may_be_null

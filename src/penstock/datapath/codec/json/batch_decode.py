@@ -19,6 +19,7 @@ from penstock.datapath.codec.shared.reasons import TOO_MANY, BadValue
 from penstock.datapath.codec.shared.value_count import too_many
 from penstock.datapath.codec.shared.value_types import ParsedRecord
 from penstock.model.bad_records import BadRecord
+from penstock.model.pinned_types import TypeTree
 from penstock.model.read_ways import NO_COLUMN, NOT_FITTING, OTHER_FORM, OTHER_TYPE, ReadCounts
 
 # Small enough that parsed objects stay in the processor's cache until they are columns.
@@ -32,7 +33,8 @@ class Decoded:
     `batch` holds the good records in their order and `good` says which they were; `bad` the
     others. `unknown` names fields that have no column and could get one, `unknown_at` the record
     that showed each of them first: a sample that has these records has all that is new. `counts`
-    says which way the records were read, and what did not fit.
+    says which way the records were read, and what did not fit; `singly` are the records that the
+    reference has read.
     """
 
     batch: pa.RecordBatch
@@ -41,11 +43,18 @@ class Decoded:
     unknown: tuple[str, ...] = ()
     unknown_at: tuple[int, ...] = ()
     counts: ReadCounts = field(default_factory=ReadCounts)
+    singly: tuple[int, ...] = ()
 
 
-def decode(values: pa.Array, plan: DecodePlan, limits: Limits, exact_only: bool) -> Decoded:
+def decode(
+    values: pa.Array,
+    plan: DecodePlan,
+    limits: Limits,
+    exact_only: bool,
+    types: TypeTree | None = None,
+) -> Decoded:
     """Decode every record; a bad one never affects its neighbours."""
-    decoding = _Decoding(values, plan, limits, exact_only)
+    decoding = _Decoding(values, plan, limits, ReferenceDecoder(exact_only, types))
     for chunk in plan.counter.chunks(values, _CHUNK, limits.max_values):
         decoding.add(chunk, values.slice(chunk.start, len(chunk)).to_pylist())
     return decoding.result(len(values))
@@ -55,13 +64,14 @@ class _Decoding:
     """Gathers columns chunk by chunk."""
 
     def __init__(
-        self, values: pa.Array, plan: DecodePlan, limits: Limits, exact_only: bool
+        self, values: pa.Array, plan: DecodePlan, limits: Limits, reference: ReferenceDecoder
     ) -> None:
         self._plan = plan
         self._limits = limits
-        self._exact_only = exact_only
-        self._reference = ReferenceDecoder(exact_only)
+        self._exact_only = reference.exact_only
+        self._reference = reference
         self._counts = self._reference.counts
+        self._singly: list[int] = []
         screen = Screen(values, limits)
         self._has_long = bool(screen.too_long())
         self._unknown_fields = UnknownFields(screen, self._reference)
@@ -86,6 +96,7 @@ class _Decoding:
             except PARSER_ERRORS:
                 index = len(objects)
                 found = self._judge(start + index, payloads[index], left)
+                self._singly.append(start + index)
                 self._count_reference(is_bad=found is None)
                 keep(found)
         good = np.arange(start, start + len(objects), dtype=np.int64)
@@ -159,4 +170,5 @@ class _Decoding:
             unknown=tuple(path for path, _ in unknown),
             unknown_at=tuple(index for _, index in unknown),
             counts=self._counts,
+            singly=tuple(self._singly),
         )

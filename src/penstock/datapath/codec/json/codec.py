@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from penstock.api.codec import Codec, Complaint, JsonRecords, RecordSchemas
-from penstock.datapath.codec.json.schema_reader import json_schema_reader
+from penstock.api.later import Later
 from penstock.model.spec import DecodeSpec
 
 
@@ -15,7 +15,7 @@ def _check(decode: DecodeSpec) -> Iterator[Complaint]:
 CODEC = Codec(
     "json",
     json=JsonRecords(),
-    schemas=RecordSchemas(json_schema_reader),
+    schemas=RecordSchemas(Later("penstock.datapath.codec.json.schema_reader:json_schema_reader")),
     options=frozenset({"ids", "spread"}),
     check=_check,
 )

@@ -59,6 +59,7 @@ from penstock.datapath.codec.shared.buffers import as_payloads
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE
+from penstock.model.pinned_types import FeedTypes
 from penstock.model.schema import DatasetSchema
 
 __all__ = [
@@ -76,10 +77,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class JsonDecoder:
-    """Stateless, so it may be shared, pickled and called again. `exact_only` skips the fast way."""
+    """Stateless, so it may be shared, pickled and called again.
+
+    `exact_only` skips the fast way. `types` are settled by the configuration, for what is learned.
+    """
 
     limits: Limits = field(default_factory=Limits)
     exact_only: bool = False
+    types: FeedTypes = field(default_factory=FeedTypes)
 
     def partial_decode(self, values: pa.Array, paths: tuple[str, ...]) -> PartialFields:
         """Look at a few fields, by dotted path, of every record. Executor, once per batch."""
@@ -90,7 +95,8 @@ class JsonDecoder:
 
         `values` holds bytes and no nulls, less than 2 GiB in all.
         """
-        return decode(as_payloads(values), plan_of(schema), self.limits, self.exact_only)
+        types = self.types.of(schema.dataset)
+        return decode(as_payloads(values), plan_of(schema), self.limits, self.exact_only, types)
 
     def row_ranges(self, values: pa.Array, schema: DatasetSchema) -> Iterator[RowRange]:
         """How to cut records before they are decoded, so that what they become is bounded."""
@@ -104,13 +110,14 @@ class JsonDecoder:
 
     def infer(self, samples: Sequence[bytes], dataset: str, version: int = 1) -> DatasetSchema:
         """The schema that samples of a dataset suggest. Driver, once per new dataset."""
-        return inference.infer(samples, dataset, version, self.limits)
+        return inference.infer(samples, dataset, version, self.limits, self.types.of(dataset))
 
     def promote(self, schema: DatasetSchema, samples: Sequence[bytes]) -> DatasetSchema:
         """The next version of an inferred schema, or the same one if the samples add nothing."""
-        return inference.promote(schema, samples, self.limits)
+        return inference.promote(schema, samples, self.limits, self.types.of(schema.dataset))
 
 
-def json_decoder(records: JsonRecords) -> JsonDecoder:
+def json_decoder(records: JsonRecords, types: FeedTypes | None = None) -> JsonDecoder:
     """The decoder for the JSON of a codec's records, which may be longer than its payloads."""
-    return JsonDecoder(Limits(max_bytes=records.growth * Limits().max_bytes))
+    limits = Limits(max_bytes=records.growth * Limits().max_bytes)
+    return JsonDecoder(limits, types=types or FeedTypes())

@@ -4,15 +4,26 @@ What was seen of a field is a lattice: nothing yet, a type, or a conflict. Nulls
 empty objects teach nothing. Integers and floating point numbers meet in double; any other two
 kinds are a conflict, and a field in conflict gets no column: its values go to `_rest`. So do those
 of fields with names beyond all measure, which every file would repeat.
+
+A field whose type the configuration settles gets that type with the first value that says
+something, and is never in conflict; nor are the objects and lists that it lies in.
+
+Samples are parsed once, into plain values, and their kinds are those of the values: an integer of
+any length is an integer. Numbers that the parser refuses, such as 1e400, are read again by a slower
+one, as numbers that fit no column.
 """
 
+import json
 from collections.abc import Iterable
 from typing import Final
 
-from penstock.datapath.codec.json.payload import fault_of
-from penstock.datapath.codec.json.value_text import is_integer, items_of, kind_of, members_of
+import msgspec
+
+from penstock.datapath.codec.json.payload import PARSER_ERRORS, grammar_fault, unfit
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.shapes import INT64_MAX, INT64_MIN
+from penstock.datapath.codec.shared.value_types import JsonValue
+from penstock.model.pinned_types import TypeTree
 from penstock.model.schema import (
     BOOLEAN,
     DOUBLE,
@@ -32,62 +43,111 @@ from penstock.model.schema import (
 
 NOTHING: Final = "nothing"
 CONFLICT: Final = "conflict"
+SETTLED: Final = "settled"
 _LONG = 65_536
 _LONGEST_NAME = 1_024  # bytes
+_MOST_DIGITS = 20  # an integer that is written with more fits no column
+_BEYOND = INT64_MAX + 1  # stands for any integer that fits no column
 _NUMBERS = frozenset({"int64", "double"})
 _SCALARS = {"boolean": BOOLEAN, "string": STRING, "int64": INT64, "double": DOUBLE}
+_KINDS: dict[type, str] = {str: "string", bool: "boolean"}
+# Which values teach nothing more, by what was seen so far. A struct or a list looks into its own.
+_Types = frozenset[type]
+_NONE = type(None)
+_ALL: _Types = frozenset({dict, list, str, bool, int, float, _NONE})
+_TAUGHT: dict[str, _Types] = {
+    NOTHING: frozenset({_NONE}),
+    "string": frozenset({str, _NONE}),
+    "boolean": frozenset({bool, _NONE}),
+    "int64": frozenset({int, _NONE}),
+    "double": frozenset({int, float, _NONE}),
+    "struct": frozenset({_NONE}),
+    "list": frozenset({_NONE}),
+    CONFLICT: _ALL,
+    SETTLED: _ALL,
+}
+_ANYTHING = TypeTree()
+_parse = msgspec.json.Decoder().decode
 
 
 class SeenField:
-    """What was seen of one field so far."""
+    """What was seen of one field so far. `types` is what the configuration settles for it.
 
-    __slots__ = ("fields", "item", "kind")
+    Values of the types in `taught` teach nothing more, and need not be added.
+    """
 
-    def __init__(self) -> None:
-        self.kind: str = NOTHING
+    __slots__ = ("_types", "fields", "item", "kind", "taught")
+
+    def __init__(self, types: TypeTree | None = None, kind: str = NOTHING) -> None:
+        self._types = types or _ANYTHING
+        self.kind = kind
+        self.taught = _TAUGHT[kind]
         self.fields: dict[str, SeenField] = {}
         self.item: SeenField | None = None
 
-    def add(self, text: bytes, depth: int) -> None:
+    def add(self, value: JsonValue, depth: int) -> None:
         """Take in one more value, found `depth` levels deep."""
-        kind = kind_of(text)
-        if kind == "object":
-            self._add_object(text, depth)
-        elif kind == "array":
-            self._add_array(text, depth)
-        elif kind == "number":
-            self._meet(_number_kind(text))
-        elif kind != "null":
-            self._meet(kind)
+        if self._types.type is not None:
+            if self.kind == NOTHING and not _says_nothing(value):
+                self._become(SETTLED)
+            return
+        of = type(value)
+        if of is dict:
+            self._add_object(value, depth)
+        elif of is list:
+            self._add_array(value, depth)
+        elif value is not None:
+            self._meet(_KINDS.get(of) or _number_kind(value))
 
     def _meet(self, kind: str) -> None:
         if kind == NOTHING or self.kind == kind:
             return
+        if self._types.container not in {"", kind}:
+            return  # it does not fit what the paths ask for, and goes to `_rest`
         if self.kind == NOTHING:
-            self.kind = kind
+            self._become(kind)
         elif {self.kind, kind} == _NUMBERS:
-            self.kind = "double"
+            self._become("double")
         else:
-            self.kind = CONFLICT
+            self._become(CONFLICT)
 
-    def _add_object(self, text: bytes, depth: int) -> None:
-        members = members_of(text)
-        self._meet(("struct" if depth < MAX_NESTING else CONFLICT) if members else NOTHING)
-        if self.kind == "struct":
-            named = ((name, part) for name, part in members.items() if may_be_column(name))
-            for name, part in named:
-                self.fields.setdefault(name, SeenField()).add(bytes(part), depth + 1)
+    def _become(self, kind: str) -> None:
+        self.kind = kind
+        self.taught = _TAUGHT[kind]
 
-    def _add_array(self, text: bytes, depth: int) -> None:
-        items = items_of(text)
-        self._meet(("list" if depth < MAX_NESTING else CONFLICT) if items else NOTHING)
+    def _add_object(self, members: dict[str, JsonValue], depth: int) -> None:
+        if self.kind != "struct":
+            self._meet(("struct" if depth < MAX_NESTING else CONFLICT) if members else NOTHING)
+        if self.kind != "struct":
+            return
+        fields, below = self.fields, depth + 1
+        for name, value in members.items():
+            seen = fields.get(name)
+            if seen is None:
+                if not may_be_column(name):
+                    continue
+                seen = fields[name] = SeenField(self._types.fields.get(name))
+            of = type(value)
+            if of in seen.taught:
+                continue
+            if of is dict and seen.kind == "struct":
+                seen._add_object(value, below)
+            else:
+                seen.add(value, below)
+
+    def _add_array(self, items: list[JsonValue], depth: int) -> None:
+        if self.kind != "list":
+            self._meet(("list" if depth < MAX_NESTING else CONFLICT) if items else NOTHING)
         if self.kind == "list":
-            self.item = self.item or SeenField()
-            for part in items:
-                self.item.add(bytes(part), depth + 1)
+            self.item = item = self.item or SeenField(self._types.item)
+            if not item.taught.issuperset(map(type, items)):
+                for value in items:
+                    item.add(value, depth + 1)
 
     def type(self) -> FieldType | None:
         """The type that holds all values seen, or None for nothing, or for a conflict."""
+        if self.kind == SETTLED:
+            return self._types.type
         if self.kind in _SCALARS:
             return _SCALARS[self.kind]
         if self.kind == "list" and self.item is not None:
@@ -104,12 +164,30 @@ class SeenField:
         return [(name, kind, True) for name, kind in typed if kind is not None]
 
 
-def _number_kind(text: bytes) -> str:
+def _says_nothing(value: JsonValue) -> bool:
+    """As `value_text.says_nothing`, for a parsed value."""
+    if isinstance(value, dict):
+        return all(map(_says_nothing, value.values()))
+    return value is None or value == []
+
+
+def _number_kind(number: int | float) -> str:
     """The kind of column a number asks for; one that fits no column teaches nothing."""
-    if not is_integer(text):
-        return NOTHING if abs(float(text)) == float("inf") else "double"
-    fits = len(text) <= 20 and INT64_MIN <= int(text) <= INT64_MAX
-    return "int64" if fits else NOTHING
+    if isinstance(number, float):
+        return NOTHING if abs(number) == float("inf") else "double"
+    return "int64" if INT64_MIN <= number <= INT64_MAX else NOTHING
+
+
+def _integer(digits: str) -> int:
+    return int(digits) if len(digits) <= _MOST_DIGITS else _BEYOND
+
+
+def _parsed(text: bytes) -> JsonValue:
+    """A text as plain values; None when it is not JSON."""
+    try:
+        return _parse(text)
+    except PARSER_ERRORS:
+        return None if grammar_fault(text) else json.loads(text, parse_int=_integer)
 
 
 def may_be_column(name: str) -> bool:
@@ -117,28 +195,34 @@ def may_be_column(name: str) -> bool:
     return len(name) <= _LONGEST_NAME and len(name.encode()) <= _LONGEST_NAME
 
 
-def is_learnable(text: bytes) -> bool:
+def is_learnable(text: bytes, types: TypeTree | None = None) -> bool:
     """True when a field with this value could be given a column; a long one always could."""
     if len(text) > _LONG:
         return True
-    seen = SeenField()
-    seen.add(text, 1)
+    seen = SeenField(types)
+    seen.add(_parsed(text), 1)
     return seen.type() is not None
 
 
-def see(samples: Iterable[bytes], limits: Limits) -> SeenField:
+def see(samples: Iterable[bytes], limits: Limits, types: TypeTree | None = None) -> SeenField:
     """Everything seen in the samples that are JSON objects; the others are passed over."""
-    root = SeenField()
-    root.kind = "struct"
+    root = SeenField(types, "struct")
     for payload in samples:
-        if fault_of(payload, limits) is None:
-            root.add(payload.strip(b" \t\r\n"), 0)
+        value = None if unfit(payload, limits) else _parsed(payload)
+        if type(value) is dict:
+            root.add(value, 0)
     return root
 
 
-def infer(samples: Iterable[bytes], dataset: str, version: int, limits: Limits) -> DatasetSchema:
+def infer(
+    samples: Iterable[bytes],
+    dataset: str,
+    version: int,
+    limits: Limits,
+    types: TypeTree | None = None,
+) -> DatasetSchema:
     """The schema that the samples suggest; a field more than the limit gets no column."""
-    entries = see(samples, limits).entries()
+    entries = see(samples, limits, types).entries()
     fields = with_columns(_within(entries, MAX_FIELDS), top=True)
     return DatasetSchema(dataset, version, declared=False, fields=fields)
 
@@ -156,7 +240,12 @@ def _within(
     return kept
 
 
-def promote(schema: DatasetSchema, samples: Iterable[bytes], limits: Limits) -> DatasetSchema:
+def promote(
+    schema: DatasetSchema,
+    samples: Iterable[bytes],
+    limits: Limits,
+    types: TypeTree | None = None,
+) -> DatasetSchema:
     """The next version, with columns for new fields; the same schema if there is nothing to add.
 
     Columns that exist keep their place, name and type; objects may gain fields inside. A declared
@@ -165,7 +254,7 @@ def promote(schema: DatasetSchema, samples: Iterable[bytes], limits: Limits) -> 
     if schema.declared:
         return schema
     budget = MAX_FIELDS - count_fields(schema.fields)
-    fields = _Growth(budget).fields(schema.fields, see(samples, limits), top=True)
+    fields = _Growth(budget).fields(schema.fields, see(samples, limits, types), top=True)
     if fields == schema.fields:
         return schema
     return DatasetSchema(schema.dataset, schema.version + 1, declared=False, fields=fields)

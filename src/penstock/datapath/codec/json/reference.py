@@ -22,6 +22,7 @@ from penstock.datapath.codec.json.value_text import (
 )
 from penstock.datapath.codec.shared.reasons import MISSING_FIELD, WRONG_TYPE, BadValue
 from penstock.datapath.codec.shared.value_types import ColumnValue
+from penstock.model.pinned_types import TypeTree
 from penstock.model.read_ways import Misfit, ReadCounts
 
 Text = bytes | msgspec.Raw
@@ -36,13 +37,14 @@ class ReferenceDecoder:
     `unknown` gathers the paths of fields without a column that a later version of the schema
     could have a column for, each with the number of the first record that shows it. `counts` has
     what went to `_rest`, and how many values said nothing. `misfits` are those of the last record,
-    in the order in which they were met. Unless
+    in the order in which they were met. `types` are settled by the configuration. Unless
     `exact_only`, the parser is asked again for each field by itself, which is exact for the same
     reason as it is for a record, and leaves few values to be read here.
     """
 
-    def __init__(self, exact_only: bool) -> None:
-        self._exact_only = exact_only
+    def __init__(self, exact_only: bool, types: TypeTree | None = None) -> None:
+        self.exact_only = exact_only
+        self._types = types or TypeTree()
         self._index = 0
         self._unknown_counts: dict[str, int] = {}
         self.unknown: dict[str, int] = {}
@@ -94,12 +96,14 @@ class ReferenceDecoder:
 
     def remember(self, path: str, index: int, text: Text) -> None:
         """Note a field without a column, met in the record with this number and not null there."""
-        if index < self.unknown.get(path, index + 1) and is_learnable(bytes(text)):
+        if index >= self.unknown.get(path, index + 1):
+            return
+        if is_learnable(bytes(text), self._types.at(path)):
             self.unknown[path] = index
 
     def _member(self, member: JsonField, raw: Text, tolerant: bool) -> Fitted:
         """One field of an object: its value, and the text that has no place in it."""
-        if member.decode is not None and not self._exact_only:
+        if member.decode is not None and not self.exact_only:
             try:
                 return member.decode(raw), None
             except PARSER_ERRORS:

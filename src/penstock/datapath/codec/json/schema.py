@@ -1,8 +1,9 @@
 """Declared schemas written as JSON Schema.
 
 What decides about columns is read: type, properties, required, items, additionalProperties. What
-only narrows values (formats, patterns, bounds, enumerations) is not checked. Constructs that may
-mean several shapes are refused, and so is every reference to another place.
+only narrows values (formats, patterns, bounds, enumerations) is not checked. A value that may be of
+several scalar types is a text, which has the digits of numbers as they are written. Constructs that
+may mean several shapes are refused, and so is every reference to another place.
 """
 
 import msgspec
@@ -16,6 +17,7 @@ from penstock.model.schema import (
     MAX_FIELDS,
     MAX_NESTING,
     STRING,
+    TEXT_OF_SCALARS,
     Field,
     FieldType,
     count_fields,
@@ -27,6 +29,8 @@ from penstock.model.schema import (
 
 _PLAIN = {"boolean": BOOLEAN, "integer": INT64, "number": DOUBLE, "string": STRING}
 _KINDS = {*_PLAIN, "object", "array"}
+_NUMBERS = {"integer", "number"}
+_TEXT = "scalar"  # not a word of JSON Schema's
 _REFUSED = (
     "$ref",
     "$dynamicRef",
@@ -83,6 +87,8 @@ def _type(schema: JsonValue, path: str, depth: int) -> tuple[FieldType, bool]:
     kind, nullable = _kind(schema, path)
     if kind == "object":
         return _object(schema, path, depth), nullable
+    if kind == _TEXT:
+        return TEXT_OF_SCALARS, nullable
     if kind == "array":
         if not isinstance(schema.get("items"), dict):
             raise SchemaUnsupported(path, "an array needs one description of its items")
@@ -91,7 +97,10 @@ def _type(schema: JsonValue, path: str, depth: int) -> tuple[FieldType, bool]:
 
 
 def _kind(schema: JsonValue, path: str) -> tuple[str, bool]:
-    """The one kind of a schema besides null, and whether null is among its kinds."""
+    """The one kind of a schema besides null, and whether null is among its kinds.
+
+    Several scalar kinds are one: a number, if all are numbers, or else a text of any of them.
+    """
     if not isinstance(schema, dict):
         raise SchemaUnsupported(path, "this does not describe a value")
     for word in _REFUSED:
@@ -100,9 +109,13 @@ def _kind(schema: JsonValue, path: str) -> tuple[str, bool]:
     kinds = schema.get("type")
     listed = kinds if isinstance(kinds, list) else [kinds]
     found = [kind for kind in listed if kind != "null"]
+    nullable = "null" in listed or schema.get("nullable") is True
     if len(found) == 1 and isinstance(found[0], str) and found[0] in _KINDS:
-        return found[0], "null" in listed or schema.get("nullable") is True
-    raise SchemaUnsupported(path, "a value needs exactly one known type besides null")
+        return found[0], nullable
+    if len(found) > 1 and all(isinstance(kind, str) and kind in _PLAIN for kind in found):
+        return "number" if set(found) <= _NUMBERS else _TEXT, nullable
+    why = "a value needs one known type besides null, or several of " + ", ".join(_PLAIN)
+    raise SchemaUnsupported(path, why)
 
 
 def _object(schema: dict[str, JsonValue], path: str, depth: int) -> FieldType:

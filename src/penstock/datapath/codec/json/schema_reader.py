@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -50,9 +51,9 @@ def _read(plan: DecodePlan, values: pa.Array, skipped: int) -> DecodedBatch:
     *columns, rest = decoded.batch.columns
     schema = pa.schema(list(decoded.batch.schema)[:-1])
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-    return DecodedBatch(
-        batch, decoded.good, decoded.bad, rest if rest.null_count < len(rest) else None
-    )
+    found = rest if rest.null_count < len(rest) else None
+    singly = np.isin(decoded.good, decoded.singly) if decoded.singly else None
+    return DecodedBatch(batch, decoded.good, decoded.bad, found, singly)
 
 
 def _parsed(text: str) -> dict[str, JsonValue]:

@@ -1,158 +1,19 @@
-"""Protobuf records to columns: the fast way for a batch, the reference for what it refuses."""
+"""Protobuf as a codec: a schema has several messages, and the driver compiles it first."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from penstock.api.codec import (
-    Codec,
-    DecodedBatch,
-    Message,
-    RecordReader,
-    RecordSchemas,
-    RowRange,
-)
-from penstock.datapath.codec.protobuf.columns import read_columns
-from penstock.datapath.codec.protobuf.message_layout import MessageLayout, message_layout
-from penstock.datapath.codec.protobuf.reference import read_one
-from penstock.datapath.codec.protobuf.schema_compiler.preparation import (
-    PREPARATION,
-    fixed_schema,
-)
-from penstock.datapath.codec.protobuf.types import parse_proto
-from penstock.datapath.codec.shared.byte_gather import Numbers
-from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.shared.reasons import BadValue
-from penstock.datapath.codec.shared.record_order import in_record_order
-from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE
-from penstock.model.bad_records import BadRecord
-from penstock.model.registered_schema import RegisteredSchema
-
-MOST_VALUES = Limits().max_values
-_VALUES_AT_A_TIME = 1024 * 1024
-
-
-def protobuf_reader(schema: RegisteredSchema, message: Message) -> RecordReader:
-    """Compile one message of a schema for reading; raises SchemaUnsupported.
-
-    The schema's text is what `schema_compiler` makes of it on the driver. `message` is the place of
-    the message in it: (0,) is the first, (1, 0) the first one inside the second.
-    """
-    layout = proto_layout(schema, message)
-    return RecordReader(
-        layout.name, layout.fields, partial(read_proto, layout), partial(_row_ranges, layout)
-    )
-
-
-def _row_ranges(layout: MessageLayout, values: pa.Array) -> Iterator[RowRange]:
-    return layout.counter.row_ranges(values, MOST_AT_ONCE)
-
-
-def proto_layout(schema: RegisteredSchema, message: tuple[int, ...]) -> MessageLayout:
-    """What both ways of reading need of a message; raises SchemaUnsupported."""
-    types = parse_proto(schema.text)
-    return message_layout(types, types.message_at(message))
-
-
-def read_proto(
-    layout: MessageLayout,
-    values: pa.Array,
-    skipped: int,
-    exact_only: bool = False,
-    most: int = MOST_VALUES,
-) -> DecodedBatch:
-    """Read records of one message; `exact_only` leaves all of them to the reference.
-
-    `most` is how many values the lists of one record may become, where their items are messages.
-    """
-    fast = _none(layout) if exact_only else _read_fast(layout, values, skipped, most)
-    if len(fast.good) == len(values):
-        return fast
-    refused = np.setdiff1d(np.arange(len(values)), fast.good, assume_unique=True)
-    slow = _Slow(layout)
-    for row in refused.tolist():
-        try:
-            slow.add(row, *read_one(values[row].as_py(), layout.body, skipped, most))
-        except BadValue as bad_value:
-            slow.bad.append(BadRecord(row, bad_value.reason, str(bad_value)))
-    rows = np.array(slow.rows, np.int64)
-    return in_record_order(fast.batch, fast.good, slow.batch(), rows, slow.bad)
-
-
-class _Slow:
-    """Records of the reference; they are Python values for a while, so not too many at a time."""
-
-    def __init__(self, layout: MessageLayout) -> None:
-        self._layout = layout
-        self._singles: list[dict[str, object]] = []
-        self._values = 0
-        self._batches: list[pa.RecordBatch] = []
-        self.rows: list[int] = []
-        self.bad: list[BadRecord] = []
-
-    def add(self, row: int, single: dict[str, object], values: int) -> None:
-        """Take one record; its lists have so many values."""
-        self.rows.append(row)
-        self._singles.append(single)
-        self._values += self._layout.counter.width + values
-        if self._values > _VALUES_AT_A_TIME:
-            self._add_batch()
-
-    def batch(self) -> pa.RecordBatch:
-        """All of them as columns."""
-        self._add_batch()
-        return pa.concat_batches(self._batches)
-
-    def _add_batch(self) -> None:
-        batch = pa.RecordBatch.from_pylist(self._singles, schema=self._layout.schema)
-        self._batches.append(batch)
-        self._singles, self._values = [], 0
-
-
-def _none(layout: MessageLayout) -> DecodedBatch:
-    empty = pa.RecordBatch.from_pylist([], schema=layout.schema)
-    return DecodedBatch(empty, np.empty(0, np.int64), [])
-
-
-def _read_fast(layout: MessageLayout, values: pa.Array, skipped: int, most: int) -> DecodedBatch:
-    """What is in one of the orders that writers have; none of the others is among the bad.
-
-    A record that may become too many values is left alone.
-    """
-    read, left = _none(layout), _light(layout, values, most)
-    for body in (layout.body, *layout.others):
-        if len(left) == 0:
-            break
-        some = values if len(left) == len(values) else values.take(pa.array(left))
-        more, refused = read_columns(some, layout, body, skipped)
-        good = left[~refused]
-        is_first = len(read.good) == 0
-        read = (
-            DecodedBatch(more, good, [])
-            if is_first
-            else in_record_order(read.batch, read.good, more, good, [])
-        )
-        left = left[refused]
-    return read
-
-
-def _light(layout: MessageLayout, values: pa.Array, most: int) -> Numbers:
-    """The records whose lists cannot become more than `most` values, by their bound."""
-    counter = replace(layout.counter, width=0)
-    if len(values) == 0 or counter.bound_of(pc.max(pc.binary_length(values)).as_py()) <= most:
-        return np.arange(len(values))
-    heavy = [chunk.start for chunk in counter.row_ranges(values, most) if chunk.is_heavy]
-    return np.delete(np.arange(len(values)), heavy)
-
+from penstock.api.codec import Codec, Preparation, RecordSchemas
+from penstock.api.later import Later
 
 CODEC = Codec(
     "protobuf",
     schemas=RecordSchemas(
-        protobuf_reader, fixed=fixed_schema, preparation=PREPARATION, has_messages=True
+        Later("penstock.datapath.codec.protobuf.protobuf_reader:protobuf_reader"),
+        fixed=Later("penstock.datapath.codec.protobuf.schema_compiler.preparation:fixed_schema"),
+        preparation=Preparation(
+            Later("penstock.datapath.codec.protobuf.schema_compiler.preparation:prepared_version"),
+            Later("penstock.datapath.codec.protobuf.schema_compiler.preparation:prepared_once"),
+            Later("penstock.datapath.codec.protobuf.schema_compiler.preparation:is_sound"),
+        ),
+        has_messages=True,
     ),
     options=frozenset({"schema", "message"}),
     schema_files={".proto": "text", ".desc": "bytes", ".binpb": "bytes", ".pb": "bytes"},

@@ -1,30 +1,20 @@
-"""Values as they are: one column of bytes. The key and the headers are columns if asked for."""
+"""Raw bytes as a codec: nothing is decoded."""
 
-import numpy as np
-import pyarrow as pa
-
-from penstock.api.codec import Codec, DecodedBatch, Message, RecordReader, RecordSchemas
+from penstock.api.codec import Codec, RecordSchemas
+from penstock.api.later import Later
 from penstock.model.registered_schema import RegisteredSchema
-from penstock.model.schema import BINARY, Field
 from penstock.model.spec import DecodeSpec
 
 RAW = RegisteredSchema("raw", "")
-_FIELDS = (Field("value", "value", BINARY, nullable=False),)
-_SCHEMA = pa.schema([pa.field("value", pa.binary(), nullable=False)])
-
-
-def raw_reader(_schema: RegisteredSchema = RAW, _message: Message = ()) -> RecordReader:
-    """There is nothing to decode."""
-    return RecordReader("", _FIELDS, _read)
-
-
-def _read(values: pa.Array, _skipped: int) -> DecodedBatch:
-    batch = pa.RecordBatch.from_arrays([values.cast(pa.binary())], schema=_SCHEMA)
-    return DecodedBatch(batch, np.arange(len(values)), [])
 
 
 def _fixed(_: DecodeSpec) -> RegisteredSchema:
     return RAW
 
 
-CODEC = Codec("raw", schemas=RecordSchemas(raw_reader, fixed=_fixed, has_names=False))
+CODEC = Codec(
+    "raw",
+    schemas=RecordSchemas(
+        Later("penstock.datapath.codec.raw.raw_reader:raw_reader"), fixed=_fixed, has_names=False
+    ),
+)

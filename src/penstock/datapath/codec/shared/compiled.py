@@ -25,6 +25,8 @@ _ROOM = Path(__file__).parents[1]
 def compiled(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Decorate a function of numbers and arrays; what it does must be in Numba's subset of Python.
 
+    It makes no arrays of its own: nobody counts references to arrays, since counting them in every
+    step of a loop takes longer than the steps.
     Integers wrap around and arrays are not checked for their bounds, as in C: every index has to
     be proven by the code around it.
     """
@@ -48,6 +50,7 @@ def _made(
         error_model="numpy",
         boundscheck=False,
         forceinline=is_inlined,
+        _nrt=False,
     )(function)
     return made
 

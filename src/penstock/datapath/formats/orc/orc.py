@@ -1,18 +1,30 @@
 """ORC, for those whose readers want it."""
 
-from collections.abc import Mapping, Sequence
-from typing import BinaryIO
+from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO
 
 from penstock.api.file_format import ByteStream, FormatTraits, TableClause, WriteOptions
-from penstock.datapath.formats.orc.orc_reader import OrcReader
-from penstock.datapath.formats.orc.orc_times import not_for_orc
-from penstock.datapath.formats.orc.orc_writer import COMPRESSIONS, OrcWriter
+from penstock.api.later import Later
 from penstock.model.bad_records import BadRecord
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from penstock.datapath.formats.orc.orc_reader import OrcReader
+    from penstock.datapath.formats.orc.orc_writer import OrcWriter
+
+# What ORC calls the compressions that a feed may ask for.
+COMPRESSIONS = {
+    "zstd": "zstd",
+    "snappy": "snappy",
+    "gzip": "zlib",
+    "lz4": "lz4",
+    "none": "uncompressed",
+}
 _SUFFIXES = {each: "orc" if each == "none" else f"{each}.orc" for each in COMPRESSIONS}
 # ORC knows points in time and times without a zone by other names.
 _CLAUSES = {
@@ -20,6 +32,10 @@ _CLAUSES = {
     "hive": TableClause("STORED AS ORC", {"timestamp_us": "timestamp with local time zone"}),
     "trino": TableClause("format = 'ORC'", {"timestamp_us": "timestamp(6) with time zone"}),
 }
+# Imported when the first file is written or read.
+_not_for_orc = Later("penstock.datapath.formats.orc.orc_times:not_for_orc")
+_writer = Later("penstock.datapath.formats.orc.orc_writer:OrcWriter")
+_reader = Later("penstock.datapath.formats.orc.orc_reader:OrcReader")
 
 
 class OrcFormat:
@@ -39,7 +55,8 @@ class OrcFormat:
 
     def refused(self, rows: pa.RecordBatch, kafka_ms: npt.NDArray[np.int64]) -> Sequence[BadRecord]:
         """Rows with times that Arrow writes so that readers in Java refuse the whole file."""
-        return not_for_orc(rows, kafka_ms)
+        found: Sequence[BadRecord] = _not_for_orc(rows, kafka_ms)
+        return found
 
     def advice(self, dataset: tuple[str, str], rows: pa.RecordBatch, compression: str) -> None:
         """ORC's writer finds out by itself."""
@@ -51,7 +68,8 @@ class OrcFormat:
         options: WriteOptions,
     ) -> OrcWriter:
         """Begin a file."""
-        return OrcWriter(stream, options)
+        writer: OrcWriter = _writer(stream, options)
+        return writer
 
     def open(
         self,
@@ -59,7 +77,8 @@ class OrcFormat:
         as_dictionaries: Sequence[str] = (),  # noqa: ARG002  its reader makes none
     ) -> OrcReader:
         """A file with its footer read."""
-        return OrcReader(file)
+        reader: OrcReader = _reader(file)
+        return reader
 
     def __reduce__(self) -> str:
         return "FORMAT"

@@ -8,17 +8,10 @@ import pyarrow as pa
 import pyarrow.orc as orc
 
 from penstock.api.file_format import ByteStream, WriteOptions
+from penstock.datapath.formats.orc.orc import COMPRESSIONS
 from penstock.datapath.formats.orc.orc_footer import LARGEST_CHUNK, LONGEST_TAIL, with_words
 from penstock.datapath.formats.orc.orc_structs import with_plain_structs
 
-# What ORC calls the compressions that a feed may ask for.
-COMPRESSIONS = {
-    "zstd": "zstd",
-    "snappy": "snappy",
-    "gzip": "zlib",
-    "lz4": "lz4",
-    "none": "uncompressed",
-}
 ROWS_AT_ONCE = 200_000
 REPEATING = 0.8  # of distinct texts, up to this share, each is written once and referred to
 _FOR_SPARK = {"spark.sql.catalyst.type": "timestamp"}

@@ -1,19 +1,23 @@
 """Parquet: the format of files unless a feed asks for another one, and of every quarantine."""
 
-from collections.abc import Mapping, Sequence
-from typing import BinaryIO
+from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO
 
 from penstock.api.file_format import ByteStream, FormatTraits, TableClause, WriteOptions
-from penstock.datapath.formats.parquet.column_encodings import ColumnEncodings, usual_encodings
-from penstock.datapath.formats.parquet.parquet_reader import ParquetReader
+from penstock.api.later import Later
 from penstock.model.bad_records import BadRecord
 
-ROW_GROUP_ROWS = 200_000
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from penstock.datapath.formats.parquet.column_encodings import ColumnEncodings
+    from penstock.datapath.formats.parquet.parquet_reader import ParquetReader
+    from penstock.datapath.formats.parquet.parquet_writer import ParquetWriter
+
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4")
 _SUFFIXES = {**{each: f"{each}.parquet" for each in _COMPRESSIONS}, "none": "parquet"}
 _CLAUSES = {
@@ -23,32 +27,16 @@ _CLAUSES = {
 }
 
 
-class ParquetWriter:
-    """A Parquet file being written: every call gives row groups, the words go into the footer."""
+# Imported when the first file is written or read: commands that only describe a feed do neither.
+_encodings = Later("penstock.datapath.formats.parquet.column_encodings:usual_encodings")
+_writer = Later("penstock.datapath.formats.parquet.parquet_writer:ParquetWriter")
+_reader = Later("penstock.datapath.formats.parquet.parquet_reader:ParquetReader")
 
-    def __init__(self, stream: ByteStream, schema: pa.Schema, options: WriteOptions) -> None:
-        columns = options.advice
-        if not isinstance(columns, ColumnEncodings):
-            columns = ColumnEncodings(True, options.compression, True)
-        self._words = dict(options.words)
-        self._file = pq.ParquetWriter(
-            stream,
-            schema,
-            compression=columns.compression,
-            use_dictionary=columns.use_dictionary,
-            write_statistics=columns.write_statistics,
-            column_encoding=columns.encodings or None,
-            store_schema=False,
-        )
 
-    def write(self, rows: pa.Table) -> None:
-        """Write rows as row groups."""
-        self._file.write_table(rows, row_group_size=ROW_GROUP_ROWS)
-
-    def finish(self) -> None:
-        """Write the footer."""
-        self._file.add_key_value_metadata(self._words)
-        self._file.close()
+def load_parts() -> None:
+    """Import all of it now, in a process from which workers are forked."""
+    for part in (_encodings, _writer, _reader):
+        part.get()
 
 
 class ParquetFormat:
@@ -74,15 +62,18 @@ class ParquetFormat:
         self, dataset: tuple[str, str], rows: pa.RecordBatch, compression: str
     ) -> ColumnEncodings | None:
         """Which columns repeat their values, and how the others are encoded."""
-        return usual_encodings(*dataset, rows, compression)
+        found: ColumnEncodings | None = _encodings(*dataset, rows, compression)
+        return found
 
     def begin(self, stream: ByteStream, schema: pa.Schema, options: WriteOptions) -> ParquetWriter:
         """Begin a file."""
-        return ParquetWriter(stream, schema, options)
+        writer: ParquetWriter = _writer(stream, schema, options)
+        return writer
 
     def open(self, file: BinaryIO, as_dictionaries: Sequence[str] = ()) -> ParquetReader:
         """A file with its footer read."""
-        return ParquetReader(file, as_dictionaries)
+        reader: ParquetReader = _reader(file, as_dictionaries)
+        return reader
 
     def __reduce__(self) -> str:
         return "FORMAT"

@@ -69,16 +69,22 @@ def _cast_one(flow: Flow, path: str, kind: FieldType) -> Flow:
     if each.type.kind in _NESTED:
         raise ConvertImpossible("cast", path, f"it is a {each.type.kind}")
     try:
-        made, good = _cast_column(_castable(column, arrow), arrow)
+        made, good = cast_values(column, arrow)
     except pa.ArrowNotImplementedError as error:
         why = f"a {each.type.kind} cannot become a {kind.kind}"
         raise ConvertImpossible("cast", path, why) from error
+    flow = flow.refusing(~good, CAST_FAILED, f"$.{path}: not a {kind.kind}")
+    return flow.changed("cast", path, lambda f, _c: [(f.name, kind, f.nullable, made)])
+
+
+def cast_values(column: pa.Array, arrow: pa.DataType) -> tuple[pa.Array, Mask]:
+    """The values that can be cast without loss, in the new type, and which they are."""
+    made, good = _cast_column(_castable(column, arrow), arrow)
     same = _is_same(column if bool(good.all()) else column.filter(pa.array(good)), made)
     if not bool(same.all()):
         made = made.filter(pa.array(same))
         good[good] = same
-    flow = flow.refusing(~good, CAST_FAILED, f"$.{path}: not a {kind.kind}")
-    return flow.changed("cast", path, lambda f, _c: [(f.name, kind, f.nullable, made)])
+    return made, good
 
 
 def _castable(column: pa.Array, arrow: pa.DataType) -> pa.Array:

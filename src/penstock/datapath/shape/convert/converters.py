@@ -11,7 +11,8 @@ points in their own names: see `paths`.
     drop      the fields are gone
     keep      all other fields are gone
     cast      another type: text, whole number, fraction, truth value, decimal, day, time
-    set       a field with one value for all rows, new or instead of an old one
+    set       a field with one value for all rows, or with something of the record besides its
+              fields, such as its event time; new or instead of an old one
     filter    rows that do not fulfil every condition are let go
     flatten   the fields inside a struct become fields beside it, `device.os` as `device_os`
     mask      texts are replaced by a fixed one, or all but the last characters of longer ones are
@@ -46,9 +47,10 @@ from penstock.datapath.shape.convert.flow import (
     made_of,
 )
 from penstock.datapath.shape.convert.plugins import CONVERT_FAILED, plugin
+from penstock.datapath.shape.convert.record_values import taken
 from penstock.datapath.shape.convert.rest_column import Rest
 from penstock.model.arrow_types import arrow_type
-from penstock.model.convert_spec import ConvertSpec
+from penstock.model.convert_spec import Constant, ConvertSpec
 from penstock.model.encryption_keys import Keys
 from penstock.model.schema import BOOLEAN, DOUBLE, INT64, STRING, Field, FieldType
 from penstock.model.schema_merging import Incompatible, merged
@@ -87,7 +89,7 @@ def fitting(steps: Sequence[ConvertSpec], fields: Fields, keys: Keys, in_files: 
     The answer is the same before and after the columns have joined those of the files.
     """
     given, text = Given(keys), Given(keys, null_is_text=True)
-    if not any(spec.verb == "set" and None in spec.constants for spec in steps):
+    if not any(spec.sets_null for spec in steps):
         return given
     try:
         merged(in_files, converted_fields(steps, fields, given))
@@ -147,19 +149,30 @@ def _only_wanted(made: Made, wanted: list[list[str]]) -> Made:
 
 
 def _set(flow: Flow, spec: ConvertSpec, given: Given) -> Flow:
-    for name, value in zip(spec.paths, spec.constants, strict=True):
+    for name, value, from_record in spec.settings:
         flow = _dropped_from_rest(flow, "set", name)
-        before = flow.at(name)
-        is_typed = before is not None and value is None and not given.null_is_text
-        kind = before[0].type if before is not None and is_typed else _kind_of(value)
-        nulls = pa.nulls(len(flow.rows), arrow_type(kind))
-        column = nulls if value is None else pa.repeat(pa.scalar(value, nulls.type), len(nulls))
+        if from_record is None:
+            kind, column = _constant(flow.at(name), value, len(flow.rows), given)
+        else:
+            found = taken(name, from_record, given.origin, flow.rows)
+            kind, column = found.type, found.column
+            flow = flow.refusing(~found.good, *found.refusal)
         entry = (name, kind, True, column)  # null where a record without a value is kept
-        if before is not None:
+        if flow.at(name) is not None:
             flow = flow.changed("set", name, lambda _f, _c, e=entry: [e])  # type: ignore[misc]
         else:
             flow = flow.having("set", [*flow.made(), entry])
     return flow
+
+
+def _constant(
+    before: tuple[Field, pa.Array] | None, value: Constant, count: int, given: Given
+) -> tuple[FieldType, pa.Array]:
+    """One value for all rows. Null has the type that the field had before."""
+    is_typed = before is not None and value is None and not given.null_is_text
+    kind = before[0].type if before is not None and is_typed else _kind_of(value)
+    nulls = pa.nulls(count, arrow_type(kind))
+    return kind, nulls if value is None else pa.repeat(pa.scalar(value, nulls.type), count)
 
 
 def _kind_of(value: object) -> FieldType:

@@ -40,7 +40,9 @@ class ConvertImpossible(ValueError):
 class Origin:
     """Where the rows of a batch come from: the offsets of one Kafka partition, in their order.
 
-    `numbers` are those of rows within their records; without, each is the first of its own.
+    `numbers` are those of rows within their records; without, each is the first of its own. What
+    follows is for steps that take more of the record: event times, Kafka's timestamps, keys as
+    bytes, headers as JSON with values in base64, and the zone of days.
     """
 
     dataset: str = ""
@@ -48,6 +50,12 @@ class Origin:
     partition: int = 0
     offsets: Rows = field(default_factory=lambda: np.empty(0, np.int64))
     numbers: Rows | None = None
+    topic: str = ""
+    event_us: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    kafka_ms: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    keys: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.binary()))
+    headers: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.string()))
+    zone: str = "UTC"
 
     def positions(self, rows: Rows) -> list[tuple[int, int]]:
         """The offset and the number of some rows."""

@@ -19,8 +19,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.datapath.shape.event_time.single_time import Unreadable, check_unit, micros_of
-from penstock.datapath.shape.event_time.time_columns import read_columns
-from penstock.datapath.shape.event_time.zones import EARLIEST, LATEST, SECOND, Micros, midnight
+from penstock.datapath.shape.event_time.time_columns import read_columns, surely_unreadable
+from penstock.datapath.shape.event_time.zones import (
+    EARLIEST,
+    FIRST_WALL,
+    LAST_WALL,
+    LATEST,
+    SECOND,
+    Micros,
+    midnight,
+)
 from penstock.model.bad_records import BadRecord
 from penstock.model.spec import TimeSpec
 
@@ -50,6 +58,14 @@ class BadTime:
 
 
 @dataclass(frozen=True, slots=True)
+class _Policy:
+    """What to use if the field gives no time: Kafka's timestamp, a day's midnight, or nothing."""
+
+    is_kafka: bool = False
+    stand_in: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Rule:
     """A `TimeSpec` made ready for one window: both bounds are inclusive UTC microseconds."""
 
@@ -57,30 +73,34 @@ class _Rule:
     zone: ZoneInfo
     earliest: int
     latest: int
-    stand_in: int | None
+    missing: _Policy
+    unreadable: _Policy
 
     def of_value(self, value: object, kafka_ms: int) -> int | BadTime:
         """The time of a record by its field."""
         if value is None:
-            return self._of_missing(kafka_ms)
+            bad = BadTime(TIME_MISSING, f"{self.spec.field}: absent or null")
+            return self._by_policy(self.missing, bad, kafka_ms)
         found = micros_of(value, self.spec.unit, self.zone)
+        if isinstance(found, int) and not FIRST_WALL <= found <= LAST_WALL:
+            found = Unreadable("a time outside the years 1 to 9999")
         if isinstance(found, Unreadable):
-            return BadTime(TIME_UNREADABLE, f"{self.spec.field}: {found.why}")
+            bad = BadTime(TIME_UNREADABLE, f"{self.spec.field}: {found.why}")
+            return self._by_policy(self.unreadable, bad, kafka_ms)
         return self._judged(found, self.spec.field)
 
     def of_kafka(self, kafka_ms: int) -> int | BadTime:
-        """The time of a record by Kafka's timestamp."""
+        """The time of a record by Kafka's timestamp. Without one, `missing` can give a day."""
         if kafka_ms != NO_KAFKA_TIME:
             return self._judged(kafka_ms * 1_000, _KAFKA)
-        return BadTime(TIME_MISSING, f"{_KAFKA}: none") if self.stand_in is None else self.stand_in
+        day = self.missing.stand_in
+        return BadTime(TIME_MISSING, f"{_KAFKA}: none") if day is None else day
 
-    def _of_missing(self, kafka_ms: int) -> int | BadTime:
-        """The time of a record without its field, as the policy has it."""
-        if self.spec.missing == "kafka":
+    def _by_policy(self, policy: _Policy, bad: BadTime, kafka_ms: int) -> int | BadTime:
+        """The time of a record whose field gives none."""
+        if policy.is_kafka:
             return self.of_kafka(kafka_ms)
-        if self.stand_in is None:
-            return BadTime(TIME_MISSING, f"{self.spec.field}: absent or null")
-        return self.stand_in
+        return bad if policy.stand_in is None else policy.stand_in
 
     def _judged(self, micros: int, origin: str) -> int | BadTime:
         """The time itself when it is believed."""
@@ -95,8 +115,8 @@ class _Rule:
 def event_time_of(value: object, kafka_ms: int, spec: TimeSpec, now_s: float) -> int | BadTime:
     """The event time of one record in UTC microseconds, or why it has none.
 
-    `value` is the raw scalar of `spec.field`; None when it is absent or null. A stand-in day is
-    the user's own word and is not judged; Kafka's timestamp is judged like any other.
+    `value` is the raw scalar of `spec.field`; None when it is absent or null. A day that a policy
+    names is not checked against the limits; Kafka's timestamp is checked like any other.
     """
     rule = _rule(spec, now_s)
     return rule.of_value(value, kafka_ms) if spec.field else rule.of_kafka(kafka_ms)
@@ -119,15 +139,30 @@ def event_times(
     columns = read_columns(raw, spec.unit, rule.zone)
     micros = columns.micros
     good = columns.is_read & (micros >= rule.earliest) & (micros <= rule.latest)
-    if spec.missing == "kafka" and columns.missing.size:
-        good[columns.missing], micros[columns.missing] = _believed_kafka(
-            kafka_ms[columns.missing], rule
-        )
-    elif rule.stand_in is not None:
-        good[columns.missing], micros[columns.missing] = True, rule.stand_in
+    _use(rule.missing, columns.missing, rule, kafka_ms, micros, good)
+    if rule.unreadable != _Policy():
+        open_rows = ~columns.is_read
+        open_rows[columns.missing] = False
+        unreadable = surely_unreadable(raw, np.flatnonzero(open_rows), spec.unit)
+        _use(rule.unreadable, unreadable, rule, kafka_ms, micros, good)
     return _with_the_rest(
         micros, good, lambda row: rule.of_value(_at(raw, row), int(kafka_ms[row]))
     )
+
+
+def _use(
+    policy: _Policy,
+    rows: NDArray[np.int64],
+    rule: _Rule,
+    kafka_ms: Micros,
+    micros: Micros,
+    good: NDArray[np.bool_],
+) -> None:
+    """Give some rows the time that a policy has for them, as far as it can be proven good."""
+    if policy.is_kafka and rows.size:
+        good[rows], micros[rows] = _believed_kafka(kafka_ms[rows], rule)
+    elif policy.stand_in is not None:
+        good[rows], micros[rows] = True, policy.stand_in
 
 
 def _at(raw: Sequence[object | None] | pa.Array, row: int) -> object | None:
@@ -163,9 +198,14 @@ def _rule(spec: TimeSpec, now_s: float) -> _Rule:
     not_before = micros_of(spec.not_before, "iso8601", zone)
     if not isinstance(not_before, int):
         raise ValueError(f"not_before is {not_before.why}: {spec.not_before!r}")  # noqa: TRY004
-    stand_in = None
-    if spec.missing not in {"quarantine", "kafka"}:
-        stand_in = midnight(date.fromisoformat(spec.missing), zone)
     not_after_s = min(now_s + spec.not_after_s, LATEST / SECOND)
     latest = min(LATEST, math.floor(not_after_s * SECOND))
-    return _Rule(spec, zone, max(EARLIEST, not_before), latest, stand_in)
+    missing, unreadable = _policy(spec.missing, zone), _policy(spec.unreadable, zone)
+    return _Rule(spec, zone, max(EARLIEST, not_before), latest, missing, unreadable)
+
+
+def _policy(word: str, zone: ZoneInfo) -> _Policy:
+    """A policy as it is configured: quarantine, kafka, or a day."""
+    if word in {"quarantine", "kafka"}:
+        return _Policy(is_kafka=word == "kafka")
+    return _Policy(stand_in=midnight(date.fromisoformat(word), zone))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -151,4 +152,8 @@ def _kind(value: object) -> str:
         return "a boolean"
     if isinstance(value, Mapping):
         return "an object"
+    if isinstance(value, bytes):
+        return "bytes"
+    if isinstance(value, Decimal):
+        return "a decimal number with decimal places"
     return "a list" if isinstance(value, list | tuple) else "an unknown kind of value"

@@ -20,6 +20,7 @@ from penstock.datapath.shape.event_time.zones import DAY, HOUR, SECOND, wall_to_
 
 _MOST_LAYOUTS = 8
 _MOST_TRIES = 64
+_NO_BYTE = -1
 _ROWS_AT_ONCE = 8_192  # so that the bytes of one step stay in the processor's cache
 
 _DIGITS = re.compile(r"(?P<number>[0-9]{1,18})")
@@ -66,6 +67,20 @@ def read_texts(texts: list[str], unit: str, zone: ZoneInfo) -> Read:
     return micros, is_read
 
 
+def begins_like_no_time(texts: list[str], unit: str) -> NDArray[np.bool_]:
+    """Which texts are empty, or begin with what no time in a unit begins with.
+
+    A number begins with a digit or a sign, ISO 8601 with a digit; a pattern with anything.
+    """
+    first = _Column(texts).first_bytes()
+    is_start = first != _NO_BYTE
+    if "%" not in unit:
+        is_digit = (first >= ord("0")) & (first <= ord("9"))
+        is_start &= is_digit | (first == ord("+")) | (first == ord("-"))
+    found: NDArray[np.bool_] = ~is_start
+    return found
+
+
 class _Column:
     """The bytes of a column of texts, and where each text lies among them."""
 
@@ -79,6 +94,13 @@ class _Column:
         self._starts = np.frombuffer(offsets, np.int64)[: len(texts)]
         self._widths = np.diff(np.frombuffer(offsets, np.int64)[: len(texts) + 1])
         self._content = np.frombuffer(content or b"", np.uint8)
+
+    def first_bytes(self) -> NDArray[np.int64]:
+        """The first byte of each text, and `_NO_BYTE` for empty ones."""
+        first = np.full(len(self._starts), _NO_BYTE, np.int64)
+        rows = np.flatnonzero(self._widths)
+        first[rows] = self._content[self._starts[rows]]
+        return first
 
     def pieces(
         self, width: int, is_open: NDArray[np.bool_]

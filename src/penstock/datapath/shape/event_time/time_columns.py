@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from penstock.datapath.shape.event_time.number_times import Read, read_floats, read_int64, read_ints
 from penstock.datapath.shape.event_time.single_time import UNITS
-from penstock.datapath.shape.event_time.text_times import read_texts
+from penstock.datapath.shape.event_time.text_times import begins_like_no_time, read_texts
 from penstock.datapath.shape.event_time.zones import Micros
 
 _NONE = type(None)
@@ -44,6 +44,34 @@ def read_columns(raw: Sequence[object | None] | pa.Array, unit: str, zone: ZoneI
         micros[rows], is_read[rows] = _read_kind(kind, list(compress(raw, is_kind)), unit, zone)
     missing = np.flatnonzero(np.array([value is None for value in raw], np.bool_))
     return TimeColumns(micros, is_read, missing)
+
+
+def surely_unreadable(
+    raw: Sequence[object | None] | pa.Array, rows: NDArray[np.int64], unit: str
+) -> NDArray[np.int64]:
+    """Those of some rows that are proven to hold no time: the wrong kind, or the wrong beginning.
+
+    The rows have a value that was not read. A row that is not returned is undecided.
+    """
+    if isinstance(raw, pa.Array):
+        return rows if unit == "iso8601" else rows[:0]
+    values = [raw[row] for row in rows.tolist()]
+    proven = np.zeros(len(rows), np.bool_)
+    for kind in set(map(type, values)):
+        is_kind = [type(value) is kind for value in values]
+        if kind is str:
+            texts = cast("list[str]", list(compress(values, is_kind)))
+            proven[np.array(is_kind, np.bool_)] = begins_like_no_time(texts, unit)
+        elif _is_wrong_kind(kind, unit):
+            proven[np.array(is_kind, np.bool_)] = True
+    return rows[proven]
+
+
+def _is_wrong_kind(kind: type, unit: str) -> bool:
+    """True when no value of this kind is a time in a unit."""
+    if kind is bool or not issubclass(kind, int | float | str):
+        return True
+    return (kind in {int, float} and unit == "iso8601") or (kind is float and "%" in unit)
 
 
 def _read_int_column(column: pa.Array, unit: str) -> TimeColumns:

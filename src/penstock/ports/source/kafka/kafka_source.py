@@ -1,20 +1,24 @@
 """Kafka as a source: looks through the admin client, reads through one Spark job. Driver only."""
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from penstock.api.source import REPORT, ReadFailed, ReadRequest, SourceTools, Task
+from penstock.errors import PenstockError
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, Place
 from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.ports.source.kafka.reader import read_ranges
+from penstock.runtime.carried_error import as_report, opened_report
 from penstock.spark.batch_size import batches_for
-from penstock.spark.errors import first_line
+from penstock.spark.job_errors import cause_of_job
 
 
 class KafkaSource:
@@ -41,8 +45,8 @@ class KafkaSource:
         frame = read_ranges(spark, self._options, request.ranges, most_bytes)
         if request.max_tasks is not None:
             frame = frame.coalesce(request.max_tasks)
-        rows = _collect(request.name, frame.mapInArrow(task, f"{REPORT} binary"))
-        return [bytes(row[REPORT]) for row in rows]
+        rows = _collect(request.name, frame.mapInArrow(carrying(task), f"{REPORT} binary"))
+        return [opened_report(bytes(row[REPORT])) for row in rows]
 
     def hashes(self, ranges: tuple[OffsetRange, ...]) -> dict[OffsetRange, int]:
         """The hash of the record at each of these single offsets, where Kafka still has one."""
@@ -77,9 +81,23 @@ class KafkaSource:
         return self._opened
 
 
+def carrying(task: Task) -> Task:
+    """The task, with an error of ours as its report: Spark would only repeat it, and log traces."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        records = iter(batches)
+        try:
+            yield from task(records)
+        except PenstockError as error:
+            deque(records, maxlen=0)  # Spark wants all of it taken, or calls the worker dead
+            yield pa.RecordBatch.from_pydict({REPORT: pa.array([as_report(error)], pa.binary())})
+
+    return run
+
+
 def _collect(name: str, frame: DataFrame) -> list[Any]:
     """Run the one job. A JVM that is gone fails it like a task that is gone."""
     try:
         return frame.collect()
     except (Py4JError, PySparkException, ConnectionError) as error:
-        raise ReadFailed(name, first_line(error)) from error
+        raise ReadFailed(name, cause_of_job(error)) from error

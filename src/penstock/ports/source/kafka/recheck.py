@@ -19,7 +19,7 @@ from penstock.ports.source.found import RangeFound
 from penstock.ports.source.kafka.admin import KafkaAdmin, within
 from penstock.ports.source.kafka.reader import ranges_reader
 from penstock.ports.source.recheck_tally import added_up, spans, tallying
-from penstock.spark.errors import first_line
+from penstock.spark.job_errors import cause_of_job
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class KafkaRecheck:
             rows = self._watch("records of Kafka", counting.collect)
         except (Py4JError, PySparkException, ConnectionError) as error:
             servers = self._options.get("bootstrap.servers", "")
-            raise KafkaUnavailable(servers, first_line(error)[:300].rstrip(".")) from error
+            raise KafkaUnavailable(servers, cause_of_job(error)) from error
         return added_up(bytes(row[REPORT]) for row in rows)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.api.codec import DecodedBatch
-from penstock.datapath.codec.avro.codec import read_avro
+from penstock.datapath.codec.avro.avro_reader import read_avro
 from penstock.datapath.codec.avro.columns import AvroPlan, avro_plan
 from penstock.datapath.codec.avro.types import AvroType, label_of, parse_avro
 from penstock.datapath.codec.shared.shapes import Shape

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datapath.codec.json.decoder import JsonDecoder
+from penstock.datapath.codec.json.inference import see
+from penstock.datapath.codec.shared.limits import Limits
 from penstock.model.schema import DatasetSchema, Field, FieldType
+from tests.helpers.text_inference import entries_by_text
 
 CODEC = JsonDecoder()
 NAMES = st.sampled_from(["a", "A", "b", "c", "day", "_id", "é"])
@@ -125,3 +128,13 @@ def _grew(later: FieldType, earlier: FieldType) -> bool:
     if earlier.item is not None and later.item is not None:
         return later.kind == earlier.kind and _grew(later.item, earlier.item)
     return later == earlier
+
+
+@given(EVENTS, st.sampled_from(["1e400", "-1" * 40, "9" * 5_000, "18446744073709551616", "-0"]))
+def test_what_is_learned_is_what_the_texts_of_values_teach(
+    events: list[dict[str, Any]], number: str
+) -> None:
+    """Goal: reading plain values teaches what reading texts does. Method: the slow way, beside."""
+    odd = [b'{"a":%s,"c":[%s,1.5]}' % (number.encode(), number.encode()), b'{"a":', b"[1]", b""]
+    payloads = [*_payloads(events), *odd]
+    assert see(payloads, Limits()).entries() == entries_by_text(payloads)

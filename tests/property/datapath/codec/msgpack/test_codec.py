@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from penstock.api.codec import JsonRecords
 from penstock.datapath.codec.json.decoder import json_decoder
 from penstock.datapath.codec.msgpack.codec import CODEC as MSGPACK
-from penstock.datapath.codec.msgpack.codec import as_json
+from penstock.datapath.codec.msgpack.msgpack_json import as_json
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DecodeSpec

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.api.codec import DecodedBatch
-from penstock.datapath.codec.protobuf.codec import read_proto
 from penstock.datapath.codec.protobuf.columns import read_columns
 from penstock.datapath.codec.protobuf.message_layout import MessageBody, MessageLayout, Slot
+from penstock.datapath.codec.protobuf.protobuf_reader import read_proto
 from penstock.datapath.codec.protobuf.types import ProtoFile
 from penstock.datapath.codec.shared.shapes import Shape, shape_of
 from penstock.model.schema import struct_of

@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.raw.codec import raw_reader
+from penstock.datapath.codec.raw.raw_reader import raw_reader
 
 
 @given(st.lists(st.binary(max_size=60), max_size=20), st.integers(0, 20))

@@ -21,7 +21,7 @@ from penstock.datapath.codec.json import decoder, one_pass
 from penstock.datapath.codec.json.decoder import DatasetRecords, JsonDecoder
 from penstock.datapath.codec.json.value_count import count_items, json_value_counter
 from penstock.datapath.codec.protobuf import codec as proto_codec
-from penstock.datapath.codec.protobuf.codec import read_proto
+from penstock.datapath.codec.protobuf.protobuf_reader import read_proto
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.model.schema import DatasetSchema, Field, FieldType
 from tests.helpers.broken_payloads import breaking, same_values

@@ -5,7 +5,7 @@ import csv
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datapath.codec.text.codec import TextLayout, split_quoted
+from penstock.datapath.codec.text.text_reader import TextLayout, split_quoted
 from tests.helpers.decoded_payloads import LOG, read
 
 

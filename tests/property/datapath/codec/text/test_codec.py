@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.api.codec import DecodedBatch
-from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
+from penstock.datapath.codec.text.text_reader import TextLayout, text_reader, text_schema
 
 FLAGS = re.ASCII | re.DOTALL  # classes of RE2 are ASCII's; a dot may be a line end
 LETTERS = "ab1 é-\n"
@@ -54,7 +54,7 @@ def test_a_pattern_gives_the_groups_that_python_finds(pattern: str, data: st.Dat
     found = read(TextLayout(pattern), drawn)
     wanted = [compiled.fullmatch(without_line_end(text)) for text in drawn]
     assert found.good.tolist() == [row for row, match in enumerate(wanted) if match]
-    rows = [{n: g or "" for n, g in m.groupdict().items()} for m in wanted if m]
+    rows = [match.groupdict() for match in wanted if match]
     assert found.batch.to_pylist() == rows
     assert [bad.reason for bad in found.bad] == ["NO_MATCH"] * (len(drawn) - len(rows))
 

@@ -113,10 +113,14 @@ FLOATS = (
     | st.integers(-(10**16), 10**16).map(lambda micros: micros / 10**3)
     | st.sampled_from([-0.0, 1e11, 99_999_999_999.999_98, 1e19, 2.0**52, 2.0**53 + 2, 5e-324])
 )
-ODD = st.sampled_from([None, None, True, False, "", "1.5", "-7", "+7", "x", [1], {"a": 1}, b"1"])
+ODD = st.sampled_from(
+    [None, None, True, False, "", "1.5", "-7", "+7", "x", "\ud800", [1], {"a": 1}, b"1"]
+)
 BELIEFS = st.sampled_from(
     [("2015-01-01", 172_800.0), ("0001-01-01", float("inf")), ("1969-12-31T23:59:59Z", 3.2e9)]
 )
+
+POLICIES = st.sampled_from(["quarantine", "kafka", "1970-01-01", "2020-03-29"])
 
 
 @st.composite
@@ -129,9 +133,9 @@ def batches(draw: st.DrawFn) -> tuple[list[object | None], TimeSpec]:
     kind = draw(st.sampled_from(kinds))
     values = draw(st.lists(kind | kind | kind | st.one_of(kinds), max_size=20) | st.lists(kind))
     not_before, not_after_s = draw(BELIEFS)
-    missing = draw(st.sampled_from(["quarantine", "kafka", "1970-01-01", "2020-03-29"]))
+    missing, unreadable = draw(POLICIES), draw(POLICIES)
     zone = draw(ZONES)
-    return values, TimeSpec("at", unit, missing, not_before, not_after_s, zone)
+    return values, TimeSpec("at", unit, missing, not_before, not_after_s, zone, unreadable)
 
 
 KAFKA_MS = st.sampled_from([-1, 0, 1_794_000_000_000, -(2**63), 2**63 - 1]) | st.integers(

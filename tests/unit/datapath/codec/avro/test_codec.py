@@ -14,7 +14,6 @@ from penstock.api.codec import DecodedBatch, RecordReader
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.codecs import record_reader
 from penstock.datapath.codec.json.decoder import JsonDecoder
-from penstock.datapath.codec.shared.cursors import Cursors
 from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.model.registered_schema import RegisteredSchema
 
@@ -163,7 +162,7 @@ def geometry(*counts: int) -> bytes:
 
 
 def varint(number: int) -> bytes:
-    return bytes([number]) if number < 128 else bytes([number & 127 | 128, number >> 7])
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
 
 
 def nested(depth: int) -> object:
@@ -173,43 +172,71 @@ def nested(depth: int) -> object:
     return record(kind)
 
 
+@pytest.fixture
+def without_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks the reference fails."""
+    monkeypatch.setattr("penstock.datapath.codec.avro.avro_reader.read_one", None)
+
+
+@pytest.mark.usefixtures("without_reference")
 @pytest.mark.parametrize(
     "counts", [(1, 1, 60), (10, 10, 60), (60, 1, 60), (7, 7, 7)], ids=lambda counts: str(counts)
 )
-def test_a_few_records_of_arrays_inside_arrays_take_few_rounds(
-    counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("beside", [0, 2_000])
+def test_arrays_inside_arrays_are_read_without_the_reference(
+    counts: tuple[int, ...], beside: int
 ) -> None:
-    """Goal: a round for a single item costs as much as one for thousands, so there must be few.
-
-    Method: the steps of the fast way are counted, with thousands of small records beside and
-    without them.
-    """
-    steps = 0
-    longs = Cursors.longs
-
-    def counted(cursors: Cursors) -> Any:
-        nonlocal steps
-        steps += 1
-        return longs(cursors)
-
-    monkeypatch.setattr(Cursors, "longs", counted)
     large, small = geometry(*counts), geometry(1, 1, 5)
-    wanted = [[[[1.5, -2.5]] * counts[2]] * counts[1]] * counts[0]
-    for beside in (0, 2_000):
-        steps = 0
-        found = read(nested(4), *[small] * beside, large)
-        assert found.bad == []
-        assert found.batch["x"][-1].as_py() == wanted
-        assert found.batch["x"][:beside].to_pylist() == [[[[[1.5, -2.5]] * 5]]] * beside
-        assert steps < 300
+    found = read(nested(4), *[small] * beside, large)
+    assert found.batch["x"][-1].as_py() == [[[[1.5, -2.5]] * counts[2]] * counts[1]] * counts[0]
+    assert found.batch["x"][:beside].to_pylist() == [[[[[1.5, -2.5]] * 5]]] * beside
 
 
-def test_records_with_arrays_are_still_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as they are many, the slow way is asked for none of them."""
-    monkeypatch.setattr("penstock.datapath.codec.avro.codec.read_one", None)
-    assert len(read(nested(4), *[geometry(3, 4, 5)] * 100).good) == 100
-    assert len(read(nested(1), *[b"\x78" + b"\0" * 480 + b"\0"] * 16).good) == 16
-    assert len(read(nested(1), b"\x10" + b"\0" * 64 + b"\0").good) == 1
+@pytest.mark.usefixtures("without_reference")
+def test_a_batch_may_have_more_items_than_the_one_before_it() -> None:
+    """There is memory for as many as before; when that is full, there is more."""
+    mine = reader(nested(1))
+    for items, records in ((0, 3), (1, 3), (8_000, 5), (100, 1_000), (2, 2)):
+        payload = (varint(2 * items) + struct.pack("<d", 2.5) * items if items else b"") + b"\0"
+        found = mine.read(pa.array([payload] * records, pa.binary()), 0)
+        assert found.batch["x"].to_pylist() == [[2.5] * items] * records
+
+
+@pytest.mark.usefixtures("without_reference")
+def test_an_array_in_several_blocks_some_with_their_size_needs_no_reference() -> None:
+    kind = record({"type": "array", "items": "long"})
+    blocks = b"\x03\x04\x02\x04" + b"\x02\x06" + b"\x01\x02\x08" + b"\x00"
+    assert read(kind, blocks, b"\0").batch.to_pylist() == [{"x": [1, 2, 3, 4]}, {"x": []}]
+
+
+def test_more_items_than_bytes_are_for_the_reference_to_judge() -> None:
+    """Items that take no bytes: a few are a record, and endless ones are not."""
+    empty = record({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}})
+    few, many = varint(2 * 100) + b"\0", b"\xc0\x9a\x0c" + b"\0"
+    found = read(empty, few, many, b"\0")
+    assert [len(each) for each in found.batch["x"].to_pylist()] == [100, 0]
+    assert [(bad.index, bad.reason) for bad in found.bad] == [(1, "OUT_OF_RANGE")]
+
+
+@pytest.mark.usefixtures("without_reference")
+def test_what_is_in_a_record_that_is_null_is_null_as_well() -> None:
+    """Columns of a struct are taken out of it by themselves, and must not show zeros then."""
+    inner = {"type": "record", "name": "I", "fields": [
+        {"name": "a", "type": "long"}, {"name": "b", "type": "string"},
+        {"name": "c", "type": {"type": "array", "items": "int"}}]}  # fmt: skip
+    found = read(record(["null", inner]), b"\0", b"\2\6\2z\2\2\0").batch["x"]
+    assert found.to_pylist() == [None, {"a": 3, "b": "z", "c": [1]}]
+    assert [found.field(place)[0].as_py() for place in range(3)] == [None] * 3
+
+
+@pytest.mark.usefixtures("without_reference")
+def test_a_wide_decimal_with_few_digits_needs_no_reference() -> None:
+    fixed = {"type": "fixed", "name": "F", "size": 20}
+    numbers = [-1, 0, 10**38 - 1, 1 - 10**38, -(2**64), 2**63]
+    found = read(
+        record(decimal(38) | fixed), *(n.to_bytes(20, "big", signed=True) for n in numbers)
+    )
+    assert found.batch["x"].to_pylist() == [Decimal(number) for number in numbers]
 
 
 def wide(name: str, fields: int) -> dict[str, Any]:

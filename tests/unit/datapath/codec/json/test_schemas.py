@@ -6,10 +6,21 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.datapath.codec.avro.schema import from_avro
 from penstock.datapath.codec.json.decoder import JsonDecoder, SchemaUnsupported
+from penstock.datapath.codec.json.schema import from_json_schema
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.schemas.schema_files import schema_from_file
-from penstock.model.schema import MAX_FIELDS, DatasetSchema, count_fields
+from penstock.model.schema import (
+    DOUBLE,
+    INT64,
+    MAX_FIELDS,
+    STRING,
+    TEXT_OF_SCALARS,
+    DatasetSchema,
+    FieldType,
+    count_fields,
+)
 
 CODEC = JsonDecoder()
 
@@ -238,13 +249,47 @@ def _avro(kind: object) -> str:
 
 
 @pytest.mark.parametrize(
+    ("branches", "kind", "nullable"),
+    [
+        (["int", "string"], TEXT_OF_SCALARS, False),
+        (["null", "long", "string", "boolean"], TEXT_OF_SCALARS, True),
+        (["int", "long"], INT64, False),
+        (["null", "int", "double"], DOUBLE, True),
+        (["string", {"type": "enum", "name": "e", "symbols": ["A"]}], STRING, False),
+    ],
+)
+def test_a_union_of_plain_avro_types_is_one_column(
+    branches: list[Any], kind: FieldType, nullable: bool
+) -> None:
+    (field,) = from_avro(_avro(branches))
+    assert (field.type, field.nullable) == (kind, nullable)
+
+
+@pytest.mark.parametrize(
+    ("types", "kind", "nullable"),
+    [
+        (["integer", "string"], TEXT_OF_SCALARS, False),
+        (["string", "null", "boolean"], TEXT_OF_SCALARS, True),
+        (["integer", "number"], DOUBLE, False),
+    ],
+)
+def test_several_scalar_types_of_json_schema_are_one_column(
+    types: list[str], kind: FieldType, nullable: bool
+) -> None:
+    text = {"type": "object", "properties": {"x": {"type": types}}, "required": ["x"]}
+    (field,) = from_json_schema(json.dumps(text))
+    assert (field.type, field.nullable) == (kind, nullable)
+
+
+@pytest.mark.parametrize(
     ("text", "path", "why"),
     [
         ("{", "$", "not JSON"),
         ('"string"', "$", "needs a record"),
         ('{"type":"record","name":"r"}', "$", "fields is not a list"),
         ('{"type":"record","name":"r","fields":[1]}', "$", "no name"),
-        (_avro(["int", "string"]), "$.x", "one type besides null"),
+        (_avro(["int", {"type": "array", "items": "int"}]), "$.x", "of plain ones"),
+        (_avro(["int", {"type": "long", "logicalType": "timestamp-millis"}]), "$.x", "plain ones"),
         (_avro(["null"]), "$.x", "one type besides null"),
         (_avro("bytes"), "$.x", "bytes"),
         (_avro({"type": "fixed", "name": "f", "size": 4}), "$.x", "fixed"),
@@ -317,15 +362,15 @@ def _json_schema(value: object) -> str:
         ('{"type":"object","properties":[]}', "$", "malformed"),
         (_json_schema({"$ref": "other.json#/x"}), "$.x", "ref"),
         (_json_schema({"oneOf": []}), "$.x", "oneOf"),
-        (_json_schema({}), "$.x", "exactly one known type"),
-        (_json_schema({"type": {"x": 1}}), "$.x", "exactly one known type"),
-        (_json_schema({"type": [["string"]]}), "$.x", "exactly one known type"),
+        (_json_schema({}), "$.x", "one known type"),
+        (_json_schema({"type": {"x": 1}}), "$.x", "one known type"),
+        (_json_schema({"type": [["string"]]}), "$.x", "one known type"),
         (
             '{"type":"object","properties":{"a":{"type":"string"}},"required":[["a"]]}',
             "$",
             "not a name",
         ),
-        (_json_schema({"type": ["string", "integer"]}), "$.x", "exactly one known type"),
+        (_json_schema({"type": ["string", "array"]}), "$.x", "one known type"),
         (_json_schema({"type": "array"}), "$.x", "items"),
         (_json_schema({"type": "object"}), "$.x", "properties"),
         (_json_schema({"type": "array", "items": {"type": "date"}}), "$.x[]", "known type"),

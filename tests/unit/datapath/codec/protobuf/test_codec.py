@@ -13,9 +13,9 @@ import pytest
 from penstock.api.codec import DecodedBatch
 from penstock.datapath.codec.protobuf import columns as proto_columns
 from penstock.datapath.codec.protobuf import reference as proto_reference
-from penstock.datapath.codec.protobuf.codec import proto_layout, read_proto
 from penstock.datapath.codec.protobuf.columns import read_columns
 from penstock.datapath.codec.protobuf.message_layout import MessageLayout
+from penstock.datapath.codec.protobuf.protobuf_reader import proto_layout, read_proto
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.model.registered_schema import RegisteredSchema
 

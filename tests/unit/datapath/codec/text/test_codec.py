@@ -4,7 +4,7 @@ import pytest
 
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.shared.limits import Limits
-from penstock.datapath.codec.text.codec import TextLayout, text_reader, text_schema
+from penstock.datapath.codec.text.text_reader import TextLayout, text_reader, text_schema
 from tests.helpers.decoded_payloads import LOG, read
 
 
@@ -21,7 +21,7 @@ def test_a_pattern_gives_a_column_per_named_group() -> None:
     )
     assert found.batch.to_pylist() == [
         {"level": "INFO", "path": "/a", "more": "x y"},
-        {"level": "WARN", "path": "/b", "more": ""},
+        {"level": "WARN", "path": "/b", "more": None},
         {"level": "ERROR", "path": "/c", "more": "two\nlines"},
     ]
     assert found.good.tolist() == [0, 2, 5]
@@ -30,6 +30,17 @@ def test_a_pattern_gives_a_column_per_named_group() -> None:
         (3, "EMPTY"),
         (4, "NOT_UTF8"),
         (6, "NO_MATCH"),
+    ]
+
+
+def test_a_group_that_takes_no_part_is_null_and_one_that_fits_no_text_is_empty() -> None:
+    layout = TextLayout(r"(?:(?P<at>\d+) (?P<text>.*)|(?P<other>.*))")
+    found = read(layout, b"17 a", b"18 ", b"no time", b"\n")
+    assert found.batch.to_pylist() == [
+        {"at": "17", "text": "a", "other": None},
+        {"at": "18", "text": "", "other": None},
+        {"at": None, "text": None, "other": "no time"},
+        {"at": None, "text": None, "other": ""},
     ]
 
 

@@ -95,7 +95,7 @@ def test_a_task_has_one_orc_file_open_whatever_the_number_of_its_files(
             alive.add(self)
             most = max(most, len(alive))
 
-    monkeypatch.setattr(orc_format, "OrcWriter", Watched)
+    monkeypatch.setattr(orc_format, "_writer", Watched)
     kinds = [f"kind{n}" for n in range(20)]
     values = [
         an_event(kinds[n % 20], n=n, t=str(n), deep=[{"x": n}, None], **{f"f{n % 3}": n})

@@ -15,7 +15,8 @@ from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import records
 from penstock.datapath.formats.parquet.parquet import FORMAT
 from penstock.datapath.formats.parquet.parquet_reader import rows_within
-from penstock.datapath.stage.replay_task import QuarantinePart, wanted_batches
+from penstock.datapath.stage.quarantine_rows import QuarantinePart
+from penstock.datapath.stage.replay_task import wanted_batches
 from penstock.errors import StoreUnavailable
 from penstock.model.manifest import QUARANTINE
 from penstock.ports.store.local.disk import Disk

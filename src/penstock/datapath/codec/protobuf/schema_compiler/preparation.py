@@ -5,7 +5,6 @@ from importlib.metadata import version
 
 import msgspec
 
-from penstock.api.codec import Preparation
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared, prepared_file
 from penstock.datapath.codec.protobuf.types import ProtoFile, parse_proto
@@ -40,11 +39,13 @@ def _with_root(schema: RegisteredSchema, message: str) -> RegisteredSchema:
     return RegisteredSchema("protobuf", msgspec.json.encode(rooted).decode())
 
 
-def _version() -> str:
+def prepared_version() -> str:
+    """The form of what is prepared; the lake keeps it under this name."""
     return f"{FORMAT}-{version('grpcio-tools')}"
 
 
-def _is_sound(schema: RegisteredSchema) -> bool:
+def is_sound(schema: RegisteredSchema) -> bool:
+    """True if executors can read by a schema that was found in the lake."""
     try:
         parse_proto(schema.text)
     except SchemaUnsupported:
@@ -52,4 +53,7 @@ def _is_sound(schema: RegisteredSchema) -> bool:
     return True
 
 
-PREPARATION = Preparation(_version, lru_cache(maxsize=4096)(prepared), _is_sound)
+@lru_cache(maxsize=4096)
+def prepared_once(schema: RegisteredSchema) -> RegisteredSchema:
+    """A schema of a registry, compiled once per process; raises SchemaUnsupported."""
+    return prepared(schema)

@@ -20,7 +20,7 @@ from google.protobuf.descriptor_pb2 import (
 from penstock.api.codec import RecordReader
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.datapath.codec.codecs import record_reader
-from penstock.datapath.codec.protobuf.codec import protobuf_reader
+from penstock.datapath.codec.protobuf.protobuf_reader import protobuf_reader
 from penstock.datapath.codec.protobuf.schema_compiler import compiler as proto_compile
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared, prepared_file
 from penstock.datapath.codec.protobuf.schema_compiler.descriptor_tree import tree_of

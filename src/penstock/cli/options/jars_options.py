@@ -1,4 +1,4 @@
-"""`penstock jars`: list and fetch the pinned jars."""
+"""The words of `penstock jars`, which `spark/jars.py` has for the set-up, too."""
 
 from typing import Any
 

@@ -1,0 +1,46 @@
+"""Why a job failed, in one line: the cause that its task gave, and where the whole trace is."""
+
+import re
+
+from penstock.spark.log_file import current_log
+
+MOST = 400
+_TRACE = "Traceback (most recent call last):"
+_RAISED = re.compile(r"[\w.]+: .|[\w.]*(?:Error|Exception|Interrupt|Exit)$")
+_CAUSE = "Caused by: "
+
+
+def cause_of_job(error: Exception) -> str:
+    """The cause of a failed job in one line, and the log that has the trace."""
+    cause = first_line(error).rstrip(".")
+    log = current_log()
+    return cause if log is None else f"{cause} (the whole trace is in {log})"
+
+
+def first_line(error: Exception) -> str:
+    """The line of an error's text that says most.
+
+    That is what ends the last trace of Python, or Java's innermost cause; else the first line.
+    """
+    lines = str(error).splitlines()
+    raised = _ends_of_traces(lines)
+    causes = [line.strip() for line in lines if line.strip().startswith(_CAUSE)]
+    said = [line.strip() for line in lines if line.strip()]
+    return (raised[-1:] or causes[-1:] or said[:1] or ["no cause given"])[0][:MOST]
+
+
+def _ends_of_traces(lines: list[str]) -> list[str]:
+    """What was raised, of each trace of a Python worker: the first line below it at its margin."""
+    found = []
+    margin: int | None = None
+    for line in lines:
+        at = line.find(_TRACE)
+        if at >= 0:
+            margin = len(line) - len(line.lstrip())
+        elif margin is not None and line.strip():
+            here = line[margin:]
+            if not here.startswith((" ", "\t")):
+                if _RAISED.match(here):
+                    found.append(here.strip())
+                margin = None
+    return found

@@ -1,0 +1,152 @@
+"""The records of workloads of real shape: the same in every run, valid, and as varied as said."""
+
+import io
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+import fastavro
+import pytest
+
+from bench.avro_events import FIRST_ID
+from bench.one_task import batches_of, plan_of, shred
+from bench.workloads.change_envelopes import envelope_schema
+from bench.workloads.change_events import TABLES
+from bench.workloads.dice import Dice
+from bench.workloads.json_writers import written
+from bench.workloads.social_posts import time_text
+from bench.workloads.wide_rows import COLUMNS
+from bench.workloads.workload import WORKLOADS, Workload
+
+MANY = 600
+# How large a record is on average, in bytes, and of how many types they are.
+SIZES = {
+    "social": (3_000, 5_000, 17),
+    "clicks": (750, 1_100, 8),
+    "audit": (2_000, 3_000, 7),
+    "changes": (1_000, 2_000, 6),
+    "payments": (400, 600, 9),
+    "wide": (3_500, 5_000, 5),
+    "texts": (3_000, 6_000, 6),
+    "envelopes": (130, 220, 1),
+    "framed-envelopes": (130, 220, 6),
+}
+JSON = [each for each in WORKLOADS.values() if each.form == "json"]
+
+
+def records_of(workload: Workload, first: int = 0) -> list[bytes]:
+    """Its first records."""
+    return [workload.make(number) for number in range(first, first + MANY)]
+
+
+def type_of(workload: Workload, raw: bytes) -> object:
+    """The dataset that a record belongs to."""
+    if workload.form == "framed":
+        return int.from_bytes(raw[1:5], "big")
+    if workload.form == "avro":
+        return "events"
+    value = json.loads(raw)
+    for name in workload.route.name.split("."):
+        value = value[name]
+    return value
+
+
+def objects_in(value: object) -> Iterator[dict[str, object]]:
+    """All objects of a document."""
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from objects_in(each)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+def test_a_record_depends_on_its_number_alone_and_all_differ(workload: Workload) -> None:
+    forwards = records_of(workload)
+    backwards = [workload.make(number) for number in reversed(range(MANY))]
+    assert forwards == backwards[::-1]
+    assert len(set(forwards)) == MANY
+
+
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+def test_records_have_the_size_and_the_number_of_types_that_is_said(workload: Workload) -> None:
+    smallest, largest, types = SIZES[workload.name]
+    records = records_of(workload)
+    assert smallest <= sum(map(len, records)) / MANY <= largest
+    assert len({type_of(workload, raw) for raw in records}) == types
+
+
+@pytest.mark.parametrize("workload", JSON, ids=[each.name for each in JSON])
+def test_every_line_is_json_and_several_writers_share_a_topic(workload: Workload) -> None:
+    records = records_of(workload)
+    orders = Counter(tuple(json.loads(raw))[:3] for raw in records)
+    first = orders.most_common(1)[0][1]
+    assert MANY * 0.85 <= first <= MANY * 0.95, "nine in ten begin with the same keys"
+    spaced = sum(b'": ' in raw for raw in records)
+    assert MANY * 0.4 <= spaced <= MANY * 0.6
+    escaped = sum(b"\\/" in raw for raw in records)
+    assert (MANY * 0.04 <= escaped <= MANY * 0.16) or workload.name == "wide"
+
+
+@pytest.mark.parametrize("name", ["social", "clicks", "audit", "changes", "payments"])
+def test_some_values_say_nothing_and_some_fields_are_optional(name: str) -> None:
+    documents = [json.loads(raw) for raw in records_of(WORKLOADS[name])]
+    everywhere = [each for document in documents for each in objects_in(document)]
+    values = [value for each in everywhere for value in each.values()]
+    assert None in values
+    assert [] in values or {} in values
+    names = Counter(name for document in documents for name in document)
+    assert any(count < MANY for count in names.values()) or name == "changes"
+
+
+def test_wide_rows_are_flat_and_have_two_hundred_columns() -> None:
+    for raw in records_of(WORKLOADS["wide"]):
+        row = json.loads(raw)
+        assert len(row) == COLUMNS
+        assert not any(isinstance(value, dict | list) for value in row.values())
+
+
+@pytest.mark.parametrize("name", ["envelopes", "framed-envelopes"])
+def test_envelopes_are_avro_to_the_last_byte(name: str) -> None:
+    workload = WORKLOADS[name]
+    schemas = [fastavro.parse_schema(json.loads(envelope_schema(table))) for table in TABLES]
+    for raw in records_of(workload):
+        place, body = 1, raw
+        if workload.form == "framed":
+            place, body = int.from_bytes(raw[1:5], "big") - FIRST_ID, raw[5:]
+        stream = io.BytesIO(body)
+        found = fastavro.schemaless_reader(stream, schemas[place], None)
+        assert stream.read() == b""
+        assert isinstance(found, dict)
+        assert found["source"]["table"] == TABLES[place]
+        assert (found["before"] is None) == (found["op"] in {"CREATE", "READ"})
+
+
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+def test_one_task_delivers_every_record_of_a_workload_over_three_days(workload: Workload) -> None:
+    batches = batches_of(workload.make, 300)
+    found = shred(plan_of(workload, batches, learn_from=300), batches)
+    assert found.rows == found.records == 300
+    assert found.source_bytes >= sum(len(workload.make(number)) for number in range(300))
+    files = [file for report in found.reports for file in report.files]
+    days = {file.handle.final.split("day=")[1][:10] for file in files}
+    assert days == {"2026-01-13", "2026-01-14", "2026-01-15"}
+
+
+def test_a_shuffled_record_has_the_same_members_at_every_depth() -> None:
+    record = {"a": 1, "b": {"c": [{"d": 1, "e": "/ü"}], "f": None}, "g": []}
+    found = {written(record, Dice(number)) for number in range(400)}
+    assert all(json.loads(raw) == record for raw in found)
+    assert len(found) > 20
+
+
+def test_times_of_posts_are_written_as_they_are_in_english() -> None:
+    assert time_text(1_219_842_525_000) == "Wed Aug 27 13:08:45 +0000 2008"
+
+
+def test_no_java_and_no_spark_is_needed_to_make_records_and_to_run_a_task() -> None:
+    code = "import sys, bench.shred; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,74 @@
+"""The cause of a failed job in one line, whatever else its text has."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.spark import log_file
+from penstock.spark.job_errors import cause_of_job, first_line
+
+IN_A_WORKER = """
+  An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "task.py", line 7, in run
+    store.write(data)
+  File "store.py", line 9, in write
+    raise StoreUnavailable("write", key, why) from error
+penstock.errors.StoreUnavailable: STORE_UNAVAILABLE: The store did not write 'x': No space left.
+
+\tat org.apache.spark.api.python.BasePythonRunner(PythonRunner.scala:600)
+Driver stacktrace:
+"""
+CHAINED = """Traceback (most recent call last):
+  File "a.py", line 1, in a
+OSError: [Errno 28] No space left on device
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "b.py", line 2, in b
+store.NoSpace: the disk is full
+"""
+IN_JAVA = """An error occurred while calling o77.collectToPython.
+: org.apache.spark.SparkException: Job aborted due to stage failure
+\tat org.apache.spark.Foo(Foo.scala:1)
+Caused by: java.lang.IllegalStateException: Cannot fetch offset 9
+\tat org.apache.spark.Bar(Bar.scala:2)
+Caused by: org.apache.kafka.common.errors.TimeoutException: the broker is gone
+\tat java.base/Thread.run(Thread.java:1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            IN_A_WORKER,
+            "penstock.errors.StoreUnavailable: STORE_UNAVAILABLE: The store did not write 'x': "
+            "No space left.",
+        ),
+        (CHAINED, "store.NoSpace: the disk is full"),
+        (
+            IN_JAVA,
+            "Caused by: org.apache.kafka.common.errors.TimeoutException: the broker is gone",
+        ),
+        ("Traceback (most recent call last):\n  File\nMemoryError\n", "MemoryError"),
+        ("\n\nthe job was cancelled\n", "the job was cancelled"),
+        ("", "no cause given"),
+    ],
+)
+def test_the_line_that_says_most_is_found(text: str, cause: str) -> None:
+    assert first_line(Exception(text)) == cause
+
+
+def test_a_long_line_is_cut() -> None:
+    assert len(first_line(Exception("x" * 10_000))) == 400
+
+
+def test_the_message_names_the_file_with_the_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cause_of_job(Exception("it failed.")) == "it failed"
+    monkeypatch.setattr(log_file, "_current", [tmp_path / "spark-1.log"])
+    told = cause_of_job(Exception("it failed."))
+    assert told == f"it failed (the whole trace is in {tmp_path / 'spark-1.log'})"
