@@ -106,7 +106,7 @@ class JsonDecoder:
         self, schemas: Mapping[str, DatasetSchema], tag: str, paths: tuple[str, ...]
     ) -> OnePass:
         """A reader for records of many datasets at once, by the text of the field `tag`."""
-        return OnePass({} if self.exact_only else schemas, tag, paths, self.limits)
+        return OnePass({} if self.exact_only else schemas, tag, paths, self.limits, self.types)
 
     def infer(self, samples: Sequence[bytes], dataset: str, version: int = 1) -> DatasetSchema:
         """The schema that samples of a dataset suggest. Driver, once per new dataset."""

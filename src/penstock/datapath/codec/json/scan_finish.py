@@ -72,15 +72,15 @@ _ROOT = 0
 
 
 @compiled
-def finish_record(scan: Scan, number: int) -> None:
-    """Keep a record. `number` is its own among those that are read."""
+def finish_record(scan: Scan) -> None:
+    """Keep a record."""
     cells = scan.cells
     good = cells[GOOD]
     cells[EMPTY_VALUES] += cells[MY_EMPTY]
     cells[ITEM_VALUES] += cells[MY_ITEM_VALUES]
     scan.rest_at[good] = -1
     if cells[MY_UNKNOWN] != cells[MY_EMPTY] or cells[MY_MISFITS] + cells[MY_PIECES] > 0:
-        _count(scan, number)
+        _count(scan, good)
         if _mark_objects(scan):
             start = cells[REST_USED]
             end = _write_rest(scan, start)

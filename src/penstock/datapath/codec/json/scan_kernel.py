@@ -152,7 +152,7 @@ def scan_records(
             continue
         statuses[number] = _scan_or_undo(scan, start, end)
         if statuses[number] == READ:
-            finish_record(scan, number)
+            finish_record(scan)
         elif statuses[number] == OTHER_TAG:
             tags[number] = text_at(cells[TAG_START], cells[TAG_END], 0)
     return len(starts)

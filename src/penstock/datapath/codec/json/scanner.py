@@ -22,6 +22,7 @@ from penstock.datapath.codec.shared.machine_words import PADDING
 from penstock.datapath.codec.shared.shapes import path_below
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE
 from penstock.datapath.codec.shared.value_types import ColumnValue
+from penstock.model.pinned_types import TypeTree
 from penstock.model.read_ways import ReadCounts
 
 _LOG_SHARE = 8  # bytes of records for each entry that the log has room for, to begin with
@@ -72,8 +73,8 @@ class Scanned:
     tags         of `left`, where the route's field has another text, or -1
     batch        the columns, and `_rest`
     fields       the values of the fields that were asked for: a column, or a list
-    unknown      paths of fields without a column that could be given one, with the number of the
-                 first record that shows each
+    unknown      paths of fields without a column that could be given one, with the first record
+                 that shows each: its place in `members`, as in `counts`
     """
 
     members: Numbers
@@ -85,15 +86,17 @@ class Scanned:
     counts: ReadCounts
 
 
-def scan(payloads: Payloads, plan: DecodePlan, tables: ScanPlan) -> Iterator[Scanned]:
-    """Read records, chunk by chunk."""
+def scan(
+    payloads: Payloads, plan: DecodePlan, tables: ScanPlan, types: TypeTree | None = None
+) -> Iterator[Scanned]:
+    """Read records, chunk by chunk. `types` are settled by the configuration."""
     first, count = 0, len(payloads.starts)
     most = max(MOST_AT_ONCE // int(tables.cells[layout.FLAT_ROWS]), 1)
     while first < count:
         some = slice(first, min(first + most, count))
         chunk = _Chunk(payloads, some, tables)
         read = chunk.read()
-        yield chunk.scanned(plan, first, read)
+        yield chunk.scanned(plan, first, read, types or TypeTree())
         first += read
 
 
@@ -132,7 +135,7 @@ class _Chunk:
         self._scan.cells[layout.LOG_ROOM] = len(more) // 2
         self._scan.cells[layout.REST_ROOM] = len(longer)
 
-    def scanned(self, plan: DecodePlan, first: int, read: int) -> Scanned:
+    def scanned(self, plan: DecodePlan, first: int, read: int, types: TypeTree) -> Scanned:
         """What became of the records, of which the first has this number."""
         self._convert_later()
         statuses = self._statuses[:read]
@@ -142,7 +145,7 @@ class _Chunk:
         rest = texts_at(self._scan.rest, self._scan.rest_at[: len(good)])
         batch = pa.RecordBatch.from_arrays([*columns.members(0), rest], schema=plan.schema)
         fields = {path: self._values(asked, columns) for path, asked in self._tables.asked.items()}
-        unknown, counts = self._unknown(first)
+        unknown, counts = self._unknown(types)
         counts.fast = len(good)
         return Scanned(good + first, left + first, self._tags[left], batch, fields, unknown, counts)
 
@@ -179,7 +182,7 @@ class _Chunk:
             )
         return found
 
-    def _unknown(self, first: int) -> tuple[dict[str, int], ReadCounts]:
+    def _unknown(self, types: TypeTree) -> tuple[dict[str, int], ReadCounts]:
         """The fields that could be given a column, and counts of what went to `_rest`."""
         cells = self._scan.cells
         counts = ReadCounts(empty=int(cells[layout.EMPTY_VALUES]))
@@ -193,15 +196,15 @@ class _Chunk:
             shape = self._tables.shapes[node]
             wanted = "" if shape is None else shape.type.kind
             misfit = (self._tables.paths[node], wanted, layout.FOUND[found])
-            earliest = first + int(conflicts[node, layout.KINDS + found])
+            earliest = int(conflicts[node, layout.KINDS + found])
             counts.add_misfit(misfit, earliest, int(conflicts[node, found]))
         met = cells[layout.MET : layout.BY_NODE].reshape(-1, layout.MET_FIELDS)
         for place in np.flatnonzero(met[:, layout.MET_TRIES]).tolist():
-            self._unknown_field(met[place].tolist(), first, unknown, counts)
+            self._unknown_field(met[place].tolist(), types, unknown, counts)
         return unknown, counts
 
     def _unknown_field(
-        self, met: list[int], first: int, unknown: dict[str, int], counts: ReadCounts
+        self, met: list[int], types: TypeTree, unknown: dict[str, int], counts: ReadCounts
     ) -> None:
         """One field without a column."""
         name = self._text(met[layout.MET_KEY], met[layout.MET_KEY_END]).decode()
@@ -209,11 +212,10 @@ class _Chunk:
         for kind, found in enumerate(layout.FOUND):
             records = met[layout.MET_COUNTS + kind]
             if records:
-                earliest = first + met[layout.MET_FIRSTS + kind]
-                counts.add_misfit((path, "", found), earliest, records)
+                counts.add_misfit((path, "", found), met[layout.MET_FIRSTS + kind], records)
         for number, start, end in _tries(met) if may_be_column(name) else ():
-            if is_learnable(self._text(start, end)):
-                unknown[path] = min(first + number, unknown.get(path, first + number))
+            if is_learnable(self._text(start, end), types.at(path)):
+                unknown[path] = number
                 return
 
 

@@ -117,8 +117,11 @@ def test_times_are_read_as_texts_first() -> None:
         _decoded(FAST, _schema(a=TIME_OF_SCALARS), b'{"a":1}')
 
 
-NOTHING = ["null", "[]", "{}", "[ ]", "{ }", '{"b":null}', '{"b":[],"c":{"d":{}}}']
-SOMETHING = ["0", '""', "false", "[null]", "[[]]", "[{}]", '{"b":[null]}', '{"b":{"c":0}}']
+NOTHING = [
+    "null", "[]", "{}", "[ ]", "{ }", '{"b":null}', '{"b":[],"c":{"d":{}}}', "[null]", "[[ ]]",
+    '[{},null,{"b":[null]}]',
+]  # fmt: skip
+SOMETHING = ["0", '""', "false", "[null,0]", '[[""]]', '{"b":[{"c":false}]}', '{"b":{"c":0}}']
 
 
 @pytest.mark.parametrize("written", NOTHING)
