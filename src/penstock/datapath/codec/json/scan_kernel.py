@@ -150,11 +150,20 @@ def scan_records(
         if size == 0 or size > cells[MAX_BYTES] or statuses[number] != READ:
             statuses[number] = REFUSED
             continue
-        statuses[number] = _scan_or_undo(scan, start, end)
-        if statuses[number] == READ:
-            finish_record(scan)
-        elif statuses[number] == OTHER_TAG:
+        log_used, later_used = cells[LOG_USED], cells[LATER_USED]
+        status = AGAIN
+        cells[FORCED_USED] = 0
+        while status == AGAIN:
+            _begin_record(scan)
+            status = _scan_record(scan, start, end)
+            if status == READ:
+                finish_record(scan)
+            else:
+                cells[LOG_USED], cells[LATER_USED] = log_used, later_used
+                _undo_record(scan)
+        if status == OTHER_TAG:
             tags[number] = text_at(cells[TAG_START], cells[TAG_END], 0)
+        statuses[number] = status
     return len(starts)
 
 
@@ -177,29 +186,27 @@ def _pointers(memory: Scan) -> Scan:
 
 
 @compiled
-def _scan_or_undo(scan: Scan, start: int, end: int) -> int:
-    """Read a record, more than once if need be. Of one that is refused nothing is left."""
+def _begin_record(scan: Scan) -> None:
+    """Forget what was noted of the record before, and remember what is to be undone."""
     cells = scan.cells
-    log_used, later_used = cells[LOG_USED], cells[LATER_USED]
+    for cell in range(MY_EMPTY, TAG_SEEN + 1):
+        cells[cell] = 0
+    for row in range(cells[FLAT_ROWS], cells[FLAT_ROWS] + cells[CAPTURES]):
+        scan.values[row * cells[STRIDE] + cells[GOOD]] = -1
     items = BY_NODE + cells[NODES] * BY_NODE_FIELDS
-    items_before = items + cells[LISTS]
-    for number in range(cells[LISTS]):
-        cells[items_before + number] = cells[items + number]
-    cells[FORCED_USED] = 0
-    status = AGAIN
-    while status == AGAIN:
-        for cell in range(MY_EMPTY, TAG_SEEN + 1):
-            cells[cell] = 0
-        for row in range(cells[FLAT_ROWS], cells[FLAT_ROWS] + cells[CAPTURES]):
-            scan.values[row * cells[STRIDE] + cells[GOOD]] = -1
-        status = _scan_record(scan, start, end)
-        if status != READ:
-            cells[LOG_USED], cells[LATER_USED] = log_used, later_used
-            for number in range(cells[LISTS]):
-                cells[items + number] = cells[items_before + number]
-            for row in range(cells[FLAT_ROWS]):
-                scan.valid[row * cells[STRIDE] + cells[GOOD]] = 0
-    return status
+    for number in range(items, items + cells[LISTS]):
+        cells[number + cells[LISTS]] = cells[number]
+
+
+@compiled
+def _undo_record(scan: Scan) -> None:
+    """Of a record that is refused nothing is left."""
+    cells = scan.cells
+    items = BY_NODE + cells[NODES] * BY_NODE_FIELDS
+    for number in range(items, items + cells[LISTS]):
+        cells[number] = cells[number + cells[LISTS]]
+    for row in range(cells[FLAT_ROWS]):
+        scan.valid[row * cells[STRIDE] + cells[GOOD]] = 0
 
 
 @compiled
