@@ -5,8 +5,8 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo lock format lint test unit property durations simulate simulate-all \
-	mutations bench bench-formats bench-growth bench-window bench-journal bench-memory \
-	bench-audit fuzz certify clean
+	mutations bench bench-shapes bench-formats bench-growth bench-window bench-first-window \
+	bench-start bench-journal bench-memory bench-audit fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -158,8 +158,19 @@ mutations: setup ## Break the protocol on purpose; the simulator must notice eac
 	$(PY) -m tests.simulator mutations
 
 # ARGS adds options, as in `make bench ARGS="--records 200000 --rounds 1"`.
+# Without ARGS the workloads of real shape follow: some options are not theirs.
 bench: setup ## Measure whole windows against plain Spark and reading only; writes bench/results.*
 	$(PY) -m bench.compare --out bench $(ARGS)
+	$(if $(ARGS),@echo "left out: the workloads of real shape; see make bench-shapes",$(PY) -m bench.shapes --out bench)
+
+bench-shapes: setup ## Measure records of real shape, nested and long; joins bench/results.json (ONLY=social)
+	$(PY) -m bench.shapes --out bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+bench-first-window: setup ## Measure the window in which a new feed learns, in a warm session
+	$(PY) -m bench.first_window $(ARGS)
+
+bench-start: setup ## Measure how long penstock --help and status take
+	$(PY) -m bench.start_up
 
 bench-formats: setup ## Measure formats and broken records; joins bench/results.json (ONLY=avro-12)
 	$(PY) -m bench.formats --out bench $(if $(ONLY),--only $(ONLY)) $(ARGS)

@@ -19,6 +19,7 @@ PROTOBUF_TARGET = 1.0
 BROKEN_TARGET = 1.3
 READ_ONLY_TARGET = 0.30
 MANY_TYPES_TARGET = 1.6
+NEVER_SLOWER = 1.0
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,16 @@ def format_verdict(form: str, types: int, turns: Mapping[str, Turns]) -> Verdict
         return _at_least(f"{head} times JSON", ratio(ours, turns[ON_JSON]), PROTOBUF_TARGET)
     target = AVRO_TARGET if form == "avro" else PLAIN_TARGET
     return _at_least(f"{head} times plain Spark", ratio(ours, turns[better_plain(turns)]), target)
+
+
+def shape_verdicts(name: str, target: float, turns: Mapping[str, Turns]) -> list[Verdict]:
+    """The targets of a workload of `make bench-shapes`: its own, and never slower by time."""
+    ours, plain = turns[OURS], turns[better_plain(turns)]
+    what = f"{name}: times plain Spark by processor time"
+    return [
+        _at_least(what, ratio(ours, plain, by_cpu), target),
+        _at_least(f"{name}: times plain Spark by time", ratio(ours, plain), NEVER_SLOWER),
+    ]
 
 
 def workload_name(types: int) -> str:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +23,10 @@ from pyspark.sql import SparkSession
 from bench.avro_events import FIRST_ID, avro_event, avro_schema
 from bench.broken_events import broken_event, declared_schema
 from bench.events import event, type_name
+from bench.one_task import FIRST_WINDOW as FIRST_OF_WORKLOAD
 from bench.proto_events import proto_event, proto_schema
-from penstock.api.source import SourceTools
+from bench.workloads.workload import Workload
+from penstock.api.source import Source, SourceTools
 from penstock.config import places
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import (
@@ -81,18 +83,24 @@ class World:
 
 @dataclass(frozen=True)
 class MixedTopic:
-    """A topic that is filled."""
+    """A topic that is filled: with events of so many types in a form, or with a workload."""
 
     world: World
     name: str
     records: int
     types: int
     form: str = "json"
+    workload: Workload | None = None
+
+    @property
+    def first(self) -> int:
+        """How many records the first window of a feed has."""
+        return FIRST_WINDOW if self.workload is None else FIRST_OF_WORKLOAD
 
     @property
     def measured(self) -> int:
         """How many records lie behind the first window of a feed."""
-        return self.records - FIRST_WINDOW
+        return self.records - self.first
 
 
 @contextmanager
@@ -141,25 +149,36 @@ def _end_spark(starting: StartingSession) -> None:
 
 def fill(world: World, records: int, types: int, form: str = "json") -> MixedTopic:
     """The topic with so many events of so many types; it is written unless all of it is there."""
-    client = KafkaClient(world.bootstrap)
     name = f"events-{records}-of-{types}-types" + ("" if form == "json" else f"-{form}")
-    topic = MixedTopic(world, name, records, types, form)
     make = EVENTS[form]
+    topic = MixedTopic(world, name, records, types, form)
+    _fill(topic, lambda number: make(number, types))
+    return topic
+
+
+def fill_workload(world: World, workload: Workload, records: int) -> MixedTopic:
+    """The topic with so many records of a workload; it is written unless all of it is there."""
+    name = f"{workload.name}-{records}"
+    topic = MixedTopic(world, name, records, workload.types, workload.form, workload)
+    _fill(topic, workload.make)
+    return topic
+
+
+def _fill(topic: MixedTopic, make: Callable[[int], bytes]) -> None:
+    client = KafkaClient(topic.world.bootstrap)
     held = client.offsets(topic.name)
-    if sum(end for _, end in held.values()) == records:
-        return topic
+    if sum(end for _, end in held.values()) == topic.records:
+        return
     if held:
         client.delete_topic(topic.name)
     client.create_topic(topic.name, PARTITIONS, config=FOR_EVER)
     began = time.perf_counter()
     for partition in range(PARTITIONS):
-        numbers = range(partition, records, PARTITIONS)
-        events = (make(number, types) for number in numbers)
-        client.produce(topic.name, partition, events, **PRODUCING)
-        written = f"partition {partition + 1} of {PARTITIONS}, {len(numbers):,} events"
+        numbers = range(partition, topic.records, PARTITIONS)
+        client.produce(topic.name, partition, map(make, numbers), **PRODUCING)
+        written = f"partition {partition + 1} of {PARTITIONS}, {len(numbers):,} records"
         took = time.perf_counter() - began
         print(f"filling {topic.name}: {written}, {took:.0f} s so far", flush=True)
-    return topic
 
 
 class TimedFeed(RunningFeed):
@@ -186,6 +205,8 @@ class TimedFeed(RunningFeed):
 
 def feed_of(topic: MixedTopic, max_records: int) -> FeedSpec:
     """A feed of the topic by type and day."""
+    if topic.workload is not None:
+        return topic.workload.feed(topic.name, max_records)
     form = FORMATS.get(topic.form, "json")
     declared = range(topic.types if topic.form in DECLARED else 0)
     return FeedSpec(
@@ -215,24 +236,35 @@ def schemas_of_types(form: str) -> Registry:
     return Registry("http://bench", fetch)
 
 
+def new_feed(
+    topic: MixedTopic,
+    lake: Path,
+    max_records: int,
+    open_source: Callable[[FeedSpec, SourceTools], Source] = KafkaSource,
+) -> TimedFeed:
+    """A feed of the topic that is about to run windows of at most so many records."""
+    world = topic.world
+    kafka = {"bootstrap.servers": world.bootstrap}
+    workload = topic.workload
+    registry = schemas_of_types(topic.form) if workload is None else workload.registry()
+    source_tools = SourceTools(lambda: world.spark, kafka)
+    tools = FeedTools(
+        lambda feed: open_source(feed, source_tools), open_store(local_spec(lake)), AROUND, registry
+    )
+    feed = TimedFeed(feed_of(topic, max_records), tools, once=False)
+    feed.try_start(force=True)
+    return feed
+
+
 def learned_feed(topic: MixedTopic, lake: Path, max_records: int | None = None) -> TimedFeed:
     """A feed that has learned its types from a small first window; the next one is the whole rest,
     or `max_records` of it."""
-    world = topic.world
-    kafka = {"bootstrap.servers": world.bootstrap}
-    registry = schemas_of_types(topic.form)
-    source_tools = SourceTools(lambda: world.spark, kafka)
-    tools = FeedTools(
-        lambda feed: KafkaSource(feed, source_tools), open_store(local_spec(lake)), AROUND, registry
-    )
-    first = TimedFeed(feed_of(topic, FIRST_WINDOW), tools, once=False)
-    first.try_start(force=True)
+    first = new_feed(topic, lake, topic.first)
     first.run_window()
     first.close()
-    feed = TimedFeed(feed_of(topic, max_records or topic.records), tools, once=False)
-    feed.try_start(force=True)
+    feed = new_feed(topic, lake, max_records or topic.records)
     feed.forget_phases()
     read = sum(feed.state.watermarks().values())
-    if read != FIRST_WINDOW:
-        raise SystemExit(f"the first window read {read} records instead of {FIRST_WINDOW}")
+    if read != topic.first:
+        raise SystemExit(f"the first window read {read} records instead of {topic.first}")
     return feed

@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame
 
 from bench.events import superset
 from bench.figures import OURS, READ_ONLY, WRITERS, Turn, variant
-from bench.mixed_topic import FIRST_WINDOW, PARTITIONS, MixedTopic, learned_feed
+from bench.mixed_topic import PARTITIONS, MixedTopic, learned_feed
 from bench.processes import Watch
 from penstock.ports.source.kafka.reader import FETCHING
 
@@ -36,7 +36,7 @@ FETCHES = {"penstock": FETCHING, "kafka": {}}
 
 def frame_of(topic: MixedTopic, fetch: str = "penstock") -> DataFrame:
     """The records that the measured window of a feed has, as Spark reads them."""
-    first = FIRST_WINDOW // PARTITIONS
+    first = topic.first // PARTITIONS
     starts = {topic.name: {str(number): first for number in range(PARTITIONS)}}
     reader = topic.world.spark.read.format("kafka")
     for name, value in FETCHES[fetch].items():

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bench.avro_events import FIRST_ID
-from bench.workloads.audit_logs import audit_log
+from bench.figures import NEVER_SLOWER
+from bench.workloads.audit_logs import CALLS, audit_log
 from bench.workloads.change_envelopes import envelope, envelope_schema, framed_envelope
 from bench.workloads.change_events import TABLES, change_event
-from bench.workloads.long_texts import long_text
-from bench.workloads.payments import payment
+from bench.workloads.languages import LANGUAGES
+from bench.workloads.long_texts import SECTIONS, long_text
+from bench.workloads.payments import TYPES, payment
 from bench.workloads.social_posts import TIME_PATTERN, social_post
-from bench.workloads.web_clicks import web_click
-from bench.workloads.wide_rows import wide_row
+from bench.workloads.web_clicks import EVENTS, web_click
+from bench.workloads.wide_rows import KINDS, wide_row
 from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.ports.registry.registry import Registry
 
@@ -24,7 +26,6 @@ from penstock.ports.registry.registry import Registry
 LARGE_TARGET = 1.8
 SMALL_TARGET = 2.5
 AVRO_TARGET = 2.5
-NEVER_SLOWER = 1.0
 SPARK_PATTERN = "MMM dd HH:mm:ss Z yyyy"  # Spark does not parse names of days
 Form = Literal["json", "avro", "framed"]
 
@@ -38,6 +39,7 @@ class Workload:
 
     name: str
     make: Callable[[int], bytes]
+    types: int
     records: int
     target: float
     route: RouteSpec
@@ -88,6 +90,7 @@ def _all() -> tuple[Workload, ...]:
         Workload(
             name="social",
             make=social_post,
+            types=len(LANGUAGES),
             records=50_000,
             target=LARGE_TARGET,
             route=_by_field("lang"),
@@ -98,6 +101,7 @@ def _all() -> tuple[Workload, ...]:
         Workload(
             name="clicks",
             make=web_click,
+            types=len(EVENTS),
             records=200_000,
             target=SMALL_TARGET,
             route=_by_field("event"),
@@ -108,6 +112,7 @@ def _all() -> tuple[Workload, ...]:
         Workload(
             name="audit",
             make=audit_log,
+            types=len(CALLS),
             records=80_000,
             target=LARGE_TARGET,
             route=_by_field("eventSource"),
@@ -118,6 +123,7 @@ def _all() -> tuple[Workload, ...]:
         Workload(
             name="changes",
             make=change_event,
+            types=len(TABLES),
             records=120_000,
             target=LARGE_TARGET,
             route=_by_field("source.table"),
@@ -128,6 +134,7 @@ def _all() -> tuple[Workload, ...]:
         Workload(
             name="payments",
             make=payment,
+            types=len(TYPES),
             records=300_000,
             target=SMALL_TARGET,
             route=_by_field("type"),
@@ -138,6 +145,7 @@ def _all() -> tuple[Workload, ...]:
         Workload(
             name="wide",
             make=wide_row,
+            types=len(KINDS),
             records=50_000,
             target=NEVER_SLOWER,
             route=_by_field("kind"),
@@ -148,6 +156,7 @@ def _all() -> tuple[Workload, ...]:
         Workload(
             name="texts",
             make=long_text,
+            types=len(SECTIONS),
             records=50_000,
             target=NEVER_SLOWER,
             route=_by_field("section"),
@@ -158,6 +167,7 @@ def _all() -> tuple[Workload, ...]:
         Workload(
             name="envelopes",
             make=envelope,
+            types=1,
             records=400_000,
             target=AVRO_TARGET,
             route=RouteSpec("topic", ""),
@@ -169,6 +179,7 @@ def _all() -> tuple[Workload, ...]:
         Workload(
             name="framed-envelopes",
             make=framed_envelope,
+            types=len(TABLES),
             records=400_000,
             target=AVRO_TARGET,
             route=RouteSpec("schema", "schema"),

@@ -16,8 +16,12 @@ An error takes facts, keeps them, and builds its own message: what was wanted, w
 state things are in, and what to do. `exit_code` is what the command line returns for it.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
+from penstock.model.broken_groups import BrokenGroup
+from penstock.model.halted import HaltedPlace
 from penstock.model.outcome import Outcome
 
 
@@ -335,10 +339,17 @@ class StagedSetWrong(PenstockError):
 
 
 class FeedHalted(PenstockError):
-    """The feed cannot continue without an operator's decision. The watermark does not move."""
+    """The feed cannot continue without an operator's decision. The watermark does not move.
+
+    `places` say where in Kafka the cause lies; `broken` are the records of a window that was
+    refused because of them, by group, and `reasons` how many there are for which reason.
+    """
 
     code = "FEED_HALTED"
     exit_code = 5
+    places: tuple[HaltedPlace, ...] = ()
+    broken: tuple[BrokenGroup, ...] = ()
+    reasons: Mapping[str, int] = MappingProxyType({})
 
 
 class ClusterChanged(FeedHalted):
@@ -355,17 +366,21 @@ class ClusterChanged(FeedHalted):
 
 
 class TopicMissing(FeedHalted):
-    """A topic that this feed has read no longer exists."""
+    """A topic that this feed has read no longer exists, or topics that it names never did."""
 
     code = "TOPIC_MISSING"
 
-    def __init__(self, topic: str) -> None:
+    def __init__(self, *topics: str, never_read: bool = False) -> None:
+        gone = "which this feed has read, no longer exists in Kafka."
+        never = "named in the configuration, not found in Kafka, or not visible to this user."
+        what = "Topic" if len(topics) == 1 else "Topics"
         super().__init__(
-            f"Topic {topic!r}, which this feed has read, no longer exists in Kafka.",
-            "What was delivered is safe. Create the topic again and accept it with "
-            "`penstock offsets rebind`, or remove it from the configuration.",
+            f"{what} {', '.join(map(repr, topics))}, {never if never_read else gone}",
+            "What was delivered is safe. Correct `topics` in the configuration, or create the "
+            "topic. One that was read has another id then: `penstock offsets rebind` accepts it.",
         )
-        self.topic = topic
+        self.topics = topics
+        self.places = tuple(map(HaltedPlace, topics))
 
 
 class TopicReplaced(FeedHalted):
@@ -378,6 +393,22 @@ class TopicReplaced(FeedHalted):
             f"Topic {topic!r} was deleted and created again: its id is {found}, it was {wanted}.",
             "Nothing was read from the new topic. If this was on purpose, accept it with "
             "`penstock offsets rebind`.",
+        )
+        self.topic = topic
+        self.places = (HaltedPlace(topic),)
+
+
+class TopicWithoutId(FeedHalted):
+    """The source gives a topic no id of its own, so its identity cannot be checked."""
+
+    code = "TOPIC_ID_MISSING"
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(
+            f"Topic {topic!r} has no topic id: its broker is older than Kafka 2.8, or gives none, "
+            "and a topic that is deleted and created again would look the same.",
+            "Nothing was read. Upgrade the brokers, and `inter.broker.protocol.version` with them, "
+            "to 2.8 or newer; then run again.",
         )
         self.topic = topic
 
@@ -397,6 +428,7 @@ class GapFound(FeedHalted):
         self.partition = partition
         self.start = start
         self.end = end
+        self.places = (HaltedPlace(topic, partition, start, end),)
 
 
 class LogWentBack(FeedHalted):
@@ -412,6 +444,7 @@ class LogWentBack(FeedHalted):
         )
         self.topic = topic
         self.partition = partition
+        self.places = (HaltedPlace(topic, partition, end, watermark),)
 
 
 class DecidedDataLost(FeedHalted):

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from penstock.api.source import Source
+from penstock.api.store import Store
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
@@ -50,19 +51,21 @@ class Story:
     def __init__(self) -> None:
         self.cluster = ListCluster()
         self.cluster.create_topic(TOPIC, partitions=2)
-        self.store = MemoryStore()
+        self.store: Store = MemoryStore()
         self.clock = Clock()
         self.said: list[str] = []
+        self.events: list[Event] = []
 
     def run_once(self, feed: FeedSpec = FEED, source: OpensListed = ListSource) -> int:
         """`penstock run --once` in a process of its own; its exit code."""
-        self.said = []
+        self.said, self.events = [], []
         around = self.clock.around()
         tools = FeedTools(lambda spec: source(spec, self.cluster), self.store, around)
         once = RunSpec(once=True, take_over=True)  # as a new process takes over from a dead one
 
         def tell(event: Event) -> None:
             self.said.append(f"{event.name}: {event.sentence}")
+            self.events.append(event)
 
         return Runner((feed,), tools, tell, lambda: False, once).run()
 

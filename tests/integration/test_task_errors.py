@@ -69,6 +69,24 @@ def test_a_disk_that_refuses_in_a_task_is_told_in_its_own_words(
     assert penstock(tmp_path, "audit").returncode == 0
 
 
+@pytest.mark.parametrize("words", [("check",), ("run", "--once")], ids=" ".join)
+def test_a_dead_broker_is_told_before_anybody_gives_up_on_it(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    limits = ', default.api.timeout.ms: "4000", request.timeout.ms: "2000"'
+    config = CONFIG.format(bootstrap="127.0.0.1:1", more="").replace(
+        '127.0.0.1:1"', f'127.0.0.1:1"{limits}'
+    )
+    (tmp_path / "penstock.yaml").write_text(config)
+    ran = penstock(tmp_path, *words)
+    assert ran.returncode == 1, ran.stderr
+    lines = [line for line in ran.stderr.splitlines() if "waiting for Kafka at" in line]
+    assert len(lines) == 1, "told once, on a pipe too"
+    assert "no server accepts a connection (Connection refused)" in lines[0]
+    assert "Kafka's client gives up 4 s after it is asked" in lines[0]
+    assert "KAFKA_UNAVAILABLE" in ran.stdout + ran.stderr
+
+
 def test_what_nobody_can_explain_is_in_a_log_that_the_message_names(tmp_path: Path) -> None:
     """Method: settings with which Spark's JVM cannot start."""
     more = ', spark.driver.extraJavaOptions: "-javaagent:/no/such/agent.jar"'

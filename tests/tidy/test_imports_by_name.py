@@ -40,6 +40,9 @@ BY_NAME = {
     ("runtime/carried_error.py", ANY): Reason(
         "an error of any room, or of a plug-in, is raised on the driver as its own class"
     ),
+    ("spark/compiling.py", "penstock.datapath.codec.load_compiled"): Reason(
+        "workers are forked with all code loaded; Spark knows nothing of it", crosses=True
+    ),
     ("spark/daemon.py", "penstock.datapath.stage.task"): Reason(
         "workers are forked with everything imported; Spark knows nothing of it", crosses=True
     ),

@@ -34,7 +34,10 @@ HARMLESS = (
 ALLOWED = {
     "ports/store/local/": "the local store itself",
     "ports/store/open_store.py": "a lake that is given as a path becomes an address",
+    "care/fixed_file.py": "the file of corrected records that a user names",
+    "care/new_file.py": "the file that a user names for an export",
     "config/feed_values.py": "schema files that a feed names",
+    "config/offsets_file.py": "a file with offsets that a user names",
     "config/load.py": "the configuration file",
     "config/location.py": "a lake that is given as a path becomes an address",
     "config/places.py": "the cache, Java and the home directory of this machine",
@@ -57,7 +60,7 @@ ALLOWED = {
     "runtime/this_process.py": "what the system tells about a process",
     "datapath/formats/": "writers and readers of pyarrow, which get the files of a store",
     "datapath/stage/spool.py": "rows that wait on the executor's own disk",
-    "datapath/codec/shared/compiled.py": "machine code that this machine has compiled",
+    "datapath/codec/shared/code_cache.py": "machine code that this machine has compiled",
     "datapath/codec/protobuf/schema_compiler/": "files that the compiler of Protobuf reads",
 }
 

@@ -17,6 +17,12 @@ import msgspec
 import pytest
 
 from penstock.model.entries import FORMAT, Entry
+from penstock.model.halted import (
+    HALTED_FORMAT,
+    HALTED_SAMPLES_FORMAT,
+    Halted,
+    HaltedSamples,
+)
 from penstock.model.registered_schema import REGISTERED_FORMAT, StoredSchema
 from penstock.model.stored_schema import SCHEMA_FORMAT, StoredDatasetSchema
 from penstock.model.value import Value
@@ -49,6 +55,8 @@ KINDS = {
     "checkpoint": Kind(FeedCheckpoint, FOLD, "FOLD", "older ones are completed by folding"),
     "lake identity": Kind(LakeIdentity, LAKE_FORMAT, "LAKE_FORMAT"),
     "acceptance": Kind(Accepted, ACCEPTANCE_FORMAT, "ACCEPTANCE_FORMAT"),
+    "halted": Kind(Halted, HALTED_FORMAT, "HALTED_FORMAT"),
+    "halted samples": Kind(HaltedSamples, HALTED_SAMPLES_FORMAT, "HALTED_SAMPLES_FORMAT"),
     "beat": Kind(FeedBeat, BEAT_FORMAT, "BEAT_FORMAT"),
     "schema": Kind(StoredDatasetSchema, SCHEMA_FORMAT, "SCHEMA_FORMAT"),
     "registered schema": Kind(StoredSchema, REGISTERED_FORMAT, "REGISTERED_FORMAT"),

@@ -170,11 +170,13 @@ class SourceTools:
 
     `options` are those of the configuration, with secrets in place: below `source` of the feed, and
     below `kafka` for Kafka. The session is a `SparkSession`; its type is not named here, since this
-    room is for all. Whoever does without it keeps commands quick.
+    room is for all. Whoever does without it keeps commands quick. `tell` shows the user a sentence
+    about what is waited for, once and within seconds.
     """
 
     session: Callable[[], Any]
     options: Mapping[str, str] = field(default_factory=dict)
+    tell: Callable[[str], None] = lambda _sentence: None
 
 
 class OpensSource(Protocol):
@@ -213,6 +215,22 @@ class ResolvesStarts(Protocol):
         """The first offset at or after a time; the end of the log if none is so late.
 
         Raises `SourceUnavailable`.
+        """
+        ...
+
+
+@runtime_checkable
+class ReadsGroupOffsets(Protocol):
+    """A source that knows how far its other readers are.
+
+    Without it a feed cannot begin where another reader stopped. Driver only; asked when a feed
+    first starts, and by commands.
+    """
+
+    def group_offsets(self, group: str) -> Mapping[Place, int]:
+        """The next offset that a group of readers would read, of each partition that has one.
+
+        Empty for a group that nobody knows. Changes nothing. Raises `SourceUnavailable`.
         """
         ...
 

@@ -13,6 +13,7 @@ from functools import partial
 import msgspec
 
 from penstock.audit.check_file import FileFinding, FileOrder, check_file
+from penstock.audit.corrections import correction_differences
 from penstock.audit.errors import DatasetUnknown
 from penstock.audit.explain import explain_area
 from penstock.audit.file_findings import file_difference
@@ -96,6 +97,7 @@ def deep_audit(journal: FeedJournal, spec: DeepSpec, tools: DeepTools) -> Receip
         *lost_files(journal, opened.state, sight.odd),
         *odd_differences(opened.ledger, sight.odd),
         *strangers(journal, sight),
+        *correction_differences(journal.store, opened.ledger, deep=True),
         *compared.differences,
     ]
     deep = DeepReceipt(

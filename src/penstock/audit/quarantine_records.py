@@ -18,6 +18,7 @@ from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
 from penstock.model.fork import ROW_COLUMN
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetSet
+from penstock.model.record_position import Position
 from penstock.model.value import Value
 from penstock.protocol.feed_book.inventory import Inventory, LiveFile
 from penstock.protocol.feed_book.state import FeedState
@@ -26,7 +27,6 @@ Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the ro
 Lives = dict[Place, dict[str, OffsetSet]]  # the live offsets, by topic id
 
 BATCH_ROWS = 10_000
-MOST_DIGITS = 19  # digits of an offset; Python refuses to parse very long numbers
 MOST_GROUPS = 5_000
 SAMPLE_BYTES = 400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -34,29 +34,6 @@ COLUMNS = {
     "_topic", "_partition", "_offset", "_timestamp", "key", "value", "headers", "reason", "detail",
     "fingerprint", "dataset", "owner",
 }  # fmt: skip
-
-
-class Position(Value, frozen=True, order=True):
-    """The position of a record in Kafka; written `topic/partition/offset`."""
-
-    topic: str
-    partition: int
-    offset: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}/{self.partition}/{self.offset}"
-
-    @classmethod
-    def parse(cls, word: str) -> "Position | None":
-        """Parse `topic/partition/offset`; None for anything else."""
-        topic, *numbers = word.rsplit("/", 2)
-        if not topic or len(numbers) != 2:
-            return None
-        if not all(number.isascii() and number.isdigit() for number in numbers):
-            return None
-        if max(map(len, numbers)) > MOST_DIGITS:
-            return None
-        return cls(topic, int(numbers[0]), int(numbers[1]))
 
 
 class QuarantinedRecord(Value, frozen=True, kw_only=True):

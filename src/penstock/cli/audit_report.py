@@ -7,6 +7,7 @@ import msgspec
 
 from penstock.audit.receipt import (
     KAFKA_SIDE,
+    Corrected,
     DeepReceipt,
     Difference,
     GivenUp,
@@ -81,6 +82,8 @@ def facts(receipt: Receipt) -> Iterator[tuple[str, str]]:
         yield "", f"to {counted(receipt.datasets)}"
     for given_up in receipt.given_up:
         yield "given up", given_up_words(given_up)
+    for corrected in receipt.corrected:
+        yield "corrected", corrected_words(corrected)
     if receipt.retired_rows:
         yield "retired", f"{receipt.retired_rows:,} rows, by entries that name their files"
     yield "files", f"{receipt.files:,}, together {receipt.size_bytes:,} bytes"
@@ -113,6 +116,12 @@ def given_up_words(each: GivenUp) -> str:
     """The text for offsets that were given up: by whom and why."""
     what = f"{each.offsets:,} offsets of {each.range}, {each.kind} in entry {each.entry}"
     return f"{what} by {each.author}: {each.reason}"
+
+
+def corrected_words(each: Corrected) -> str:
+    """The text for records that were delivered with corrected contents: by whom and why."""
+    what = f"{each.records:,} record{'' if each.records == 1 else 's'} corrected by {each.author}"
+    return f"{what} in entry {each.entry}: {each.reason}"
 
 
 def pending_words(each: Pending) -> str:

@@ -5,20 +5,23 @@ opened as by a run; Spark starts if the source asks for the session.
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any, Protocol
 
-from penstock.api.source import ResolvesStarts, SourceUnavailable
+from penstock.api.source import ReadsGroupOffsets, ResolvesStarts, SourceUnavailable
 from penstock.cli.commands.run import connector_jars, revealed, source_tools, starting_session
 from penstock.cli.errors import UsageMistake
+from penstock.cli.output_streams import say
 from penstock.config.clients import reveal_kafka, reveal_spark
 from penstock.config.places import java_home
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available, Place
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin, within
+from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import JvmSpec, kafka_java_options, kafka_jvm
 from penstock.spark.java import find_java
@@ -35,11 +38,18 @@ class AskedSource(Protocol):
 
 
 class AskedKafka:
-    """Kafka, for one feed; it can also find the offsets of times."""
+    """Kafka, for one feed; it can also find the offsets of times.
 
-    def __init__(self, admin: KafkaAdmin, feed: FeedSpec) -> None:
+    `jvm` and `options` are for other clients of Kafka, in the same JVM.
+    """
+
+    def __init__(
+        self, admin: KafkaAdmin, feed: FeedSpec, jvm: Any, options: Mapping[str, str]
+    ) -> None:
         self._admin = admin
         self._feed = feed
+        self.jvm = jvm
+        self.options = options
 
     def look(self) -> Available:
         """What the feed's topics hold now."""
@@ -48,6 +58,10 @@ class AskedKafka:
     def offset_at(self, topic: str, partition: int, time_ms: int) -> int:
         """The first offset at or after a time, or the log's end."""
         return self._admin.offset_at(topic, partition, time_ms)
+
+    def group_offsets(self, group: str) -> dict[Place, int]:
+        """The committed offsets of a consumer group."""
+        return self._admin.group_offsets(group)
 
     def offsets_at(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
         """The same for many partitions in one request."""
@@ -64,7 +78,7 @@ class AskedSources:
     def of(self, feed: FeedSpec) -> AskedSource:
         """The source of a feed; raises `KafkaUnavailable`, or what is wrong with a plug-in."""
         if feed.source.is_kafka:
-            return AskedKafka(self.kafka, feed)
+            return AskedKafka(self.kafka, feed, self._jvm, self._options)
         source = open_source(feed, source_tools(self._spec, feed, self._session))
         self._opened.callback(source.close)
         return source
@@ -72,12 +86,15 @@ class AskedSources:
     @cached_property
     def kafka(self) -> KafkaAdmin:
         """An admin client with a limit on every call, unless the configuration sets its own."""
-        kafka = revealed(reveal_kafka(self._spec.kafka, os.environ))
+        kafka = within(revealed(reveal_kafka(self._spec.kafka, os.environ)), LIMIT_MS)
+        waiting = ToldWaiting(kafka, lambda sentence: say(sentence, sys.stderr))
+        waiting.begin()
         settings = revealed(reveal_spark(self._spec.spark, os.environ))
         java = find_java(java_home()).path
         jvm_spec = JvmSpec(java, connector_jars(self._spec), settings, kafka_java_options(kafka))
-        jvm = self._opened.enter_context(kafka_jvm(jvm_spec))
-        admin = KafkaAdmin(jvm, within(kafka, LIMIT_MS))
+        self._jvm = self._opened.enter_context(kafka_jvm(jvm_spec))
+        self._options = kafka
+        admin = KafkaAdmin(self._jvm, kafka, waiting)
         self._opened.callback(admin.close)
         return admin
 
@@ -98,11 +115,6 @@ def asking_sources(spec: LakeSpec) -> Iterator[AskedSources]:
         yield AskedSources(spec, opened)
 
 
-def starts_of(source: AskedSource) -> ResolvesStarts | None:
-    """The source, if it can find the offset of a time."""
-    return source if isinstance(source, ResolvesStarts) else None
-
-
 def offsets_at(
     source: AskedSource, feed: FeedSpec, wanted: Mapping[Place, int]
 ) -> Mapping[Place, int]:
@@ -114,6 +126,16 @@ def offsets_at(
     raise UsageMistake(
         f"The source {feed.source.kind!r} of feed {feed.name!r} cannot find the offset of a time.",
         "Nothing was changed. Name an offset.",
+    )
+
+
+def group_offsets(source: AskedSource, feed: FeedSpec, group: str) -> Mapping[Place, int]:
+    """The committed offsets of a consumer group. Raises where the source knows no groups."""
+    if isinstance(source, ReadsGroupOffsets):
+        return source.group_offsets(group)
+    raise UsageMistake(
+        f"The source {feed.source.kind!r} of feed {feed.name!r} does not know consumer groups.",
+        "Nothing was changed. Name an offset, or a file.",
     )
 
 

@@ -1,13 +1,12 @@
 """The rules of a feed as its configuration gives them: starts, pace, and what is too broken."""
 
-from typing import assert_never
-
-from penstock.api.source import ResolvesStarts
-from penstock.feeds.errors import QuarantineTooFull, StartNotResolved
+from penstock.datapath.shape.route.router import ROUTE_FLOOD
+from penstock.feeds.errors import QuarantineTooFull, TooManyTypes, WindowRefused
+from penstock.feeds.start_offsets import LooksAtTopics, StartOffsets
 from penstock.model.entries import Counts
 from penstock.model.names import encode_component
 from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
-from penstock.model.spec import FeedSpec, QuarantineSpec, StartSpec
+from penstock.model.spec import FeedSpec, QuarantineSpec
 from penstock.model.window import PartitionOffsets
 from penstock.protocol.feed_book.acceptance import is_accepted
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -16,20 +15,19 @@ from penstock.protocol.loop.pace import Pace
 from penstock.protocol.loop.prove import Findings
 from penstock.protocol.loop.window_plan import WindowPolicy
 
+FEWEST_BROKEN = 20  # a first window with so many broken records, and no other ones, is judged
+
 
 class ConfiguredRules:
-    """What `penstock.yaml` says about one feed. Driver only.
-
-    `starts` resolves times to offsets, if the feed's source can do that.
-    """
+    """What `penstock.yaml` says about one feed. Driver only."""
 
     def __init__(
-        self, feed: FeedSpec, journal: FeedJournal, pace: Pace, starts: ResolvesStarts | None
+        self, feed: FeedSpec, journal: FeedJournal, pace: Pace, source: LooksAtTopics
     ) -> None:
         self._feed = feed
         self._journal = journal
         self._pace = pace
-        self._starts = starts
+        self._starts = StartOffsets(feed, source, lambda: not journal.open().state.topics)
 
     def wants(self, topic: str) -> bool:
         """What `topics`, `pattern` and `exclude` say."""
@@ -37,7 +35,7 @@ class ConfiguredRules:
 
     def first_offset(self, topic: str, partition: int, offsets: PartitionOffsets) -> int:
         """What `start` means in this partition."""
-        return first_offset(self._feed.start, self._starts, topic, partition, offsets)
+        return self._starts.of(topic, partition, offsets)
 
     def is_due(self, waiting: int, cap: int) -> bool:
         """What `window` says, as far as time is concerned."""
@@ -46,8 +44,8 @@ class ConfiguredRules:
     def judge(self, found: Findings, state: FeedState) -> None:
         """Too many broken records stop the window, unless a person has let this one through."""
         try:
-            judge(self._feed, found)
-        except QuarantineTooFull:
+            judge(self._feed, found, is_first=state.windows == 0)
+        except WindowRefused:
             if not is_accepted(self._journal, state):
                 raise
 
@@ -61,30 +59,6 @@ def window_policy(feed: FeedSpec) -> WindowPolicy:
     return WindowPolicy(feed.window.max_records, feed.window.max_bytes)
 
 
-def first_offset(
-    start: StartSpec,
-    starts: ResolvesStarts | None,
-    topic: str,
-    partition: int,
-    offsets: PartitionOffsets,
-) -> int:
-    """How `start` becomes an offset. Raises `StartNotResolved` where the source cannot tell."""
-    match start.kind:
-        case "earliest":
-            return offsets.earliest
-        case "latest":
-            return offsets.latest
-        case "offsets":
-            wanted = start.offsets.get(topic, {}).get(partition, offsets.earliest)
-            return min(max(wanted, offsets.earliest), offsets.latest)
-        case "time":
-            if starts is None:
-                raise StartNotResolved(topic, partition)
-            return starts.offset_at(topic, partition, start.time_ms)
-        case _ as never:
-            assert_never(never)
-
-
 def stops(feed: FeedSpec, dataset: str) -> bool:
     """Whether a dataset stops at records whose schema cannot be merged with its own."""
     by_feed = feed.decode.incompatible
@@ -92,18 +66,48 @@ def stops(feed: FeedSpec, dataset: str) -> bool:
     return own.get(dataset, by_feed) == "stop"
 
 
-def judge(feed: FeedSpec, found: Findings) -> None:
-    """Stop a window with too many broken records before anything of it is decided."""
+def judge(feed: FeedSpec, found: Findings, *, is_first: bool = False) -> None:
+    """Stop a window with too many broken records before anything of it is decided.
+
+    A feed's first window is judged although it is small, if no record of it could be delivered.
+    """
     found = without_stopping(feed, found)
-    if is_too_full(feed.quarantine, found.counts):
-        of = f"the next window of feed {feed.name!r}"
-        limit = feed.quarantine.max_ratio
-        raise QuarantineTooFull(feed.name, of, found.counts, limit, found.reasons)
+    of = f"the next window of feed {feed.name!r}"
+    limit = feed.quarantine
+    if is_too_full(limit, found.counts):
+        if not is_too_full(limit, without_flood(found)):
+            raise TooManyTypes(feed.name, of, found, feed.max_new_types)
+        raise QuarantineTooFull(feed.name, of, found, limit.max_ratio)
+    if is_first and is_all_broken(limit, found.counts):
+        raise QuarantineTooFull(feed.name, of, found, limit.max_ratio, why_first(limit))
     for each in feed.datasets:
-        mine = found.datasets.get(encode_component(each.route))
+        directory = encode_component(each.route)
+        mine = found.datasets.get(directory)
         if each.quarantine is not None and mine is not None and is_too_full(each.quarantine, mine):
             of = f"dataset {each.route!r} in the next window of feed {feed.name!r}"
-            raise QuarantineTooFull(feed.name, of, mine, each.quarantine.max_ratio, {})
+            broken = tuple(group for group in found.broken if directory in group.datasets)
+            its = Findings(mine, broken=broken)
+            raise QuarantineTooFull(feed.name, of, its, each.quarantine.max_ratio)
+
+
+def without_flood(found: Findings) -> Counts:
+    """The counts without the records that are broken only because there are too many new types."""
+    flood = found.reasons.get(ROUTE_FLOOD, 0)
+    return found.counts + Counts(quarantined=-flood, filtered=flood)
+
+
+def is_all_broken(limit: QuarantineSpec, counts: Counts) -> bool:
+    """True when nothing of a window could be delivered, and it has enough records to tell."""
+    is_over = counts.quarantined > limit.max_ratio * counts.rows
+    return counts.written == 0 and counts.quarantined >= FEWEST_BROKEN and is_over
+
+
+def why_first(limit: QuarantineSpec) -> str:
+    """Why a window was judged that is smaller than `min_records`."""
+    return (
+        f" It is judged although it has fewer records than min_records ({limit.min_records}), "
+        "because it is the first window of the feed and none of its records could be delivered."
+    )
 
 
 def without_stopping(feed: FeedSpec, found: Findings) -> Findings:
@@ -119,7 +123,10 @@ def without_stopping(feed: FeedSpec, found: Findings) -> Findings:
         for reason, count in found.reasons.items()
     }
     kept = {reason: count for reason, count in reasons.items() if count}
-    return Findings(less(found.counts, everywhere), datasets, kept)
+    broken = tuple(group for group in found.broken if group.reason in kept)
+    return Findings(
+        less(found.counts, everywhere), datasets, kept, {}, broken, new_types=found.new_types
+    )
 
 
 def less(counts: Counts, quarantined: int) -> Counts:

@@ -1,32 +1,71 @@
 """Errors of running feeds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from penstock.errors import FeedHalted, PenstockError
-from penstock.model.entries import Counts
+from penstock.model.halted import HaltedPlace
+from penstock.protocol.loop.prove import Findings
+
+_MOST_SHOWN = 20
 
 
-class QuarantineTooFull(FeedHalted):
+class WindowRefused(FeedHalted):
+    """A window was staged and proven, and too much of it is broken for it to be decided."""
+
+    def __init__(self, found: str, advice: str, findings: Findings) -> None:
+        super().__init__(
+            found, f"Nothing of the window is visible and the watermark did not move. {advice}"
+        )
+        self.broken, self.reasons = findings.broken, dict(findings.reasons)
+        self.quarantined = findings.counts.quarantined
+        self.read = findings.counts.read
+        self.rows = findings.counts.rows
+
+
+class QuarantineTooFull(WindowRefused):
     """Too many records of a window are broken. The usual cause is a wrong configuration."""
 
     code = "QUARANTINE_RATIO"
 
     def __init__(
-        self, feed: str, of: str, counts: Counts, max_ratio: float, reasons: Mapping[str, int]
+        self, feed: str, of: str, findings: Findings, max_ratio: float, why: str = ""
     ) -> None:
-        most = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))[:3]
-        why = ", ".join(f"{reason} {count}" for reason, count in most)
-        whats = "rows" if counts.extra else "records"
         super().__init__(
-            f"{counts.quarantined} of {counts.rows} {whats} of {of} are broken"
-            f"{f' ({why})' if why else ''}, more than max_ratio {max_ratio:g} allows.",
-            "Nothing of the window is visible and the watermark did not move. Find out what "
-            "changed in the topic; correct the configuration and run again, or accept this one "
-            f"window with `penstock errors accept {feed} --reason TEXT`.",
+            f"{_how_many(of, findings)}, more than max_ratio {max_ratio:g} allows.{why}",
+            f"`penstock errors list {feed} --halted` shows them. Find out what changed in the "
+            "topic; correct the configuration and run again, or accept this one window with "
+            f"`penstock errors accept {feed} --reason TEXT`.",
+            findings,
         )
-        self.quarantined = counts.quarantined
-        self.read = counts.read
-        self.rows = counts.rows
+
+
+class TooManyTypes(WindowRefused):
+    """A window has more new datasets than one window may create, and many records of them."""
+
+    code = "TOO_MANY_TYPES"
+
+    def __init__(self, feed: str, of: str, findings: Findings, max_new_types: int) -> None:
+        super().__init__(
+            f"{findings.new_types:,} new types are in {of}, and max_new_types allows "
+            f"{max_new_types:,}: {_how_many('it', findings)}.",
+            f"{max_new_types:,} of them are learned now. If there really are so many, run again: "
+            "every run learns as many more; or raise `max_new_types`. If the route is an id by "
+            "mistake, change `route` to a field that names the kind of a record. `penstock errors "
+            f"list {feed} --halted` shows some of the records.",
+            findings,
+        )
+        self.new_types, self.max_new_types = findings.new_types, max_new_types
+
+
+def _how_many(of: str, findings: Findings) -> str:
+    """How many records of a window are broken, the most frequent reasons, and one position."""
+    most = sorted(findings.reasons.items(), key=lambda each: (-each[1], each[0]))[:3]
+    why = [", ".join(f"{reason} {count}" for reason, count in most)] if most else []
+    why += [f"for example {each.reason} at {each.first}" for each in findings.broken[:1]]
+    counts = findings.counts
+    whats = "rows" if counts.extra else "records"
+    told = f" ({'; '.join(why)})" if why else ""
+    return f"{counts.quarantined} of {counts.rows} {whats} of {of} are broken{told}"
 
 
 class SchemasIncompatible(FeedHalted):
@@ -59,21 +98,56 @@ class LogRewritten(FeedHalted):
             "offsets were lost; new records below the watermark were never read.",
         )
         self.topic, self.partition, self.offset = topic, partition, offset
+        self.places = (HaltedPlace(topic, partition, offset, offset + 1),)
 
 
 class StartNotResolved(PenstockError):
-    """A feed shall begin at a time, and its source cannot tell which offset that is."""
+    """A feed shall begin at a time or at a group, and its source cannot tell which offset it is."""
 
     code = "START_NOT_RESOLVED"
     exit_code = 2
 
-    def __init__(self, topic: str, partition: int) -> None:
+    def __init__(self, what: str, topic: str, partition: int) -> None:
         super().__init__(
-            f"`start` names a time, and the source of {topic}/{partition} cannot tell which of its "
-            "records is the first at or after a time.",
+            f"`start` names {what}, and the source of {topic}/{partition} cannot tell which offset "
+            "that is.",
             "Nothing was read. Let `start` be earliest, latest, or offsets, and run again.",
         )
         self.topic, self.partition = topic, partition
+
+
+class StartIncomplete(PenstockError):
+    """A consumer group or a file has no offset for some partitions; nothing was read."""
+
+    code = "START_INCOMPLETE"
+    exit_code = 2
+
+    def __init__(self, feed: str, origin: str, absent: Sequence[tuple[str, int]]) -> None:
+        named = ", ".join(f"{topic}/{partition}" for topic, partition in absent[:_MOST_SHOWN])
+        more = f" and {len(absent) - _MOST_SHOWN} more" if len(absent) > _MOST_SHOWN else ""
+        super().__init__(
+            f"{origin}, at which feed {feed!r} shall start, has no offset for {named}{more}.",
+            "Nothing was read and nothing was written. Check the name and the topics. If these "
+            "partitions shall be read from their beginning, set `missing: earliest` below `start`.",
+        )
+        self.absent = tuple(absent)
+
+
+class StartBeyondLog(PenstockError):
+    """An offset to start at lies behind the end of its log; nothing was read."""
+
+    code = "START_BEYOND_LOG"
+    exit_code = 2
+
+    def __init__(self, origin: str, topic: str, partition: int, wanted: int, latest: int) -> None:
+        super().__init__(
+            f"{origin} says that {topic}/{partition} is read up to {wanted}, and the log ends at "
+            f"{latest}.",
+            "Nothing was read and nothing was written. The offset belongs to another log, such as "
+            "that of a topic that was deleted and created again. Set `start` to offsets that you "
+            "have checked, or to earliest.",
+        )
+        self.topic, self.partition, self.wanted = topic, partition, wanted
 
 
 class LeaseHeld(PenstockError):

@@ -2,6 +2,7 @@
 
 from penstock.api.source import Source
 from penstock.datapath.driver.stager import Stager
+from penstock.model.read_ways import ReadWays
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.protocol.loop.bounded_look import BoundedLook
 from penstock.runtime.surroundings import Surroundings
@@ -10,7 +11,8 @@ from penstock.runtime.surroundings import Surroundings
 class FeedIntake:
     """One feed's source and stager, and what was seen at the last look. Driver only.
 
-    `once` ends what there is to read where it ended at the start.
+    `once` ends what there is to read where it ended at the start. `ways` says how the records of
+    the window that was staged last were read.
     """
 
     def __init__(self, source: Source, stager: Stager, around: Surroundings, *, once: bool) -> None:
@@ -20,6 +22,12 @@ class FeedIntake:
         self._bounds = BoundedLook() if once else None
         self.seen: Available | None = None
         self.seen_at_s = 0.0
+        self.ways: tuple[ReadWays, ...] = ()
+
+    @property
+    def again(self) -> str:
+        """Why the window is being read again; empty if it is not. Any thread."""
+        return self._stager.again
 
     def look(self) -> Available:
         """What the source has now, but for what the stager holds.
@@ -33,4 +41,6 @@ class FeedIntake:
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read exactly the ranges, once, and write them invisibly."""
-        return self._stager.stage(order)
+        staged = self._stager.stage(order)
+        self.ways = staged.ways
+        return staged

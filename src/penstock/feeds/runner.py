@@ -4,7 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.api.source import ReadFailed, SourceUnavailable
-from penstock.errors import FeedHalted, OutcomeUnknown, PenstockError, StoreUnavailable
+from penstock.errors import (
+    FeedHalted,
+    OutcomeUnknown,
+    PenstockError,
+    StoreUnavailable,
+    TopicMissing,
+)
 from penstock.feeds.cleaning import Cleaner
 from penstock.feeds.errors import (
     DatasetsParked,
@@ -12,6 +18,7 @@ from penstock.feeds.errors import (
     PartitionsUnread,
     SchemasIncompatible,
 )
+from penstock.feeds.halting import HALTED
 from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import FeedTools, RunningFeed
@@ -151,11 +158,13 @@ class Runner:
             return False
         self._troubles.pop(feed.name, None)
         self._say_parked(feed)
+        self._say_topics(feed)
         for notice in feed.notices():
             self._say(feed.name, "notice", notice, level="warning")
         if moved:
             self._say_delivered(feed, around.tick() - before)
             self._export(feed)
+            self._forget_halt(feed)
         return moved
 
     def _wait_out(self, feed: RunningFeed, error: PenstockError) -> None:
@@ -186,6 +195,9 @@ class Runner:
         unread = feed.unread_partitions()
         if unread:
             self._failed(feed.name, PartitionsUnread(feed.name, unread))
+        missing = feed.missing_topics()
+        if missing:
+            self._halt(feed, TopicMissing(*missing, never_read=True))
         parked, stopped = failing_and_stopped(feed.state)
         if parked:
             self._failed(feed.name, DatasetsParked(feed.name, parked))
@@ -203,11 +215,30 @@ class Runner:
         self._close(feed)
 
     def _give_up(self, feed: RunningFeed, error: PenstockError) -> None:
-        self._failed(feed.name, error)
+        self._halt(feed, error)
         for line in (self._running, self._waiting):
             if feed in line:
                 line.remove(feed)
         self._close(feed)
+
+    def _halt(self, feed: RunningFeed, error: PenstockError) -> None:
+        """Report why a feed ends; if it waits for an operator, write it down in the lake, too."""
+        self._failed(feed.name, error)
+        if error.exit_code != HALTED:
+            return
+        try:
+            feed.record_halt(error)
+        except PenstockError as other:
+            sentence = f"that the feed has halted could not be written into the lake: {other}"
+            self._say(feed.name, "halt_unrecorded", sentence, {"code": other.code}, level="warning")
+
+    def _forget_halt(self, feed: RunningFeed) -> None:
+        """What was written down before the feed went on is void; it is removed when it can be."""
+        try:
+            feed.forget_halt()
+        except PenstockError as error:
+            sentence = f"what was left of an earlier halt could not be removed: {error}"
+            self._say(feed.name, "halt_not_removed", sentence, {"code": error.code}, "warning")
 
     def _close(self, feed: RunningFeed) -> None:
         """Let go of a feed; a lease that cannot be released runs out by itself."""
@@ -261,6 +292,12 @@ class Runner:
                 self._say(feed.name, name, sentence, {"dataset": dataset}, level="error")
         self._told_parked[feed.name] = dict(feed.state.parked)
 
+    def _say_topics(self, feed: RunningFeed) -> None:
+        """Topics that are not there. With `--once` the feed ends with them, if they are named."""
+        for event in feed.topic_events():
+            if not (self.spec.once and event.name == "topic_missing"):
+                self.tell(event)
+
     def _say_delivered(self, feed: RunningFeed, took_s: float) -> None:
         state = feed.state
         counts, lag = state.last_counts, feed.lag_records()
@@ -282,6 +319,8 @@ class Runner:
             "left_s": round(left_s, 1),
         }
         self._say(feed.name, "window", sentence, facts)
+        for event in feed.conflicts():
+            self.tell(event)
 
     def _say(
         self,

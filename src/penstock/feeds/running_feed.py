@@ -2,20 +2,25 @@
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from penstock.api.source import ExportsLag, HashesLastRecords, ResolvesStarts, Source
+from penstock.api.source import ExportsLag, HashesLastRecords, Source
 from penstock.api.store import Store
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
 from penstock.datapath.driver.stager import Stager
 from penstock.datapath.schemas.learning import Learning
-from penstock.errors import GapFound
+from penstock.errors import GapFound, JournalError, PenstockError
 from penstock.feeds.configured_rules import ConfiguredRules, window_policy
 from penstock.feeds.feed_intake import FeedIntake
+from penstock.feeds.field_events import conflict_events
+from penstock.feeds.halting import HaltMoment, halted_by, samples_of
 from penstock.feeds.last_records import check_last_records
+from penstock.feeds.run_events import Event
+from penstock.feeds.topic_watch import TopicWatch, missing_topics
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import Gap
 from penstock.model.layout import Layout
@@ -25,6 +30,7 @@ from penstock.model.window import Place, StageOrder
 from penstock.ports.registry.registry import Registry
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedLease, Note
+from penstock.protocol.feed_book.halted_objects import remove_void, write_halted
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Contender
@@ -74,7 +80,9 @@ class RunningFeed:
         self._name = name
         self._phase = ""
         self._window = ""
-        self._records = 0
+        self._order: StageOrder | None = None
+        self._has_void_halts = True
+        self._topics = TopicWatch(feed, tools.around)
         self._moved_at = tools.around.tick()
         self._pace = Pace(feed.window.every_s, tools.around.tick, eager=once)
         self._source = tools.open_source(feed)
@@ -125,6 +133,10 @@ class RunningFeed:
         self._moved("", None)
         return delivered
 
+    def conflicts(self) -> Iterator[Event]:
+        """What did not fit its columns in the last window, as events."""
+        return conflict_events(self.name, self.state.last_window, self._intake.ways)
+
     def export_offsets(self) -> None:
         """Tell the source's lag tools, if it has any, how far we are. Never read back."""
         if not isinstance(self._source, ExportsLag):
@@ -139,6 +151,38 @@ class RunningFeed:
         """Partitions that the last look left out, for want of a leader or a schema, and why."""
         seen = self._intake.seen
         return {} if seen is None else seen.unreadable
+
+    def missing_topics(self) -> tuple[str, ...]:
+        """Topics that the configuration names, that were never read, and that are not there."""
+        seen = self._intake.seen
+        return () if seen is None else missing_topics(self.feed, self.state.topics, seen)
+
+    def topic_events(self) -> Iterable[Event]:
+        """What there is to say about topics that are not there, after the last look."""
+        seen = self._intake.seen
+        return () if seen is None else self._topics.look(self.state.topics, seen)
+
+    def record_halt(self, error: PenstockError) -> None:
+        """Write down that the feed has halted, for commands and after restarts.
+
+        It is about the newest entry, so what commands have decided meanwhile is folded first; a
+        journal that cannot be read further is as far as it was read. An owner that was fenced has
+        nothing to say about the feed.
+        """
+        with suppress(JournalError):
+            self._journal.fold_on(self.owner.fold)
+        is_fenced = 0 < self.owner.epoch < self.state.epoch
+        if is_fenced or self.state.is_new:
+            return
+        at = self._tools.around.timestamp()
+        moment = HaltMoment(self._journal.lake, self.state, at, self._name, self._order)
+        write_halted(self._journal, halted_by(error, self.feed, moment), samples_of(error))
+
+    def forget_halt(self) -> None:
+        """Remove what was written down when the feed halted: it has gone on. Once per start."""
+        if self._has_void_halts:
+            remove_void(self._journal, self.state)
+            self._has_void_halts = False
 
     def lag_records(self) -> int:
         """How many offsets lie between what is delivered and what the source last had."""
@@ -184,8 +228,7 @@ class RunningFeed:
             files=feed.format,
             shape=shape_of(feed),
         )
-        starts = self._source if isinstance(self._source, ResolvesStarts) else None
-        rules = ConfiguredRules(feed, self._journal, self._pace, starts)
+        rules = ConfiguredRules(feed, self._journal, self._pace, self._source)
         return Owner(
             self._journal, self._intake, self._tools.around, spec, rules, watch=self._moved
         )
@@ -195,13 +238,17 @@ class RunningFeed:
         if self._phase in ("", "claim", "plan"):
             return f"{self.state.windows} windows so far, looking for more"
         since_s = tick - self._moved_at
-        return f"{self._phase} {self._window}, {self._records:,} records, {since_s:.0f} s"
+        again = f", {self._intake.again}" if self._intake.again else ""
+        return f"{self._phase} {self._window}, {self._records():,} records{again}, {since_s:.0f} s"
+
+    def _records(self) -> int:
+        return 0 if self._order is None else sum(map(len, self._order.ranges))
 
     def _moved(self, phase: str, order: StageOrder | None) -> None:
         self._moved_at = self._tools.around.tick()
         self._phase = phase
         if order is not None:
-            self._window, self._records = order.window, sum(map(len, order.ranges))
+            self._order, self._window = order, order.window
 
     def _note(self) -> Note:
         seen = self._intake.seen
@@ -213,7 +260,7 @@ class RunningFeed:
         return Note(
             epoch=self.owner.epoch,
             latest=latest,
-            looked_at=looked_at.isoformat(timespec="milliseconds") if latest else "",
+            looked_at=looked_at.isoformat(timespec="milliseconds") if seen is not None else "",
             phase=self._phase,
             window=self._window,
         )

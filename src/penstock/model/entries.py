@@ -9,6 +9,7 @@ from typing import TypeAlias
 from penstock.model.envelope import Body, Claim, Envelope, Sealed
 from penstock.model.manifest import Content, Group, ManifestRef
 from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.read_ways import ReadWays
 from penstock.model.value import Value
 
 FORMAT = 3  # raised by every change of a class inside entries; see `upgrade_entries`
@@ -108,7 +109,8 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
 
     `stops` names datasets that it parks, and why, until an operator accepts them. `directories` has
     the directory keys of datasets that no entry before it has recorded, and `settings` what the
-    configuration says since this window (`FeedShape.settings`).
+    configuration says since this window (`FeedShape.settings`). `ways` says by dataset how records
+    were read and what did not fit, as counts; it decides nothing.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -120,6 +122,7 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     stops: dict[str, str] = {}
     directories: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
+    ways: tuple[ReadWays, ...] = ()
 
 
 class Gap(Body, frozen=True, tag="gap"):
@@ -174,15 +177,42 @@ class Unpark(Body, frozen=True, tag="unpark"):
     reason: str = ""
 
 
+class CorrectedFile(Value, frozen=True):
+    """An object in the lake with corrected records, in the form of a quarantine's file."""
+
+    key: str
+    sha256: str
+    size_bytes: int
+    records: int
+
+
+class Corrections(Value, frozen=True):
+    """The author of a replay corrected its records: why, and the bytes that they have now.
+
+    The files may also hold corrected records that could not be delivered all the same; these
+    stay in the quarantine as they came.
+    """
+
+    reason: str
+    files: tuple[CorrectedFile, ...]
+
+    @property
+    def records(self) -> int:
+        """How many corrected records the files hold."""
+        return sum(each.records for each in self.files)
+
+
 class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
     """Quarantined records were decoded again and delivered; consumes `content.records`.
 
-    `schemas` are the schema versions of its files, by dataset; `directories` as in a window.
+    `schemas` are the schema versions of its files, by dataset; `directories` as in a window. With
+    `corrections` the rows were made of corrected bytes; the quarantine keeps the bytes that came.
     """
 
     author: str
     schemas: dict[str, int] = {}
     directories: dict[str, tuple[str, ...]] = {}
+    corrections: Corrections | None = None
 
 
 class Drop(Body, frozen=True, kw_only=True, tag="drop"):

@@ -61,9 +61,19 @@ class Layout(Value, frozen=True):
         return self._home("registry")
 
     @property
+    def corrections(self) -> str:
+        """The directory of the corrected records that replays have delivered."""
+        return self._home("corrections")
+
+    @property
     def accepted(self) -> str:
         """The directory of accepted windows, by the number of windows before each."""
         return self._home("accepted")
+
+    @property
+    def halted(self) -> str:
+        """The directory of what is left when the feed halts."""
+        return self._home("halted")
 
     @property
     def staging(self) -> str:
@@ -122,6 +132,14 @@ class Layout(Value, frozen=True):
     def tail(self, number: int) -> str:
         """The key of a tail mark."""
         return f"{self.tails}/{number:020}.json"
+
+    def halted_object(self, epoch: int, number: int) -> str:
+        """The key of why the feed halted before an entry, in an epoch."""
+        return f"{self.halted}/{epoch}-{number:020}.json"
+
+    def halted_samples(self, epoch: int, number: int) -> str:
+        """The key of broken records of the window at which the feed halted."""
+        return f"{self.halted}/{epoch}-{number:020}.samples.json"
 
     def manifest(self, window: str) -> str:
         """The key of a window's manifest object."""

@@ -7,9 +7,12 @@ turns numbers into positions. The entry of a window has one `ReadWays` for each 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from msgspec.structs import replace as replace_fields
+
 from penstock.model.value import Value
 
 MOST_CONFLICTS = 20  # of a dataset in a window; those of the most records are kept
+MOST_IN_WINDOW = 500  # conflicts of all datasets of a window
 MOST_REASONS = 5
 MOST_MISFITS = 256  # that are counted in a batch or a task
 LONGEST_PATH = 200  # characters of a path in an entry
@@ -141,6 +144,25 @@ def most_conflicts(conflicts: Iterable[Conflict]) -> tuple[Conflict, ...]:
         found[each.key] = found[each.key] + each if each.key in found else each
     ordered = sorted(found.values(), key=lambda each: (-each.records, each.key))
     return tuple(ordered[:MOST_CONFLICTS])
+
+
+def window_ways(parts: Iterable[ReadWays]) -> tuple[ReadWays, ...]:
+    """The sums of all datasets of a window, with so few conflicts that its entry stays small."""
+    ways = added_ways(parts)
+    ranked = sorted(
+        ((each.dataset, conflict) for each in ways for conflict in each.conflicts),
+        key=lambda found: (-found[1].records, found[0], found[1].key),
+    )
+    kept = {(dataset, conflict.key) for dataset, conflict in ranked[:MOST_IN_WINDOW]}
+    if len(kept) == len(ranked):
+        return ways
+    return tuple(
+        replace_fields(
+            each,
+            conflicts=tuple(found for found in each.conflicts if (each.dataset, found.key) in kept),
+        )
+        for each in ways
+    )
 
 
 def added_ways(parts: Iterable[ReadWays]) -> tuple[ReadWays, ...]:

@@ -173,11 +173,17 @@ class DatasetSpec(Value, frozen=True):
 
 
 class StartSpec(Value, frozen=True):
-    """Where a feed starts: earliest, latest, a time in milliseconds, or offsets by topic."""
+    """Where a feed starts: earliest, latest, a time in milliseconds, or offsets by topic.
 
-    kind: Literal["earliest", "latest", "time", "offsets"] = "earliest"
+    With `group`, where a consumer group stopped; with `file`, the same by a file whose content is
+    in `offsets`. `missing` is for partitions of which neither says anything.
+    """
+
+    kind: Literal["earliest", "latest", "time", "offsets", "group", "file"] = "earliest"
     time_ms: int = 0
     offsets: dict[str, dict[int, int]] = {}
+    group: str = ""
+    missing: Literal["refuse", "earliest"] = "refuse"
 
 
 class WindowSpec(Value, frozen=True):
@@ -201,6 +207,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     route: RouteSpec = RouteSpec()
     datasets: tuple[DatasetSpec, ...] = ()
     unknown: Literal["create", "quarantine", "filter"] = "create"
+    max_new_types: int = 1_000
     forks: tuple[ForkSpec, ...] = ()
     time: TimeSpec = TimeSpec()
     partition: tuple[PartitionKey, ...] = (PartitionKey(),)

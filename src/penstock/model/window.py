@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from penstock.model.broken_groups import BrokenGroup
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange
+from penstock.model.read_ways import ReadWays
 from penstock.model.staged import StagingSpot
 from penstock.model.value import Value
 
@@ -94,7 +96,9 @@ class StagedWindow(Value, frozen=True):
 
     `reasons` counts quarantined records by reason, and `misfits` by dataset those whose schema
     cannot be merged with the dataset's. For a replay, `tried` is the number of quarantined records
-    that were read, and `delivered` are those in the files.
+    that were read, and `delivered` are those in the files. `ways` says by dataset how records were
+    read. `broken` are the quarantined records by group, within bounds; `new_types` counts the
+    datasets that were not known before this window, with those that there was no room for.
     """
 
     files: tuple[ManifestFile, ...] = ()
@@ -108,3 +112,6 @@ class StagedWindow(Value, frozen=True):
     misfits: dict[str, int] = {}
     tried: int = 0
     delivered: tuple[RecordSet, ...] = ()
+    ways: tuple[ReadWays, ...] = ()
+    broken: tuple[BrokenGroup, ...] = ()
+    new_types: int = 0

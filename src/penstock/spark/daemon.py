@@ -2,7 +2,7 @@
 
 Spark's own daemon imports little more than pyspark, from a zip without compiled code, and every
 worker imports all the rest again. This one imports everything before the first fork, from where it
-is installed. So workers start sooner, and share memory.
+is installed, and loads all compiled code. So workers start sooner, and share memory.
 """
 
 import gc
@@ -13,6 +13,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from penstock.runtime.worker import forget_archives
+from penstock.spark import compiling
 
 
 def without_archives(path: Sequence[str]) -> list[str]:
@@ -32,6 +33,7 @@ def main() -> None:
     forget_archives()
     import_module("penstock.datapath.stage.task")
     import_module("penstock.datapath.codec.codecs").load_built_in()
+    compiling.load()
     import_module("penstock.datapath.formats.quarantine_format").load_parts()
     import_module("pyarrow").array([""])  # the first array imports pandas, if installed
     daemon = import_module("pyspark.daemon")

@@ -25,6 +25,7 @@ from penstock.spark.job_errors import first_line
 from penstock.spark.log_file import CONFIGURATION, close_log, first_words, open_log
 from penstock.spark.log_file import java_options as log_options
 from penstock.spark.package import package_zip
+from penstock.spark.warm_up import start_workers
 
 TASK_TRIES = 4  # as on a cluster; a plain local master gives a task only one
 
@@ -101,6 +102,7 @@ def open_session(
     elif is_local:
         # A local worker must be this very Python, or it will not find what is installed here.
         session.sparkContext.pythonExec = sys.executable
+        start_workers(session)
     if not is_local:
         # Executors fetch it from here whenever they come, so it stays until this process ends.
         # What we depend on must be installed where they run.

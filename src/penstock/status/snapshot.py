@@ -1,13 +1,15 @@
 """How far one feed is, from its journal and the last beat of its owner."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from penstock.model.entries import Counts
+from penstock.model.read_ways import ReadWays
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_lease import FeedBeat
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lease import STALE_S
+from penstock.status.halted_feed import ShownHalt
 
 
 class Ends(Value, frozen=True):
@@ -29,9 +31,16 @@ class PartitionSnapshot(Value, frozen=True):
 
 
 class FeedSnapshot(Value, frozen=True, kw_only=True):
-    """One feed. Unknown values are None, never a guess."""
+    """One feed. Unknown values are None, never a guess.
+
+    `state` is `halted`, or that of its owner. `missing_topics` are those that the configuration
+    names and that the owner did not find when it last looked.
+    """
 
     feed: str
+    state: str
+    halted: ShownHalt | None
+    missing_topics: tuple[str, ...]
     watermark: dict[str, dict[int, int]]
     lag_records: int | None
     lag_seconds: float | None
@@ -51,18 +60,33 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     owner_seen_at: str | None
     epoch: int
     partitions: tuple[PartitionSnapshot, ...]
+    ways: tuple[ReadWays, ...] = ()
 
 
 def snapshot(
-    feed: str, state: FeedState, beat: FeedBeat | None, ends: Ends | None, now_s: float
+    feed: str,
+    state: FeedState,
+    beat: FeedBeat | None,
+    ends: Ends | None,
+    now_s: float,
+    *,
+    halted: ShownHalt | None = None,
+    topics: Sequence[str] = (),
 ) -> FeedSnapshot:
-    """Build the snapshot. `ends` come from the owner's last beat, or from Kafka itself."""
+    """Build the snapshot. `ends` come from the owner's last beat, or from Kafka itself.
+
+    `halted` is what the feed left in the lake when it halted; `topics` are those that its
+    configuration names.
+    """
     partitions = tuple(_partitions(state, ends, now_s))
     lags = [each.lag_records for each in partitions if each.lag_records is not None]
     ages = [each.lag_seconds for each in partitions if each.lag_seconds is not None]
     newest_ms = max((p.last_timestamp_ms for _, _, p in state.known_partitions()), default=-1)
     return FeedSnapshot(
         feed=feed,
+        state="halted" if halted is not None else _owner_state(beat, now_s),
+        halted=halted,
+        missing_topics=_missing(topics, state, beat),
         watermark=_watermarks(state),
         lag_records=sum(lags) if lags else None,
         lag_seconds=max(ages) if ages else None,
@@ -82,6 +106,7 @@ def snapshot(
         owner_seen_at=beat.at if beat is not None else None,
         epoch=state.epoch,
         partitions=partitions,
+        ways=tuple(ways for _, ways in sorted(state.ways.items())),
     )
 
 
@@ -90,6 +115,15 @@ def ends_of(beat: FeedBeat | None) -> Ends | None:
     if beat is None or not beat.note.latest:
         return None
     return Ends(beat.note.latest, beat.note.looked_at)
+
+
+def _missing(topics: Sequence[str], state: FeedState, beat: FeedBeat | None) -> tuple[str, ...]:
+    """The topics that were never read, and that the owner did not find at its last look."""
+    if beat is None or not beat.note.looked_at:
+        return ()
+    return tuple(
+        name for name in topics if name not in state.topics and name not in beat.note.latest
+    )
 
 
 def _watermarks(state: FeedState) -> dict[str, dict[int, int]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import compare, formats, pictures
+from bench import compare, formats, pictures, shapes
 from bench.figures import ON_JSON, ON_WHOLE, OURS, READ_ONLY, Turn, variant
 
 RESULTS = Path(__file__).parents[3] / "bench" / "results.json"
@@ -28,6 +28,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(compare, "measure", lambda _: {12: some_turns(), 200: some_turns()})
     only = {name: some_turns() for name in ("json-12", "protobuf-12", "broken-12")}
     monkeypatch.setattr(formats, "measure", lambda _: only)
+    shaped = {name: some_turns() for name in ("social", "framed-envelopes")}
+    monkeypatch.setattr(shapes, "measure", lambda _: shaped)
 
     def run(main: Callable[[], None], *words: str) -> dict[str, dict[str, object]]:
         monkeypatch.setattr("sys.argv", ["bench", "--out", str(tmp_path), *words])
@@ -41,8 +43,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 def test_every_mapping_in_a_workload_is_a_way(bench: Bench) -> None:
     bench(compare.main)
-    found = bench(formats.main)
-    assert len(found) == 5
+    bench(formats.main)
+    found = bench(shapes.main)
+    assert len(found) == 7
     for result in (*found.values(), *json.loads(RESULTS.read_text(encoding="utf-8")).values()):
         ways = [value for value in result.values() if isinstance(value, dict)]
         assert len(ways) in {2, 3}
@@ -50,7 +53,7 @@ def test_every_mapping_in_a_workload_is_a_way(bench: Bench) -> None:
         assert isinstance(result["machine"], list)
 
 
-@pytest.mark.parametrize("main", [compare.main, formats.main])
+@pytest.mark.parametrize("main", [compare.main, formats.main, shapes.main])
 @pytest.mark.parametrize("words", [("--rounds", "2"), ("--records", "200000")])
 def test_a_quick_look_leaves_the_figures_of_whole_runs_alone(
     bench: Bench,
@@ -67,11 +70,24 @@ def test_a_quick_look_leaves_the_figures_of_whole_runs_alone(
     assert (tmp_path / "other" / "results.json").exists()
 
 
-@pytest.mark.parametrize("main", [compare.main, formats.main])
-@pytest.mark.parametrize("words", [("--rounds", "0"), ("--records", "20000")])
+@pytest.mark.parametrize("main", [compare.main, formats.main, shapes.main])
+@pytest.mark.parametrize("words", [("--rounds", "0"), ("--records", "4000")])
 def test_too_little_to_measure_is_refused_before_anything_starts(
     bench: Bench, main: Callable[[], None], words: tuple[str, ...]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         bench(main, *words)
     assert ended.value.code == 2
+
+
+def test_a_workload_of_real_shape_says_how_much_source_a_processor_second_takes(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = bench(shapes.main)["shape_social"]
+    assert isinstance(found["source_bytes"], int)
+    assert found["mb_per_cpu_s_penstock"] == found["mb_per_cpu_s_plain_spark"]
+    said = capsys.readouterr().out
+    assert re.search(
+        r"social: times plain Spark by processor time +1.00 +target 1.80 +MISSED", said
+    )
+    assert re.search(r"social: times plain Spark by time +1.00 +target 1.00 +reached", said)

@@ -12,6 +12,7 @@ import pytest
 from penstock.api.source import ReadFailed
 from penstock.cli.commands import run
 from penstock.datapath.driver.stager import HOLD_S, Hold
+from penstock.errors import PenstockError
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools, RunningFeed
@@ -41,6 +42,7 @@ class FakeFeed:
         self.state = an_owned_feed(Clock(), name).state
         self.turns = list(turns)
         self.is_closed = False
+        self.halts: list[PenstockError] = []
 
     def run_window(self) -> bool:
         return self.turns.pop(0)()
@@ -51,8 +53,23 @@ class FakeFeed:
     def unread_partitions(self) -> dict[tuple[str, int], str]:
         return {}
 
+    def missing_topics(self) -> tuple[str, ...]:
+        return ()
+
+    def topic_events(self) -> tuple[Event, ...]:
+        return ()
+
+    def record_halt(self, error: PenstockError) -> None:
+        self.halts.append(error)
+
+    def forget_halt(self) -> None:
+        return None
+
     def lag_records(self) -> int:
         return 0
+
+    def conflicts(self) -> list[Event]:
+        return []
 
     def notices(self) -> list[str]:
         return []

@@ -3,8 +3,7 @@
 import pytest
 
 from penstock.errors import OutcomeUnknown, PenstockError, StoreUnavailable
-from penstock.feeds.errors import QuarantineTooFull
-from penstock.model.entries import Counts
+from penstock.feeds.errors import LeaseHeld
 from penstock.runtime.carried_error import CarriedError, as_report, carried, opened_report
 
 FULL = StoreUnavailable("write", "lake/x", "No space left on device")
@@ -27,7 +26,7 @@ def test_a_report_that_is_no_error_stays_as_it_is() -> None:
     "error",
     [
         OutcomeUnknown("publish", "x", "no answer"),
-        QuarantineTooFull("feed", "a window", Counts(9, 1, 8), 0.05, {"NOT_JSON": 8}),
+        LeaseHeld("feed", "host:7", "2026-11-18T00:00:00"),
         PenstockError("found", "advice"),
     ],
 )

@@ -15,7 +15,16 @@ from penstock.cli.common import (
     print_rows,
     surroundings,
 )
-from penstock.cli.source_connection import AskedSources, asking_sources, starts_of
+from penstock.cli.halted_check import tell_halted
+from penstock.cli.sample_check import (
+    as_text,
+    broken_rows,
+    judge_sample,
+    sampled,
+    sentence_of,
+    type_rows,
+)
+from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
 from penstock.datapath.driver.shape_of_feed import shape_of
@@ -24,9 +33,12 @@ from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
 from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.schemas.settled import check_settled
 from penstock.datapath.shape.convert.visible_names import shown_by_names
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, TopicMissing
+from penstock.feeds.halting import HALTED
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
+from penstock.feeds.sample_window import SampleRanges, sample_ranges
 from penstock.feeds.setting_changes import change_events
+from penstock.feeds.topic_watch import missing_topics
 from penstock.model.exit_codes import worst
 from penstock.model.layout import Layout
 from penstock.model.ranges import TopicPartition
@@ -51,6 +63,8 @@ class Finding:
     found: list[str] = field(default_factory=list)
     exit_code: int = 0
     rows: list[Row] = field(default_factory=list)
+    types: list[Row] = field(default_factory=list)
+    broken: list[Row] = field(default_factory=list)
 
     def warn(self, sentence: str) -> None:
         """Add a warning."""
@@ -63,6 +77,11 @@ class Finding:
         self.found.append(str(error))
         self.state = "halted" if error.exit_code == 5 else "failed"
         self.exit_code = error.exit_code
+
+    def halt(self, sentence: str) -> None:
+        """Add that the feed has halted, and would halt again."""
+        self.found.append(sentence)
+        self.state, self.exit_code = "halted", HALTED
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -91,9 +110,9 @@ def run(chosen: argparse.Namespace) -> int:
         has_kafka = not spec.uses_kafka or _check_kafka(spec, sources, tell)
         for feed in spec.feeds:
             if has_kafka or not feed.source.is_kafka:
-                tell(_feed(spec, feed, sources))
+                tell(_feed(spec, feed, sources, chosen.sample))
             else:
-                tell(_try(f"feed {feed.name}", partial(_from_journal, spec, feed)))
+                tell(_from_journal(spec, feed))
     return worst(finding.exit_code for finding in findings)
 
 
@@ -104,11 +123,18 @@ def _check_kafka(spec: LakeSpec, sources: AskedSources, tell: Callable[[Finding]
     return found.state == "ok"
 
 
-def _from_journal(spec: LakeSpec, feed: FeedSpec) -> str:
+def _from_journal(spec: LakeSpec, feed: FeedSpec) -> Finding:
     """What is known about a feed while Kafka does not answer. Finds a damaged journal too."""
-    state = _journal(spec, feed).open().state
-    told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
-    return f"{told}; the next window is not known without Kafka"
+    finding = Finding(f"feed {feed.name}")
+    try:
+        journal = _journal(spec, feed)
+        state = journal.open().state
+        told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
+        finding.found.append(f"{told}; the next window is not known without Kafka")
+        tell_halted(finding, feed, journal, state, None)
+    except PenstockError as error:
+        finding.fail(error)
+    return finding
 
 
 def _try(what: str, look: Callable[[], str]) -> Finding:
@@ -188,8 +214,8 @@ def _servers(spec: LakeSpec) -> str:
     return spec.kafka["bootstrap.servers"]
 
 
-def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> Finding:
-    """Check one feed in the way its owner would, and plan its next window."""
+def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) -> Finding:
+    """Check one feed in the way its owner would, plan its next window, and sample it if asked."""
     finding = Finding(f"feed {feed.name}")
     try:
         journal = _journal(spec, feed)
@@ -203,10 +229,36 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> Finding:
         gap = judge_feed(feed, state, available)
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
-        _plan(finding, feed, available, next_window(feed, state, available, starts_of(source)))
+        tell_halted(finding, feed, journal, state, available)
+        found = next_window(feed, state, available, source)
+        _tell_expired(finding, available, found)
+        _plan(finding, feed, available, found)
+        if sample:
+            _sample(finding, spec, source, journal, state, sample_ranges(found, available, sample))
     except PenstockError as error:
         finding.fail(error)
     return finding
+
+
+def _sample(
+    finding: Finding,
+    spec: LakeSpec,
+    source: AskedSource,
+    journal: FeedJournal,
+    state: FeedState,
+    chosen: SampleRanges,
+) -> None:
+    """Decode some records and tell what would become of them. Writes nothing."""
+    (feed,) = [each for each in spec.feeds if each.name == journal.layout.feed]
+    if not any(chosen.ranges):
+        finding.found.append("no records to sample")
+        return
+    found = sampled(spec, feed, source, chosen)
+    finding.found.append(sentence_of(chosen, found.counts))
+    finding.types, finding.broken = type_rows(found), broken_rows(found)
+    warning = judge_sample(source, feed, journal, state, chosen, found)
+    if warning:
+        finding.warn(warning)
 
 
 def _journal(spec: LakeSpec, feed: FeedSpec) -> FeedJournal:
@@ -223,9 +275,9 @@ def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: 
     found = {topic.topic for topic in available.topics}
     partitions = sum(len(topic.partitions) for topic in available.topics)
     finding.found.append(f"{len(found)} topics, {partitions} partitions")
-    for name in feed.topics:
-        if name not in found and name not in state.topics:
-            finding.warn(f"topic {name!r} does not exist, or this user may not see it")
+    missing = missing_topics(feed, state.topics, available)
+    if missing:  # a run delivers the others, and ends with this
+        finding.fail(TopicMissing(*missing, never_read=True))
     if not found and feed.pattern:
         finding.warn(f"no topic matches the pattern {feed.pattern!r}")
     for (topic, partition), why in sorted(available.unreadable.items()):
@@ -236,6 +288,18 @@ def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: 
     for how, datasets in (("parked", parked), ("stopped", state.stopped)):
         if datasets:
             finding.warn(f"{how}: {', '.join(datasets)}")
+
+
+def _tell_expired(finding: Finding, available: Available, found: NextWindow) -> None:
+    """Warn of first offsets that have expired; it is only reached if such a loss is accepted."""
+    for topic in available.topics:
+        for partition, offsets in sorted(topic.partitions.items()):
+            start = found.starts.get(TopicPartition(topic.topic_id, partition), offsets.earliest)
+            if start < offsets.earliest:
+                finding.warn(
+                    f"{topic.topic}/{partition} would start at {start}, and the log starts at "
+                    f"{offsets.earliest}. The run will accept this loss, because on_gap is accept."
+                )
 
 
 def _plan(finding: Finding, feed: FeedSpec, available: Available, found: NextWindow) -> None:
@@ -279,6 +343,8 @@ def _print(finding: Finding, output: str) -> None:
             "exit_code": finding.exit_code,
             "partitions": finding.rows,
         }
+        if finding.types or finding.broken:
+            line |= {"types": finding.types, "would_quarantine": finding.broken}
         print(json.dumps(line), flush=True)
         return
     sentences = finding.found or [""]
@@ -286,3 +352,5 @@ def _print(finding: Finding, output: str) -> None:
     for sentence in sentences[1:]:
         print(f"{'':<12} {'':<8} {sentence}", flush=True)
     print_rows(finding.rows, "text")
+    print_rows(as_text(finding.types), "text")
+    print_rows(finding.broken, "text")

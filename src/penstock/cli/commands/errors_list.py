@@ -1,14 +1,12 @@
 """`penstock errors list`, `show` and `accept`."""
 
 import argparse
-import base64
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 
 from penstock.audit.ledger import Ledger, open_ledger
 from penstock.audit.quarantine_records import (
-    Position,
     QuarantinedRecord,
     QuarantineGroup,
     groups,
@@ -16,6 +14,13 @@ from penstock.audit.quarantine_records import (
     waiting_records,
 )
 from penstock.care.seek import Approval, unpark
+from penstock.cli.commands.errors_halted import (
+    accepted_ranges,
+    range_as_json,
+    ranges_as_text,
+    run_list_halted,
+)
+from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of
 from penstock.cli.common import (
     author_of,
     feed_named,
@@ -25,16 +30,17 @@ from penstock.cli.common import (
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
 from penstock.model.names import encode_component
+from penstock.model.record_position import Position
 from penstock.protocol.feed_book.acceptance import accept_next
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState
 
-SAMPLE_CHARACTERS = 60
-
 
 def run_list(chosen: argparse.Namespace) -> int:
     """Print the groups, the largest first."""
+    if chosen.halted:
+        return run_list_halted(chosen)
     journal, state, ledger = opened(chosen)
     found = groups(journal.store, state, ledger)
     as_row = group_as_json if chosen.output == "json" else group_as_row
@@ -73,14 +79,14 @@ def run_accept(chosen: argparse.Namespace) -> int:
     require_started(state, chosen.feed)
     if chosen.dataset is not None:
         return let_go_on(chosen, journal, state, Approval(author, reason))
-    is_new = accept_next(journal, state, author, reason, surroundings().timestamp())
+    ranges = accepted_ranges(journal, state)
+    is_new = accept_next(journal, state, author, reason, surroundings().timestamp(), ranges)
     if chosen.output == "json":
         row = {"feed": chosen.feed, "windows": state.windows, "accepted": True, "new": is_new}
-        print_rows([row], "json")
+        print_rows([{**row, "ranges": list(map(range_as_json, ranges))}], "json")
     elif is_new:
-        print(
-            f"accepted: window number {state.windows + 1} of {chosen.feed}; now run `penstock run`"
-        )
+        of = f"{chosen.feed}: {printable(ranges_as_text(ranges))}" if ranges else chosen.feed
+        print(f"accepted: window number {state.windows + 1} of {of}; now run `penstock run`")
     else:
         print(f"window number {state.windows + 1} of {chosen.feed} was accepted before")
     return 0
@@ -205,11 +211,6 @@ def record_as_json(record: QuarantinedRecord) -> dict[str, object]:
         "value": None if record.value is None else printable_bytes(record.value),
         "value_base64": base64_of(record.value),
     }
-
-
-def base64_of(data: bytes | None) -> str | None:
-    """Bytes in base64, for JSON."""
-    return None if data is None else base64.b64encode(data).decode("ascii")
 
 
 def tell_empty(feed: str) -> None:

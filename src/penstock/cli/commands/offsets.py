@@ -2,14 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.api.source import SourceUnavailable
 from penstock.care.reset_targets import (
     Move,
-    Target,
     TopicChoice,
     check_moves,
     held_offsets,
@@ -24,11 +23,11 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.errors import UsageMistake
+from penstock.cli.reset_offsets import given_offsets
 from penstock.cli.source_connection import (
     AskedSource,
     asking_sources,
     not_answered,
-    offsets_at,
 )
 from penstock.errors import ClusterChanged
 from penstock.model.entries import PartitionStart, SealedEntry
@@ -100,8 +99,8 @@ def reset(chosen: argparse.Namespace) -> int:
     approval = _approval(chosen)
     with looking(chosen) as sight:
         places = _chosen_places(sight, chosen.topic)
-        in_time = _offsets_at(sight, places, chosen.target)
-        moves = moves_to(sight.state, sight.available, places, chosen.target, in_time)
+        given = given_offsets(sight.source, sight.feed, sight.state, places, chosen.target)
+        moves = moves_to(sight.state, sight.available, places, chosen.target, given)
     entries: dict[TopicPartition, SealedEntry] = {}
     if approval is not None and not any(move.is_refused for move in moves):
         targets = {m.place: m.to_offset for m in moves if m.to_offset != m.from_offset}
@@ -270,18 +269,6 @@ def _unknown_topic(sight: Sight, topic: str, partitions: Iterable[int] = ()) -> 
     return UsageMistake(
         f"Feed {sight.feed.name!r} has not read {what!r}.", f"It has read: {known or 'nothing'}."
     )
-
-
-def _offsets_at(
-    sight: Sight, places: list[TopicPartition], target: Target
-) -> Mapping[TopicPartition, int]:
-    """The offsets at a time; the source is asked only if the target is a time."""
-    if target.kind != "time" or not places:
-        return {}
-    names = {topic_id: name for name, topic_id in sight.state.topics.items()}
-    wanted = {(names[place.topic_id], place.partition): target.number for place in places}
-    found = offsets_at(sight.source, sight.feed, wanted)
-    return {place: found[names[place.topic_id], place.partition] for place in places}
 
 
 def _moved_row(move: Move, entry: SealedEntry | None) -> Row:

@@ -18,6 +18,8 @@ from penstock.config.clients import reveal_kafka, reveal_registry, reveal_source
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import jar_cache
 from penstock.config.secrets import Secret, has_reference
+from penstock.datapath.codec.shared.code_cache import is_complete
+from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import FeedSpec, LakeSpec
@@ -27,6 +29,7 @@ from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import kafka_java_options
 from penstock.spark.jars import CONNECTOR, jar_paths
 from penstock.spark.session import StartingSession, open_session
+from penstock.spark.warm_up import compile_meanwhile
 
 PROBE = "_penstock/probe"
 AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
@@ -39,6 +42,8 @@ def run(chosen: argparse.Namespace) -> int:
     for feed in feeds:
         source_options(spec, feed)  # a missing secret is told before anything starts
     keys = reveal_keys(feeds, os.environ)
+    if not is_complete():
+        compile_meanwhile()
     session = starting_session(spec, "run")
     over = threading.Event()
     is_stopping = stop_on_signals(session.cancel_jobs, over)
@@ -47,8 +52,11 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         store = lake_store(spec)
         store.probe(PROBE)  # nothing could be proven on a store that breaks its promises
+        tell = teller(os.environ)
         tools = FeedTools(
-            open_source=lambda feed: open_source(feed, source_tools(spec, feed, session.get)),
+            open_source=lambda feed: open_source(
+                feed, source_tools(spec, feed, session.get, waiting_told(feed.name, tell))
+            ),
             store=store,
             around=around,
             registry=registry_of(spec),
@@ -56,7 +64,7 @@ def run(chosen: argparse.Namespace) -> int:
             wait_until_ready=session.get,
             clean=clean,
         )
-        runner = Runner(feeds, tools, teller(os.environ), is_stopping, how)
+        runner = Runner(feeds, tools, tell, is_stopping, how)
         with Ticker(runner, around.tick, sys.stderr):
             return runner.run()
     finally:
@@ -71,9 +79,19 @@ def source_options(spec: LakeSpec, feed: FeedSpec) -> dict[str, str]:
     return reveal_source(feed, os.environ)
 
 
-def source_tools(spec: LakeSpec, feed: FeedSpec, session: Callable[[], Any]) -> SourceTools:
-    """All that the source of a feed is opened with."""
-    return SourceTools(session, source_options(spec, feed))
+def source_tools(
+    spec: LakeSpec,
+    feed: FeedSpec,
+    session: Callable[[], Any],
+    tell: Callable[[str], None] = lambda _sentence: None,
+) -> SourceTools:
+    """All that the source of a feed is opened with. `tell` shows what is waited for."""
+    return SourceTools(session, source_options(spec, feed), tell)
+
+
+def waiting_told(feed: str, tell: Tell) -> Callable[[str], None]:
+    """Tells what the source of a feed waits for, as an event."""
+    return lambda sentence: tell(Event(feed, "waiting_for_source", sentence, level="warning"))
 
 
 def revealed(secrets: Mapping[str, Secret]) -> dict[str, str]:

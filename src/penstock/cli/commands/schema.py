@@ -15,12 +15,13 @@ from penstock.datapath.schemas.schema_objects import stored_schemas
 from penstock.datapath.shape.route.directories import keys_as_read
 from penstock.datapath.stage.split_rows import partition_keys
 from penstock.model.names import encode_component
-from penstock.model.schema import DatasetSchema, Field, FieldType
+from penstock.model.schema import REST, DatasetSchema, Field, FieldType
 from penstock.model.spec import FeedSpec, LakeSpec
 
 Row = dict[str, object]
 Change = tuple[str, str, str]  # what, of which column, and its type
 _SIGNS = {"added": "+", "nullable": "?", "required": "!", "unit": "~"}
+_REST_ROW: Row = {"column": REST, "type": "string", "null": "yes", "field": "(what did not fit)"}
 _UNITS = {1: "us", 1_000: "ms", 1_000_000: "s"}
 
 
@@ -39,7 +40,7 @@ def run_show(chosen: argparse.Namespace) -> int:
         print_rows([msgspec.to_builtins(schema)], "json")
         return 0
     print(f"version {schema.version}, {'declared' if schema.declared else 'learned from records'}")
-    print_rows([_row(field) for field in schema.fields], "text")
+    print_rows([*map(_row, schema.fields), _REST_ROW], "text")
     return 0
 
 

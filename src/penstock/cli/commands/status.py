@@ -19,11 +19,14 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.output_streams import telling, unless_cut_off
+from penstock.cli.printable import printable
 from penstock.errors import PenstockError
 from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
+from penstock.status.halted_feed import halt_of, lines_of
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
+from penstock.status.ways_text import rest_lines, ways_rows
 
 if TYPE_CHECKING:
     from penstock.cli.source_connection import AskedSource, AskedSources
@@ -45,6 +48,8 @@ def run(chosen: argparse.Namespace) -> int:
         found = list(snapshots(spec, chosen_feeds(spec, chosen.feeds), sources, tell))
     with unless_cut_off(codes):
         show(found, chosen.output)
+        if chosen.stats and chosen.output == "text":
+            print_rows([row for each in found for row in ways_rows(each.feed, each.ways)], "text")
     return worst(codes)
 
 
@@ -58,13 +63,13 @@ def snapshots(
     for feed in feeds:
         try:
             live = None if sources is None else live_ends(sources.of(feed))
-            yield snapshot_of(spec, feed.name, live)
+            yield snapshot_of(spec, feed, live)
         except PenstockError as error:
             tell(feed.name, error)
 
 
 def show(found: Sequence[FeedSnapshot], output: str) -> None:
-    """Print the feeds. As text, each parked dataset has its own line."""
+    """Print the feeds. As text, halts and parked datasets have lines of their own."""
     if output == "json":
         for each in found:
             print(json.dumps(msgspec.to_builtins(each, str_keys=True)))
@@ -76,6 +81,12 @@ def show(found: Sequence[FeedSnapshot], output: str) -> None:
         for dataset, why in sorted(each.parked.items()):
             how = "stopped" if dataset in each.stopped else "parked"
             print(f"{each.feed}: {dataset} is {how}: {why}")
+        for line in rest_lines(each.ways):
+            print(f"{each.feed}: {printable(line)}")
+        for line in lines_of(each.halted) if each.halted is not None else ():
+            print(f"{each.feed}: {printable(line)}")
+        for topic in each.missing_topics:
+            print(f"{each.feed}: topic {topic!r} does not exist, or the owner may not see it")
 
 
 def live_ends(source: AskedSource) -> Ends:
@@ -89,12 +100,15 @@ def live_ends(source: AskedSource) -> Ends:
     )
 
 
-def snapshot_of(spec: LakeSpec, feed: str, live: Ends | None = None) -> FeedSnapshot:
+def snapshot_of(spec: LakeSpec, feed: FeedSpec, live: Ends | None = None) -> FeedSnapshot:
     """How far a feed is."""
-    journal = reading_journal(spec, feed)
+    journal = reading_journal(spec, feed.name)
     beat = last_beat(journal.store, journal.layout)
     now_s = surroundings().now()
-    return snapshot(feed, journal.open().state, beat, live or ends_of(beat), now_s)
+    state = journal.open().state
+    ends = live or ends_of(beat)
+    halted = halt_of(journal, state)
+    return snapshot(feed.name, state, beat, ends, now_s, halted=halted, topics=feed.topics)
 
 
 def row_of(found: FeedSnapshot) -> dict[str, object]:
@@ -104,7 +118,7 @@ def row_of(found: FeedSnapshot) -> dict[str, object]:
         places = [f"{len(places)} partitions, {sum(p.watermark for p in found.partitions):,}"]
     return {
         "feed": found.feed,
-        "owner": found.owner_state,
+        "state": found.state,
         "watermark": " ".join(places) or "-",
         "lag": "?" if found.lag_records is None else f"{found.lag_records:,}",
         "lag time": _duration(found.lag_seconds),

@@ -5,7 +5,15 @@ from typing import Any
 
 from penstock.api.later import Later
 from penstock.care.reset_targets import Target
-from penstock.cli.offset_arguments import ago, at_time, shift_by, to_offset, topic_choice
+from penstock.cli.offset_arguments import (
+    ago,
+    at_time,
+    from_file,
+    shift_by,
+    to_group,
+    to_offset,
+    topic_choice,
+)
 from penstock.cli.options.shared_options import with_config, with_output
 
 
@@ -63,6 +71,10 @@ def _add_reset(verbs: Any) -> None:
     to.add_argument("--to-offset", dest="target", type=to_offset, metavar="N")
     to.add_argument("--shift-by", dest="target", type=shift_by, metavar="N",
                     help="from the watermark; may be negative")  # fmt: skip
+    to.add_argument("--to-group", dest="target", type=to_group, metavar="NAME",
+                    help="the committed offsets of a consumer group")  # fmt: skip
+    to.add_argument("--from-file", dest="target", type=from_file, metavar="FILE",
+                    help="a CSV file with topic,partition,offset")  # fmt: skip
     _with_approval(verb)
 
 

@@ -21,6 +21,7 @@ def add_to(commands: Any) -> None:
     _add_show(acts)
     _add_diff(acts)
     _add_history(acts)
+    _add_conflicts(acts)
 
 
 def _add_show(acts: Any) -> None:
@@ -67,6 +68,21 @@ def _add_history(acts: Any) -> None:
     )
     _with_dataset(act)
     act.set_defaults(command=Later("penstock.cli.commands.schema:run_history"))
+
+
+def _add_conflicts(acts: Any) -> None:
+    act = acts.add_parser(
+        "conflicts",
+        help="show fields whose values did not fit, and what would cure it",
+        description="One line per field with values that did not fit its column and are in "
+        "`_rest`: the type of the column, what was found, in how many records, the position of the "
+        "first and a sample. Below it, the configuration that gives the field one column.",
+        epilog="example: penstock schema conflicts events/order",
+    )
+    act.add_argument("what", metavar="FEED[/DATASET]")
+    with_config(act)
+    with_output(act)
+    act.set_defaults(command=Later("penstock.cli.commands.schema_conflicts:run_conflicts"))
 
 
 def _with_dataset(act: argparse.ArgumentParser) -> None:

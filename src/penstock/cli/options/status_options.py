@@ -12,11 +12,15 @@ def add_to(commands: Any) -> None:
         "status",
         help="show how far each feed is",
         description="Per feed: watermark, lag, freshness, last window, undone windows, parked "
-        "datasets, quarantine. Lag is from the owner's last look at Kafka; with --live, from now.",
+        "datasets, quarantine; of a halted feed the cause, and what to do. Lag is from the owner's "
+        "last look at Kafka; with --live, from now.",
         epilog="example: penstock status events --output json",
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
     command.add_argument("--live", action="store_true", help="ask Kafka for the present lag")
+    command.add_argument(
+        "--stats", action="store_true", help="show how the records of each dataset were read"
+    )
     with_config(command)
     with_output(command)
     command.set_defaults(command=Later("penstock.cli.commands.status:run"))

@@ -19,9 +19,12 @@ from penstock.api.find import find
 from penstock.api.source import ANY_SIZE, ReadFailed
 from penstock.api.store import Store
 from penstock.datapath.schemas.learning import ROUNDS, Learning
-from penstock.datapath.stage.shred_plan import MAX_NEW, ShredPlan, TaskReport
+from penstock.datapath.shape.route.distinct_names import count_of
+from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.task import RecordTooLarge
+from penstock.model.broken_groups import merged
 from penstock.model.manifest import schema_versions
+from penstock.model.read_ways import window_ways
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StagedWindow, StageOrder
 from penstock.ports.registry.errors import RegistryTrouble
@@ -56,15 +59,16 @@ class Stager:
         learning: Learning,
         run_tasks: RunTasks,
         tick: Callable[[], float],
-        max_new: int = MAX_NEW,
+        max_new: int | None = None,
     ) -> None:
         self._feed = with_refs(feed)  # tasks import what it names, and look up nothing
         self._store = store
         self._learning = learning
         self._run_tasks = run_tasks
         self._tick = tick
-        self._max_new = max_new
+        self._max_new = feed.max_new_types if max_new is None else max_new
         self._holds: dict[Place, Hold] = {}
+        self.again = ""  # why the window is being read again, for whoever watches
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read exactly the ranges of the order, and write them invisibly. Safe to repeat.
@@ -75,13 +79,18 @@ class Stager:
         known = self._learning.schemas.known
         before = len(known)
         self._learning.named.begin()
-        for _ in range(ROUNDS):
-            # What one read has learned counts for the next: a flood ends in the quarantine.
-            room = max(self._max_new - (len(known) - before), 0)
-            order, reports = self._read(order, room)
-            if not self._learn(order, reports, room):
-                return staged_window(reports)
-            self._discard(order)
+        self._learning.foresee((covered.topic for covered in order.ranges), self._max_new)
+        try:
+            for _ in range(ROUNDS):
+                # What one read has learned counts for the next: a flood ends in the quarantine.
+                room = max(self._max_new - (len(known) - before), 0)
+                order, reports = self._read(order, room)
+                if not self._learn(order, reports, room):
+                    return staged_window(reports, learned=len(known) - before)
+                self._discard(order)
+                self.again = f"reading again, new types: {len(known) - before:,}"
+        finally:
+            self.again = ""
         raise ReadFailed(order.window, f"new types came in {ROUNDS} reads in a row")
 
     def held_now(self) -> dict[Place, str]:
@@ -143,8 +152,8 @@ class Stager:
             discard_windows(self._store, order.staging, {order.window})
 
 
-def staged_window(reports: Sequence[TaskReport]) -> StagedWindow:
-    """The reports of all tasks as one staged window."""
+def staged_window(reports: Sequence[TaskReport], learned: int = 0) -> StagedWindow:
+    """The reports of all tasks as one staged window; so many datasets were learned for it."""
     files = tuple(file for report in reports for file in report.files)
     return StagedWindow(
         files=files,
@@ -158,4 +167,7 @@ def staged_window(reports: Sequence[TaskReport]) -> StagedWindow:
         misfits=dict(sum((Counter(report.misfits) for report in reports), Counter())),
         tried=sum(report.tried for report in reports),
         delivered=tuple(part for report in reports for part in report.delivered),
+        ways=window_ways(each for report in reports for each in report.ways),
+        broken=merged(group for report in reports for group in report.broken),
+        new_types=learned + count_of(name for each in reports for name in each.refused_names),
     )

@@ -16,6 +16,7 @@ from penstock.datapath.schemas.redeclared import redeclared
 from penstock.datapath.schemas.schema_files import schema_from_file
 from penstock.datapath.schemas.schema_objects import newest, store_schema, stored_schemas
 from penstock.datapath.schemas.settled import settled_fields
+from penstock.datapath.stage.decode_by_schema import covers
 from penstock.datapath.stage.shred_plan import Samples, Unlearned
 from penstock.model.encryption_keys import Keys
 from penstock.model.layout import Layout
@@ -79,7 +80,9 @@ class DatasetSchemas:
         for each in unlearned:
             schema = named.get(each.key)
             reader = None if schema is None else record_reader(schema, each.message, self._codec)
-            if isinstance(reader, RecordReader):
+            if not isinstance(reader, RecordReader):
+                continue
+            if covers(self.known.get(each.dataset), reader.fields) is False:
                 grown |= self._grow(each.dataset, reader.fields)
         return grown
 

@@ -97,7 +97,7 @@ class SchemaBatchDecoder:
     def _reader(self, frame: Frame) -> RecordReader | _Unreadable | None:
         """What reads records of a frame; None: the driver has to find the schema first."""
         is_known = frame.key in self._record_schemas
-        self.samples.add_named(frame.key, is_known)
+        self.samples.add_named(frame.key, frame.message, is_known=is_known)
         if not is_known:
             return None
         schema = self._record_schemas[frame.key]

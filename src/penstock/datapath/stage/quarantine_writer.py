@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
+from penstock.datapath.stage.broken_tally import BrokenTally
 from penstock.datapath.stage.open_file import FileTarget
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import TIMESTAMP, row_column
@@ -17,6 +18,7 @@ from penstock.datapath.stage.row_arrays import BatchRows
 from penstock.datapath.stage.shred_plan import ShredPlan, file_name
 from penstock.evidence.position_columns import Offsets, positions
 from penstock.model.bad_records import BadRecord
+from penstock.model.broken_groups import range_bytes
 from penstock.model.evidence import Evidence
 from penstock.model.fork import ROW_COLUMN
 from penstock.model.layout import Layout
@@ -76,6 +78,7 @@ class QuarantineRows:
         self._met: dict[str, list[tuple[Offsets, Offsets]]] = {}  # offsets, and numbers of rows
         self.reasons: Counter[str] = Counter()
         self.misfits: Counter[str] = Counter()  # by dataset, those whose schema cannot be merged
+        self.broken = BrokenTally(covered, range_bytes(len(plan.order.ranges)))
 
     def add(self, some: BatchRows, bad: list[BadRecord], dataset: str) -> None:
         """Take records of a batch; `bad` numbers them within the given rows."""
@@ -108,7 +111,11 @@ class QuarantineRows:
     def _put(self, taken: pa.RecordBatch, bad: list[BadRecord], dataset: str) -> None:
         """Write them down."""
         offsets, numbers = self._met[dataset][-1]
-        rows = self._rows(taken, bad, dataset)
+        kinds = {(record.reason, record.detail) for record in bad}
+        prints = {kind: fingerprint(*kind, self._format) for kind in kinds}
+        fingerprints = [prints[record.reason, record.detail] for record in bad]
+        self.broken.add(taken, bad, fingerprints, dataset)
+        rows = self._rows(taken, bad, fingerprints, dataset)
         if self._has_rows:
             rows = rows.append_column(ROW_COLUMN, row_column(numbers))
         place = self._covered
@@ -150,10 +157,10 @@ class QuarantineRows:
         declared = self._declared.get(dataset)
         return declared.team if declared is not None else ""
 
-    def _rows(self, taken: pa.RecordBatch, bad: list[BadRecord], dataset: str) -> pa.RecordBatch:
+    def _rows(
+        self, taken: pa.RecordBatch, bad: list[BadRecord], fingerprints: list[str], dataset: str
+    ) -> pa.RecordBatch:
         count = len(bad)
-        kinds = {(record.reason, record.detail) for record in bad}
-        prints = {kind: fingerprint(*kind, self._format) for kind in kinds}
         columns = {
             "_topic": _all(self._covered.topic, count),
             "_partition": taken["partition"],
@@ -164,7 +171,7 @@ class QuarantineRows:
             "headers": taken["headers"],
             "reason": pa.array([record.reason for record in bad], pa.string()),
             "detail": pa.array([record.detail for record in bad], pa.string()),
-            "fingerprint": pa.array([prints[b.reason, b.detail] for b in bad], pa.string()),
+            "fingerprint": pa.array(fingerprints, pa.string()),
             "dataset": _all(dataset or None, count),
             "owner": _all(self._team(dataset) or None, count),
         }

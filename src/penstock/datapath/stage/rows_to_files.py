@@ -4,6 +4,7 @@ Plug-ins name directories, converters change columns, the file format refuses wh
 and the splitter waits for enough rows. While the task is learning nothing is written.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -18,10 +19,14 @@ from penstock.datapath.stage.split_rows import Piece, Splitter
 from penstock.datapath.stage.unwritten_rows import UnwrittenRows
 from penstock.model.manifest import ManifestFile
 from penstock.model.ranges import OffsetRange
+from penstock.model.schema import REST
 
 
 class RowsToFiles:
-    """Brings the rows of one range to its files. Used by one thread of one attempt."""
+    """Brings the rows of one range to its files. Used by one thread of one attempt.
+
+    `rest_rows` counts by dataset the rows that have a `_rest`.
+    """
 
     def __init__(
         self,
@@ -39,6 +44,7 @@ class RowsToFiles:
         self._unwritten = unwritten
         self._samples = samples
         self._converters = Converters(plan, covered)
+        self.rest_rows: Counter[str] = Counter()
         name = file_name(plan.order, covered, data_suffix(plan))
         self._splitter = Splitter(plan, covered, files, name, placement.declared)
 
@@ -89,4 +95,6 @@ class RowsToFiles:
         if unfit:
             fits = self._unwritten.refuse(some.take(good), unfit, piece.schema.dataset)
             piece = piece.only(fits)
+        rest = piece.columns[REST]
+        self.rest_rows[piece.schema.dataset] += len(rest) - rest.null_count
         return self._splitter.add(piece)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from penstock.api.codec import Message
 from penstock.datapath.stage.shred_plan import Samples, Unlearned
 
 SAMPLE_ROWS = 1_000
@@ -24,10 +25,11 @@ class Sampling:
         self._unlearned: set[Unlearned] = set()
         self.has_new = False
 
-    def add_named(self, key: str, is_known: bool) -> None:
-        """Note a schema that records name."""
+    def add_named(self, key: str, message: Message, *, is_known: bool) -> None:
+        """Note a schema that records name; of one that is not known, the message as well."""
         self._named.add(key)
-        self.has_new |= not is_known
+        if not is_known:
+            self.add_unlearned(Unlearned("", key, message))
 
     def add_unlearned(self, unlearned: Unlearned) -> None:
         """Note a dataset that needs a new version of its schema, or a first one."""
@@ -40,7 +42,9 @@ class Sampling:
 
     def unlearned(self) -> tuple[Unlearned, ...]:
         """The datasets to be learned, in an order that a retry repeats."""
-        return tuple(sorted(self._unlearned, key=lambda each: (each.dataset, each.key)))
+        return tuple(
+            sorted(self._unlearned, key=lambda each: (each.dataset, each.key, each.message))
+        )
 
     def add_new(self, dataset: str, values: pa.Array) -> None:
         """Take payloads of a dataset that the plan does not know; there may be none."""

@@ -3,12 +3,14 @@
 import msgspec
 
 from penstock.api.file_format import FileFormat
+from penstock.model.broken_groups import BrokenGroup
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.names import FileName, encode_component
 from penstock.model.ranges import OffsetRange
+from penstock.model.read_ways import ReadWays
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import FeedSpec
@@ -89,7 +91,11 @@ class Samples(Value, frozen=True):
 
 
 class Unlearned(Value, frozen=True):
-    """A dataset that has records of a schema which its own does not cover yet."""
+    """A dataset that has records of a schema which its own does not cover yet.
+
+    Without a name it is that of records whose schema the task did not know, so that it could not
+    read them; where the schema or the topic names the dataset, the driver can tell which it is.
+    """
 
     dataset: str
     key: str
@@ -105,7 +111,9 @@ class TaskReport(Value, frozen=True):
     for the size of any record, at most thrice the largest. `named` are the schemas that records
     name, known or not; `unlearned` the datasets that need a new version because of them. In a
     replay, `tried` says how many quarantined records were read, and `delivered` which of them are
-    in the files.
+    in the files. `ways` says by dataset how records were read. `broken` has the records in the
+    quarantine by group, within bounds, and `refused_names` stand for the new datasets that the task
+    had no room for.
     """
 
     evidence: RangeEvidence
@@ -121,3 +129,6 @@ class TaskReport(Value, frozen=True):
     unlearned: tuple[Unlearned, ...] = ()
     tried: int = 0
     delivered: tuple[RecordSet, ...] = ()
+    ways: tuple[ReadWays, ...] = ()
+    broken: tuple[BrokenGroup, ...] = ()
+    refused_names: tuple[int, ...] = ()

@@ -3,7 +3,8 @@
 Per batch: count and hash what was read; let the decoder read it; find the datasets of the records,
 and further ones by forks; ask for the columns of each dataset; find event times; hand the rows to
 their files. What fails on the way goes to the quarantine with its raw bytes, alone. A dataset that
-the plan does not know is sampled and not written: the driver learns it and asks again.
+the plan does not know is sampled and not written: the driver learns it and asks again. From there
+on the rest of the range is only looked through for more such datasets.
 """
 
 from collections import Counter
@@ -35,6 +36,7 @@ from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.split_rows import Piece
 from penstock.datapath.stage.tombstones import TOMBSTONE, TombstoneContent
 from penstock.datapath.stage.unwritten_rows import UnwrittenRows
+from penstock.datapath.stage.way_tally import WayTally
 from penstock.model.bad_records import BadRecord
 from penstock.model.fork import FORK_ROWS
 from penstock.model.ranges import OffsetRange, OffsetSet
@@ -64,6 +66,7 @@ class RangeShredder:
         self._tally = RangeTally(covered)
         self._unwritten = UnwrittenRows(plan, covered, files, placement.declared)
         self._to_files = RowsToFiles(plan, covered, files, placement, self._unwritten, samples)
+        self._ways = WayTally(covered)
         self._forks = plan.feed.forks
         self._only_to: str | None = None
 
@@ -112,9 +115,11 @@ class RangeShredder:
             samples=self._samples.all(),
             reasons=dict(quarantine.reasons),
             misfits=dict(quarantine.misfits),
+            broken=quarantine.broken.groups(),
             named=self._samples.named(),
             read_bytes=self._tally.read_bytes,
             largest_bytes=self._tally.largest_bytes,
+            ways=self._ways.ways(self._to_files.rest_rows),
         )
 
     @property
@@ -215,8 +220,11 @@ class RangeShredder:
         if not dataset:
             self._unwritten.filter(group.origin)
             return
+        if self.is_learning and dataset in self._plan.schemas:
+            return  # all will be read again; this read only looks for more that is new
         for part in group.content.parts(dataset):
             self._put(group, part)
+            self._ways.add(dataset, part.counts, group.origin.numbers("offset"))
 
     def _put(self, group: RecordGroup, part: DatasetPart) -> None:
         """Hand the good rows of a part to their files."""

@@ -98,8 +98,10 @@ def shred_batches(
                 if covered not in shredders:
                     shredders[covered] = range_shredder(plan, covered, files, router)
                 shredders[covered].take(piece)
+        refused = router.refused_names()  # the router is shared, so one report has them
         for shredder in shredders.values():
-            yield shredder.report()
+            yield msgspec.structs.replace(shredder.report(), refused_names=refused)
+            refused = ()
     except BaseException:
         files.abandon()
         raise

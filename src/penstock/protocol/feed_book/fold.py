@@ -83,6 +83,9 @@ def _cover(state: FeedState, window: Window, at: str) -> None:
     _show_versions(state, window.schemas)
     state.directories |= window.directories
     state.settings |= window.settings
+    for ways in window.ways:
+        before = state.ways.get(ways.dataset)
+        state.ways[ways.dataset] = ways if before is None else before + ways
     # What is stopped already keeps its cause: the window with the first such records.
     new = {name: why for name, why in window.stops.items() if name not in state.stopped}
     state.parked.update(new)

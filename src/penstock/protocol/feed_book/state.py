@@ -10,6 +10,7 @@ import msgspec
 from penstock.model.entries import Counts
 from penstock.model.envelope import GENESIS
 from penstock.model.ranges import TopicPartition
+from penstock.model.read_ways import ReadWays
 from penstock.protocol.journal.book_state import UndoneEntry, keep_open
 
 FOLD = 3  # raised when the state gets another form, or when other state comes of the same entries
@@ -48,7 +49,8 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
 
     `parked` has the cause by dataset; those that wait for an operator are also `stopped`.
     `directories` are the recorded directory keys of datasets, and `settings` what the configuration
-    said in the last window; both are empty where only older formats were written.
+    said in the last window; both are empty where only older formats were written. `ways` says by
+    dataset how the records of all windows since format 3 were read.
     """
 
     number: int = -1
@@ -73,6 +75,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     recent_largest: int = 0
     directories: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
+    ways: dict[str, ReadWays] = {}
 
     @property
     def record_bytes(self) -> float:

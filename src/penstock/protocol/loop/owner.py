@@ -229,6 +229,7 @@ class Owner:
                 stops=self._stops_of(order, staged),
                 directories=self._new_directories(content),
                 settings=self._new_settings(),
+                ways=staged.ways,
             ),
             content,
         )
@@ -334,6 +335,7 @@ class Owner:
         starts = new_starts(state.topics, state.watermarks(), available, self._rules.first_offset)
         if starts:
             self._append_marked(Start(starts))
+            self._check_source(available)  # a first offset may have expired: that is a gap
 
     def _append_marked(self, body: AnyBody) -> None:
         """Decide what publishes nothing, and leave the mark that publishing would have left.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from penstock.errors import StagedSetWrong
 from penstock.evidence.position_columns import records_evidence
+from penstock.model.broken_groups import BrokenGroup
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile
@@ -28,19 +29,29 @@ class Findings:
     """What is broken in a window that is proven and not decided, and how much is not.
 
     `datasets` has the counts of each, `reasons` how many records are quarantined for which reason,
-    `misfits` how many of which dataset because their schema cannot be merged with its own.
+    `misfits` how many of which dataset because their schema cannot be merged with its own. `broken`
+    are those records by group, with samples; `new_types` counts datasets that nobody knew before.
     """
 
     counts: Counts
     datasets: Mapping[str, Counts] = field(default_factory=dict)
     reasons: Mapping[str, int] = field(default_factory=dict)
     misfits: Mapping[str, int] = field(default_factory=dict)
+    broken: tuple[BrokenGroup, ...] = ()
+    new_types: int = 0
 
 
 def findings_of(content: Content, staged: StagedWindow) -> Findings:
     """What there is to judge by."""
     datasets = counts_by_dataset(content)
-    return Findings(counts_of(content), datasets, staged.reasons, staged.misfits)
+    return Findings(
+        counts_of(content),
+        datasets,
+        staged.reasons,
+        staged.misfits,
+        staged.broken,
+        staged.new_types,
+    )
 
 
 def counts_of(content: Content, read_bytes: int = 0, largest_bytes: int = 0) -> Counts:

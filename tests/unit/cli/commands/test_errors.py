@@ -294,7 +294,7 @@ def test_the_next_window_is_accepted_with_author_and_reason(
     assert is_accepted(journal, journal.open().state)
     assert main(lake.words(*words, "--output", "json")) == 0
     row = json.loads(capsys.readouterr().out)
-    assert row == {"feed": FEED, "windows": 2, "accepted": True, "new": False}
+    assert row == {"feed": FEED, "windows": 2, "accepted": True, "new": False, "ranges": []}
 
 
 @pytest.mark.usefixtures("room")
@@ -341,7 +341,7 @@ def test_a_cut_text_keeps_to_its_length_whatever_it_holds() -> None:
     "words",
     [
         ("audit",), ("errors",), ("errors", "list"), ("errors", "show"), ("errors", "accept"),
-        ("errors", "replay"), ("errors", "drop"),
+        ("errors", "replay"), ("errors", "drop"), ("errors", "export"),
         ("jars",), ("jars", "list"), ("jars", "fetch"),
     ],
 )  # fmt: skip

@@ -97,7 +97,7 @@ def test_names_that_could_drive_a_terminal_are_escaped(
         out = said(lake, capsys, *words, f"{FEED}/odd")
         assert all(line.isprintable() for line in out.splitlines()), out
     shown = said(lake, capsys, "show", f"{FEED}/odd").splitlines()[2:]
-    assert [line.split()[0] for line in shown] == ["a\\nb", "\\x1b[2J", "\\u202e"]
+    assert [line.split()[0] for line in shown] == ["a\\nb", "\\x1b[2J", "\\u202e", "_rest"]
 
 
 def test_a_difference_names_what_is_new_and_what_may_be_null(

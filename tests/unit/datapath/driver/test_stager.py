@@ -150,3 +150,18 @@ def test_a_partition_is_held_longer_each_time_within_a_bound() -> None:
         assert ("t", 0) in troubled.stager.held_now()
         troubled.tick += 0.1
         assert troubled.stager.held_now() == {}
+
+
+def test_whoever_watches_is_told_why_a_window_is_read_again() -> None:
+    told: list[str] = []
+    tasks = Teaching("click", "order")
+    stager = a_stager(tasks)
+
+    def watched(plan: ShredPlan) -> list[TaskReport]:
+        told.append(stager.again)
+        return tasks(plan)
+
+    stager._run_tasks = watched
+    stager.stage(an_order())
+    assert told == ["", "reading again, new types: 1", "reading again, new types: 2"]
+    assert stager.again == ""

@@ -4,7 +4,14 @@ import msgspec
 import pytest
 
 from penstock.model.layout import Layout
-from penstock.protocol.feed_book.acceptance import Accepted, accept_next, is_accepted
+from penstock.model.ranges import OffsetRange
+from penstock.protocol.feed_book.acceptance import (
+    ACCEPTANCE_FORMAT,
+    Accepted,
+    accept_next,
+    acceptance_of,
+    is_accepted,
+)
 from penstock.protocol.feed_book.errors import AcceptanceDamaged
 from penstock.testing.fault_store import Fault, FaultStore, What
 from tests.helpers.journals import a_room, an_owner, delivered
@@ -42,7 +49,9 @@ def test_the_first_word_stays() -> None:
     assert accept(room, "bob") is False
     raw = room.store.read(f"_penstock/{FEED}/accepted/{2:020}.json")
     assert raw is not None
-    assert msgspec.json.decode(raw, type=Accepted) == Accepted(FEED, LAKE, 2, "ann", "known", AT)
+    assert msgspec.json.decode(raw, type=Accepted) == Accepted(
+        FEED, LAKE, 2, "ann", "known", AT, ACCEPTANCE_FORMAT
+    )
 
 
 def test_a_word_is_used_up_by_the_next_window_and_by_nothing_else() -> None:
@@ -81,3 +90,22 @@ def test_what_is_not_about_this_window_is_nobodys_word(raw: bytes) -> None:
         may_pass(room)
     with pytest.raises(AcceptanceDamaged):
         accept(room)
+
+
+def test_an_acceptance_of_the_first_format_is_read() -> None:
+    """It has neither a format nor ranges."""
+    room = a_feed()
+    fields = {"feed": FEED, "lake": LAKE, "windows": 2, "author": "a", "reason": "r", "at": AT}
+    room.store.create(f"{Layout(FEED).accepted}/{2:020}.json", msgspec.json.encode(fields))
+    assert may_pass(room)
+
+
+def test_an_acceptance_names_the_ranges_that_were_shown() -> None:
+    room = a_feed()
+    journal = room.journal()
+    state = journal.open().state
+    shown = (OffsetRange("t", "id", 0, 2, 9),)
+    accept_next(journal, state, "ann", "known", AT, shown)
+    found = acceptance_of(journal, state)
+    assert found is not None
+    assert found.ranges == shown

@@ -8,14 +8,18 @@ import pytest
 
 from penstock.datapath.schemas.schema_objects import store_schema, stored_schemas
 from penstock.errors import EntryDamaged, EntryNewer, MarkerWrong, ObjectDamaged, PenstockError
+from penstock.model.broken_groups import BrokenRecord
+from penstock.model.halted import Halted, HaltedSample
+from penstock.model.record_position import Position
 from penstock.model.schema import DatasetSchema
 from penstock.model.wire_formats import format_of, newer_or
 from penstock.protocol.feed_book.acceptance import accept_next, is_accepted
-from penstock.protocol.feed_book.errors import AcceptanceDamaged
+from penstock.protocol.feed_book.errors import AcceptanceDamaged, HaltedDamaged
+from penstock.protocol.feed_book.halted_objects import read_halted, read_samples, write_halted
 from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity, lake_identity
 from tests.helpers.journals import LAYOUT, a_room, an_owner, delivered
 from tests.simulator.kafka import SimKafka
-from tests.simulator.programs import Room
+from tests.simulator.programs import FEED, LAKE, Room
 
 FAR_AHEAD = 1_000  # of every kind of object
 
@@ -25,9 +29,39 @@ def a_feed() -> Room:
     room = delivered(a_room(SimKafka({0: ["a"] * 2})), max_records=1)
     lake_identity(room.store, room.around)
     journal = room.journal()
-    accept_next(journal, journal.open().state, "ann", "known", "2026-11-15T00:00:00+00:00")
+    state = journal.open().state
+    at = "2026-11-15T00:00:00+00:00"
+    accept_next(journal, state, "ann", "known", at)
+    broken = BrokenRecord(Position("t", 0, 7), 0, "", "torn", None, b"{", None, 1)
+    write_halted(journal, a_halt(at), (HaltedSample("f", broken),))
     store_schema(room.store, LAYOUT.schemas, DatasetSchema("a", 1, False, ()))
     return room
+
+
+def a_halt(at: str) -> Halted:
+    """The feed halted after its two windows."""
+    return Halted(
+        feed=FEED,
+        lake=LAKE,
+        epoch=1,
+        number=5,
+        windows=2,
+        code="QUARANTINE_RATIO",
+        sentence="All are broken.",
+        advice="Mend them.",
+        since=at,
+        at=at,
+        owner="me",
+    )
+
+
+def halted(room: Room) -> Halted | None:
+    journal = room.journal()
+    return read_halted(journal, journal.open().state)
+
+
+def samples(room: Room) -> object:
+    return read_samples(room.journal(), a_halt(""))
 
 
 def accepted(room: Room) -> bool:
@@ -43,6 +77,8 @@ OBJECTS: dict[str, tuple[str, type[ObjectDamaged], Callable[[Room], object]]] = 
     ),
     "tail mark": (LAYOUT.tail(4), MarkerWrong, lambda room: room.journal().open()),
     "acceptance": (f"{LAYOUT.accepted}/{2:020}.json", AcceptanceDamaged, accepted),
+    "halted": (LAYOUT.halted_object(1, 5), HaltedDamaged, halted),
+    "halted samples": (LAYOUT.halted_samples(1, 5), HaltedDamaged, samples),
     "lake identity": (LAKE_KEY, EntryDamaged, lambda room: known_identity(room.store)),
     "schema": (
         f"{LAYOUT.schemas}/a/000001.json",

@@ -85,7 +85,7 @@ def test_another_cluster_stops_the_feed_with_both_ids() -> None:
 def test_a_missing_topic_stops_the_feed_by_name() -> None:
     with pytest.raises(TopicMissing, match="'t'") as caught:
         check_source("c", BOUND, marks(0), available(4, topic="u"))
-    assert caught.value.topic == "t"
+    assert caught.value.topics == ("t",)
 
 
 def test_a_recreated_topic_stops_the_feed_with_both_ids() -> None:

@@ -40,6 +40,7 @@ from penstock.datapath.codec.shared.column_pools import (
 )
 from penstock.datapath.codec.shared.compiled import compiled, inlined
 from penstock.datapath.codec.shared.compiled_bytes import BEYOND, Payloads, zigzag
+from penstock.datapath.codec.shared.value_types import Integer
 
 # The loop's own rows of a walk: items left of a block, where it must end, and items of its list.
 LEFT, BLOCK_END, TOTAL = OWN, OWN + 1, OWN + 2
@@ -68,7 +69,9 @@ def read_records(
 
 
 @inlined
-def read_record(program: Program, payloads: Payloads, pools: Pools, walk: Numbers, row: int) -> int:
+def read_record(
+    program: Program, payloads: Payloads, pools: Pools, walk: Numbers, row: int
+) -> Integer:
     """Read one record; where it ends, BEYOND if it is refused, or -1 when a level is full."""
     steps, data = program.steps, payloads.data
     at, end, step = payloads.begins[row], payloads.ends[row], 0
@@ -216,7 +219,7 @@ def read_decimal(data: Octets, at: int, end: int, numbers: Numbers, place: int) 
         high = (high << 8) | ((low >> 56) & 255)
         low = (low << 8) | np.int64(data[place_of_byte])
     numbers[place], numbers[place + 1] = low, high
-    return end - at <= _WIDEST_DECIMAL and (high < 0) == (sign < 0)
+    return bool(end - at <= _WIDEST_DECIMAL and (high < 0) == (sign < 0))
 
 
 @inlined
@@ -227,4 +230,4 @@ def has_few_digits(numbers: Numbers, place: int, table: Numbers, limit: int) -> 
         low, high = -low, ~high + (1 if low == 0 else 0)
     top, rest = table[limit + 1], table[limit]
     # Halves without a sign are compared by numbers with one, half the range away.
-    return high < top or (high == top and (low ^ _LOWEST) < (rest ^ _LOWEST))
+    return bool(high < top or (high == top and (low ^ _LOWEST) < (rest ^ _LOWEST)))

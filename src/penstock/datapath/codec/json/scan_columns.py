@@ -111,10 +111,9 @@ class ScannedColumns:
         bits = np.empty(size + PADDING, np.uint8)
         clear = np.zeros(len(starts), np.int64)
         pack_bits(found.valid, found.bases, found.counts, bits, starts, clear)
-        whole = pa.py_buffer(bits)
         cut = zip(found.nodes, found.counts.tolist(), starts.tolist(), clear.tolist(), strict=True)
         for node, count, start, nulls in cut:
-            buffer = whole.slice(start, (count + 7) // 8) if nulls else None
+            buffer = pa.py_buffer(bits[start : start + (count + 7) // 8]) if nulls else None
             self._validity[node] = (buffer, nulls)
 
     def _take_texts(self, found: _Values, texts: list[int], data: Octets) -> None:
@@ -126,19 +125,18 @@ class ScannedColumns:
         offsets = np.empty(int(counts.sum()) + len(texts), np.int32)
         gather_texts(data, found.values, found.valid, bases, counts, offsets, out, starts)
         ends = self._cut_offsets(found, texts, offsets)
-        whole = pa.py_buffer(out)
         for at, start, end in zip(texts, starts.tolist(), ends, strict=True):
-            self._texts[found.nodes[at]] = whole.slice(start, end)
+            self._texts[found.nodes[at]] = pa.py_buffer(out[start : start + end])
 
     def _cut_offsets(
         self, found: _Values, places: list[int], offsets: npt.NDArray[np.int32]
     ) -> list[int]:
         """Give each column its offsets; the last one of each."""
-        whole, start, ends = pa.py_buffer(offsets), 0, []
+        start, ends = 0, []
         for place in places:
             node = found.nodes[place]
             size = self._counts[node] + 1
-            self._offsets[node] = whole.slice(4 * start, 4 * size)
+            self._offsets[node] = pa.py_buffer(offsets[start : start + size])
             start += size
             ends.append(int(offsets[start - 1]))
         return ends

@@ -67,6 +67,7 @@ from penstock.datapath.codec.json.scan_values import (
     kind_at,
 )
 from penstock.datapath.codec.shared.compiled import compiled
+from penstock.datapath.codec.shared.machine_words import Word
 
 _ROOT = 0
 
@@ -127,7 +128,7 @@ def _count_unknown(scan: Scan, number: int, each: int) -> None:
 
 
 @compiled
-def _place_of_unknown(scan: Scan, each: int) -> int:
+def _place_of_unknown(scan: Scan, each: int) -> Word:
     """The place of a field without a column among those that were met; NOBODY if there is none."""
     cells = scan.cells
     found, node = cells[each + UNKNOWN_HASH], cells[each + UNKNOWN_NODE]
@@ -149,7 +150,7 @@ def _place_of_unknown(scan: Scan, each: int) -> int:
 
 
 @compiled
-def _mark_objects(scan: Scan) -> bool:
+def _mark_objects(scan: Scan) -> Word:
     """Mark the objects that have a rest, and bring their unknown fields into order; False: none."""
     cells, kept = scan.cells, 0
     cells[SERIAL] += 1
@@ -190,7 +191,7 @@ def _insert(scan: Scan, each: int, kept: int) -> None:
 
 
 @compiled
-def _is_before(scan: Scan, one: int, other: int) -> bool:
+def _is_before(scan: Scan, one: int, other: int) -> Word:
     """True if the name of one unknown field comes before that of another, byte by byte."""
     data, cells = scan.data, scan.cells
     at, end = cells[one + UNKNOWN_KEY], cells[one + UNKNOWN_KEY_END]

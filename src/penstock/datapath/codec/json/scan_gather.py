@@ -10,7 +10,7 @@ import numpy.typing as npt
 from penstock.datapath.codec.json.scan_text import copy_bytes, unescape
 from penstock.datapath.codec.shared.byte_gather import Numbers, Octets
 from penstock.datapath.codec.shared.compiled import compiled
-from penstock.datapath.codec.shared.machine_words import pointer_to, word_at
+from penstock.datapath.codec.shared.machine_words import pointer_to, uint64, word_at
 
 Offsets = npt.NDArray[np.int32]
 _TO_BITS = np.uint64(0x0102040810204080)
@@ -40,11 +40,11 @@ def pack_bits(
         for at in range(0, count, 8):
             word = word_at(flags, base + at)
             if count - at < 8:
-                word &= (np.uint64(1) << np.uint64(8 * (count - at))) - np.uint64(1)
-            bits = (word * _TO_BITS) >> np.uint64(56)
+                word &= (uint64(1) << uint64(8 * (count - at))) - uint64(1)
+            bits = (word * _TO_BITS) >> uint64(56)
             out[to + (at >> 3)] = bits
             while bits:
-                bits &= bits - np.uint64(1)
+                bits &= bits - uint64(1)
                 are_set += 1
         clear[column] = count - are_set
 

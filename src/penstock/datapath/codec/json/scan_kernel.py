@@ -32,7 +32,6 @@ from penstock.datapath.codec.json.scan_layout import (
     GHOST,
     GOOD,
     HAS_TAG,
-    IS_DECLARED,
     ITEM,
     ITEM_VALUES,
     KEY_AT,
@@ -57,7 +56,6 @@ from penstock.datapath.codec.json.scan_layout import (
     NODE_SEEN,
     NODES,
     OTHER_TAG,
-    PARENT,
     READ,
     REFUSED,
     REQUIRED,
@@ -71,9 +69,6 @@ from penstock.datapath.codec.json.scan_layout import (
     TAG_END,
     TAG_SEEN,
     TAG_START,
-    UNKNOWN_END,
-    UNKNOWN_SAYS,
-    UNKNOWN_START,
     WATCH,
     WATCH_ALL,
     WATCH_NOTHING,
@@ -83,11 +78,9 @@ from penstock.datapath.codec.json.scan_layout import (
 )
 from penstock.datapath.codec.json.scan_leaves import (
     FITS,
-    add_misfit,
     add_piece,
     capture,
     emit,
-    force,
     forced_at,
     read_leaf,
     tag_status,
@@ -96,9 +89,9 @@ from penstock.datapath.codec.json.scan_leaves import (
 from penstock.datapath.codec.json.scan_members import (
     NOBODY,
     look_up,
-    note_unknown,
     of,
 )
+from penstock.datapath.codec.json.scan_outside import leave_out, read_unknown
 from penstock.datapath.codec.json.scan_text import (
     INVALID,
     QUOTE,
@@ -117,7 +110,6 @@ from penstock.datapath.codec.json.scan_values import (
     OPEN_OBJECT,
     kind_at,
     null_end,
-    value_end,
 )
 from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.compiled import compiled, inlined
@@ -235,7 +227,7 @@ def _scan_record(scan: Scan, at: int, end: int) -> int:
         if at == INVALID:
             return REFUSED
         if child == NOBODY or of(scan, child, KIND) == GHOST:
-            at, status = _read_unknown(scan, at, end, key, key_end, child, top)
+            at, status = read_unknown(scan, at, end, key, key_end, child, top)
         else:
             at, top, status = _read_value(scan, at, end, child, slot, top)
         if status != READ:
@@ -399,30 +391,6 @@ def _read_map_key(scan: Scan, at: int, end: int, slot: int, top: int) -> int:
     return after_space(data, at + 1) if data[at] == COLON else INVALID
 
 
-@compiled
-def _read_unknown(
-    scan: Scan, at: int, end: int, key: int, key_end: int, child: int, top: int
-) -> tuple[int, int]:
-    """Read the value of a field without a column, which may have been asked for."""
-    cells, frame = scan.cells, STACK + top * FRAME_FIELDS
-    node = cells[frame + FRAME_NODE]
-    place = note_unknown(scan, cells[frame + FRAME_SERIAL], node, key, key_end)
-    then, says = value_end(scan.data, at, end, cells[MAX_DEPTH] - top - 1)
-    if place == INVALID or then == INVALID:
-        return at, REFUSED
-    cells[place + UNKNOWN_START] = at
-    cells[place + UNKNOWN_END] = then
-    cells[place + UNKNOWN_SAYS] = says
-    if not says:
-        cells[MY_EMPTY] += 1
-    elif of(scan, node, FLAT) < 0:
-        cells[LIST_HAS_REST] = 1
-    if child == NOBODY or scan.data[at] == LETTER_N:
-        return then, READ
-    capture(scan, child, at, then)
-    return then, tag_status(scan, at, then) if of(scan, child, WATCH) & WATCH_TAG else READ
-
-
 @inlined
 def _read_value(
     scan: Scan, at: int, end: int, node: int, slot: int, top: int
@@ -451,34 +419,10 @@ def _read_value(
     if then == INVALID:
         status = REFUSED
     elif found != FITS:
-        then, status = _leave_out(scan, at, end, node, path, found, top)
+        then, status = leave_out(scan, at, end, node, path, found, top)
     elif of(scan, node, WATCH) != WATCH_NOTHING:
         if of(scan, node, WATCH) & WATCH_ALL:
             capture(scan, node, at, then)
         if of(scan, node, WATCH) & WATCH_TAG:
             status = tag_status(scan, at, then)
     return then, top, status
-
-
-@compiled
-def _leave_out(
-    scan: Scan, at: int, end: int, node: int, path: int, found: int, top: int
-) -> tuple[int, int]:
-    """Step over a value that its member cannot hold. An item takes the member that holds it along.
-
-    `path` is what did not fit: the member itself, or something in it.
-    """
-    cells = scan.cells
-    if cells[IS_DECLARED] != 0:
-        return at, REFUSED
-    if of(scan, of(scan, node, PARENT), KIND) != STRUCT:
-        return at, force(scan, node, found, top)
-    then = value_end(scan.data, at, end, cells[MAX_DEPTH] - top - 1)[0]
-    if then == INVALID or add_misfit(scan, path, found) != READ:
-        return at, REFUSED
-    if of(scan, node, FLAT) < 0:
-        cells[LIST_HAS_REST] = 1
-    elif add_piece(scan, node, at, then) != READ:
-        return at, REFUSED
-    capture(scan, node, at, then)
-    return then, tag_status(scan, at, then) if of(scan, node, WATCH) & WATCH_TAG else READ

@@ -3,8 +3,6 @@
 A text becomes the place where it lies among the bytes, and is copied when all records are read.
 """
 
-import numpy as np
-
 from penstock.datapath.codec.json.scan_layout import (
     AGAIN,
     BOOLEAN,
@@ -76,6 +74,7 @@ from penstock.datapath.codec.json.scan_values import (
     value_end,
 )
 from penstock.datapath.codec.shared.compiled import compiled, inlined
+from penstock.datapath.codec.shared.machine_words import int64
 
 FITS = -1  # instead of the kind of a value that does not
 _MINUS = 45
@@ -108,7 +107,7 @@ def read_leaf(scan: Scan, at: int, end: int, node: int, slot: int, room: int) ->
     INVALID if it is not sound, or leads too far. A value that does not fit may be unsound yet.
     `room` is how many levels it may have.
     """
-    data, kind, value = scan.data, of(scan, node, KIND), np.int64(0)
+    data, kind, value = scan.data, of(scan, node, KIND), int64(0)
     byte, then, found = data[at], at, FITS
     if byte == QUOTE and kind in (TEXT, SCALARS):
         then, has_escapes = text_end(data, at + 1, end)
@@ -117,7 +116,7 @@ def read_leaf(scan: Scan, at: int, end: int, node: int, slot: int, room: int) ->
     elif kind in (INTEGER, DOUBLE) and (byte == _MINUS or 48 <= byte <= 57):
         then, found, value = _read_number(scan, at, node, slot)
     elif kind == BOOLEAN and byte in (LETTER_T, LETTER_F):
-        then, value = truth_end(data, at), np.int64(byte == LETTER_T)
+        then, value = truth_end(data, at), int64(byte == LETTER_T)
     elif kind == JSON:
         then = value_end(data, at, end, room)[0]
         value = text_at(at, then, 0)

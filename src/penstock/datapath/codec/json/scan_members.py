@@ -27,14 +27,14 @@ from penstock.datapath.codec.json.scan_layout import (
 from penstock.datapath.codec.json.scan_text import INVALID, hash_of, is_same, text_end, unescape
 from penstock.datapath.codec.shared.byte_gather import Numbers, Octets
 from penstock.datapath.codec.shared.compiled import compiled
-from penstock.datapath.codec.shared.machine_words import pointer_to
+from penstock.datapath.codec.shared.machine_words import Word, pointer_to
 
 NOBODY = -1
 _NODE_FACTOR = np.int64(0x5851F42D4C957F2D)
 
 
 @compiled
-def place_of(found: int, node: int, size: int) -> int:
+def place_of(found: int, node: int, size: int) -> Word:
     """Where a hash table of this size, a power of two, begins to look."""
     mixed = found ^ (node * _NODE_FACTOR)
     return (mixed ^ (mixed >> 32)) & (size - 1)
@@ -54,13 +54,13 @@ def fill_links(nodes: Numbers, names: Octets, links: Numbers, size: int) -> None
 
 
 @compiled
-def of(scan: Scan, node: int, field: int) -> int:
+def of(scan: Scan, node: int, field: int) -> Word:
     """What the table says of a node."""
     return scan.nodes[node * NODE_FIELDS + field]
 
 
 @compiled
-def _member_of(text: Octets, at: int, end: int, parent: int, scan: Scan) -> int:
+def _member_of(text: Octets, at: int, end: int, parent: int, scan: Scan) -> Word:
     """The member of an object with this name, or NOBODY. `end` is where the name ends."""
     mask = scan.cells[TABLE_SIZE] - 1
     place = place_of(hash_of(text, at, end), parent, mask + 1)
@@ -93,7 +93,7 @@ def look_up(scan: Scan, at: int, end: int, parent: int) -> tuple[int, int]:
 
 
 @compiled
-def note_unknown(scan: Scan, serial: int, parent: int, key: int, key_end: int) -> int:
+def note_unknown(scan: Scan, serial: int, parent: int, key: int, key_end: int) -> Word:
     """Note a field without a column; where, or INVALID if the object has had it before.
 
     Too many of them are INVALID, too.

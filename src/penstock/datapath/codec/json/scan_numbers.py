@@ -11,7 +11,15 @@ import numpy as np
 
 from penstock.datapath.codec.shared.byte_gather import Octets
 from penstock.datapath.codec.shared.compiled import compiled
-from penstock.datapath.codec.shared.machine_words import double_bits, high_product, leading_zeros
+from penstock.datapath.codec.shared.machine_words import (
+    Word,
+    double_bits,
+    float64,
+    high_product,
+    int64,
+    leading_zeros,
+    uint64,
+)
 
 NOT_A_NUMBER = -1
 # How a double was found.
@@ -31,12 +39,12 @@ _EXACT_MOST = np.uint64(2**53)
 def _power_of_five(power: int) -> int:
     """The 128 highest bits of a power of five; rounded up if the power is negative."""
     if power >= 0:
-        whole = 5**power
+        whole: int = 5**power
         shift = whole.bit_length() - 128
         return whole >> shift if shift > 0 else whole << -shift
-    divisor = 5**-power
+    divisor: int = 5**-power
     scale = divisor.bit_length() + 127
-    found = (1 << scale) // divisor + 1
+    found: int = (1 << scale) // divisor + 1
     return found >> (found.bit_length() - 128)
 
 
@@ -63,7 +71,7 @@ def read_number(data: Octets, at: int) -> tuple[int, np.uint64, int, int, int]:
     19 are left out, and the last of what is returned is how many.
     """
     at += data[at] == _MINUS
-    digits, power, used, left = np.uint64(0), 0, 0, 0
+    digits, power, used, left = uint64(0), 0, 0, 0
     if not _is_digit(data[at]):
         return NOT_A_NUMBER, digits, 0, 0, 0
     if data[at] == _ZERO:
@@ -71,7 +79,7 @@ def read_number(data: Octets, at: int) -> tuple[int, np.uint64, int, int, int]:
     else:
         while _is_digit(data[at]):
             if used < _MOST_DIGITS:
-                digits = digits * np.uint64(10) + np.uint64(data[at] - _ZERO)
+                digits = digits * uint64(10) + uint64(data[at] - _ZERO)
                 used += 1
             else:
                 left += 1
@@ -86,8 +94,8 @@ def read_number(data: Octets, at: int) -> tuple[int, np.uint64, int, int, int]:
             return NOT_A_NUMBER, digits, 0, 0, 0
         while _is_digit(data[at]):
             if used < _MOST_DIGITS:
-                digits = digits * np.uint64(10) + np.uint64(data[at] - _ZERO)
-                used += digits > np.uint64(0)
+                digits = digits * uint64(10) + uint64(data[at] - _ZERO)
+                used += digits > uint64(0)
                 power -= 1
             else:
                 left += 1
@@ -107,22 +115,22 @@ def _exponent(data: Octets, at: int) -> tuple[int, int]:
         return NOT_A_NUMBER, 0
     exponent = 0
     while _is_digit(data[at]):
-        exponent = min(exponent * 10 + np.int64(data[at] - _ZERO), _LARGEST_EXPONENT)
+        exponent = min(exponent * 10 + int64(data[at] - _ZERO), _LARGEST_EXPONENT)
         at += 1
     return at, -exponent if is_negative else exponent
 
 
 @compiled
-def fits_int64(digits: np.uint64, is_negative: bool, left: int) -> bool:
+def fits_int64(digits: np.uint64, is_negative: bool, left: int) -> Word:
     """True for a whole number that 64 bits can hold."""
-    most = _INT64_MAX + np.uint64(1) if is_negative else _INT64_MAX
+    most = _INT64_MAX + uint64(1) if is_negative else _INT64_MAX
     return left == 0 and digits <= most
 
 
 @compiled
-def signed(digits: np.uint64, is_negative: bool) -> int:
+def signed(digits: np.uint64, is_negative: bool) -> Word:
     """The whole number."""
-    return -np.int64(digits) if is_negative else np.int64(digits)
+    return -int64(digits) if is_negative else int64(digits)
 
 
 @compiled
@@ -132,24 +140,24 @@ def whole_double(digits: np.uint64, is_negative: bool, left: int) -> tuple[int, 
         return LEFT, 0
     if digits > _EXACT_MOST:
         # Equal only if all bits of the number are within the 53 highest: the others are zero.
-        spare = np.uint64(11 - leading_zeros(digits))
+        spare = uint64(11 - leading_zeros(digits))
         if (digits >> spare) << spare != digits:
             return TOO_LARGE, 0
-    number = np.float64(digits)
+    number = float64(digits)
     return EXACT, double_bits(-number if is_negative and digits else number)
 
 
 @compiled
-def nearest_double(digits: np.uint64, power: int, is_negative: bool, left: int) -> tuple[int, int]:
+def nearest_double(digits: np.uint64, power: int, is_negative: bool, left: int) -> tuple[int, Word]:
     """How the double nearest to a number was found, and its bits."""
-    sign = _SIGN if is_negative else np.int64(0)
-    if digits == np.uint64(0) and left == 0:
+    sign = _SIGN if is_negative else int64(0)
+    if digits == uint64(0) and left == 0:
         return EXACT, sign
     if left or power < _LEAST_POWER or power > _MOST_POWER:
         is_safe = power + _MOST_DIGITS + 1 < _FAR_FROM_INFINITY
         return (LEFT if is_safe else TOO_LARGE), 0
     if digits <= _EXACT_MOST and -22 <= power <= 22:
-        number = np.float64(digits)
+        number = float64(digits)
         number = number * _TENS[power] if power >= 0 else number / _TENS[-power]
         return EXACT, double_bits(number) | sign
     how, bits = _by_power_of_five(digits, power)
@@ -160,28 +168,26 @@ def nearest_double(digits: np.uint64, power: int, is_negative: bool, left: int) 
 def _by_power_of_five(digits: np.uint64, power: int) -> tuple[int, int]:
     """The same for up to 19 digits, after Lemire, "Number parsing at a gigabyte per second"."""
     zeros = leading_zeros(digits)
-    digits <<= np.uint64(zeros)
+    digits <<= uint64(zeros)
     place = 2 * (power - _LEAST_POWER)
     upper, lower = high_product(digits, _FIVES[place]), digits * _FIVES[place]
-    if upper & np.uint64(0x1FF) == np.uint64(0x1FF):
+    if upper & uint64(0x1FF) == uint64(0x1FF):
         more = high_product(digits, _FIVES[place + 1])
         lower += more
-        upper += np.uint64(1) if more > lower else np.uint64(0)
-    first = upper >> np.uint64(63)
-    shift = first + np.uint64(9)
+        upper += uint64(1) if more > lower else uint64(0)
+    first = upper >> uint64(63)
+    shift = first + uint64(9)
     mantissa = upper >> shift
-    exponent = ((217_706 * power) >> 16) + 63 + np.int64(first) - zeros + 1023
+    exponent = ((217_706 * power) >> 16) + 63 + int64(first) - zeros + 1023
     if exponent <= 0:
         return LEFT, 0
-    is_half = (
-        lower <= np.uint64(1) and -4 <= power <= 23 and mantissa & np.uint64(3) == np.uint64(1)
-    )
+    is_half = lower <= uint64(1) and -4 <= power <= 23 and mantissa & uint64(3) == uint64(1)
     if is_half and mantissa << shift == upper:
-        mantissa &= ~np.uint64(1)
-    mantissa = (mantissa + (mantissa & np.uint64(1))) >> np.uint64(1)
-    if mantissa >= np.uint64(2**53):
-        mantissa = np.uint64(2**52)
+        mantissa &= ~uint64(1)
+    mantissa = (mantissa + (mantissa & uint64(1))) >> uint64(1)
+    if mantissa >= uint64(2**53):
+        mantissa = uint64(2**52)
         exponent += 1
     if exponent >= 2047:
         return TOO_LARGE, 0
-    return EXACT, (exponent << 52) | np.int64(mantissa & np.uint64(2**52 - 1))
+    return EXACT, (exponent << 52) | int64(mantissa & uint64(2**52 - 1))

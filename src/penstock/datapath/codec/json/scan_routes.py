@@ -23,7 +23,7 @@ from penstock.datapath.codec.json.scan_values import COLON
 from penstock.datapath.codec.json.value_text import name_text
 from penstock.datapath.codec.shared.byte_gather import Numbers, Octets
 from penstock.datapath.codec.shared.compiled import compiled
-from penstock.datapath.codec.shared.machine_words import PADDING, pointer_to
+from penstock.datapath.codec.shared.machine_words import PADDING, Word, pointer_to
 
 NO_ROUTE = -1
 _SIZE = 0x7FFFFFFF
@@ -71,7 +71,7 @@ def _fill_table(routes: Routes) -> None:
 
 
 @compiled
-def _number_of(data: Octets, at: int, end: int, routes: Routes) -> int:
+def _number_of(data: Octets, at: int, end: int, routes: Routes) -> Word:
     """The number of a text, or NO_ROUTE."""
     texts, mask = pointer_to(routes.texts), len(routes.table) - 1
     place = place_of(hash_of(data, at, end), 0, mask + 1)
@@ -120,7 +120,7 @@ def guess_routes(
 
 
 @compiled
-def _find_key(data: Octets, start: int, end: int, key: Octets, size: int, memory: Numbers) -> int:
+def _find_key(data: Octets, start: int, end: int, key: Octets, size: int, memory: Numbers) -> Word:
     """Where a key is in a record, or INVALID."""
     last = end - size
     at = start + memory[0]

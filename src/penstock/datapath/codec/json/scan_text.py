@@ -8,7 +8,15 @@ import numpy as np
 
 from penstock.datapath.codec.shared.byte_gather import Octets
 from penstock.datapath.codec.shared.compiled import compiled
-from penstock.datapath.codec.shared.machine_words import BLOCK, copy_block, plain_bytes, word_at
+from penstock.datapath.codec.shared.machine_words import (
+    BLOCK,
+    Word,
+    copy_block,
+    int64,
+    plain_bytes,
+    uint64,
+    word_at,
+)
 
 QUOTE, BACKSLASH, SPACE = 0x22, 0x5C, 0x20
 INVALID = -1
@@ -47,7 +55,7 @@ def _code_unit(data: Octets, at: int) -> int:
         digit = _HEX[data[place]]
         if digit == _NOT_HEX:
             return INVALID
-        unit = unit * 16 + np.int64(digit)
+        unit = unit * 16 + int64(digit)
     return unit
 
 
@@ -150,7 +158,7 @@ def copy_bytes(data: Octets, at: int, end: int, out: Octets, to: int) -> int:
 
 
 @compiled
-def is_same(data: Octets, at: int, other: Octets, place: int, size: int) -> bool:
+def is_same(data: Octets, at: int, other: Octets, place: int, size: int) -> Word:
     """True if as many bytes are the same in two places."""
     while size >= 8:
         if word_at(data, at) != word_at(other, place):
@@ -158,18 +166,18 @@ def is_same(data: Octets, at: int, other: Octets, place: int, size: int) -> bool
         at, place, size = at + 8, place + 8, size - 8
     different = word_at(data, at) ^ word_at(other, place)
     # Shifted in two steps, since a shift by all 64 bits is undefined.
-    return (different << np.uint64(63 - 8 * size)) << np.uint64(1) == np.uint64(0)
+    return (different << uint64(63 - 8 * size)) << uint64(1) == uint64(0)
 
 
 @compiled
-def hash_of(data: Octets, at: int, end: int) -> int:
+def hash_of(data: Octets, at: int, end: int) -> Word:
     """A number for some bytes, different for most others."""
-    found = np.uint64(end - at) * _FACTOR
+    found = uint64(end - at) * _FACTOR
     while end - at >= 8:
         found = (found ^ word_at(data, at)) * _FACTOR
         found ^= found >> _SHIFT
         at += 8
     size = end - at
-    last = (word_at(data, at) << np.uint64(63 - 8 * size)) << np.uint64(1)
+    last = (word_at(data, at) << uint64(63 - 8 * size)) << uint64(1)
     found = (found ^ last) * _FACTOR
-    return np.int64(found ^ (found >> _SHIFT))
+    return int64(found ^ (found >> _SHIFT))

@@ -15,7 +15,7 @@ from penstock.datapath.codec.json.scan_numbers import read_number
 from penstock.datapath.codec.json.scan_text import INVALID, QUOTE, after_space, text_end
 from penstock.datapath.codec.shared.byte_gather import Octets
 from penstock.datapath.codec.shared.compiled import compiled
-from penstock.datapath.codec.shared.machine_words import word_at
+from penstock.datapath.codec.shared.machine_words import uint64, word_at
 
 OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST, COMMA, COLON = 0x7B, 0x7D, 0x5B, 0x5D, 0x2C, 0x3A
 LETTER_T, LETTER_F, LETTER_N = 0x74, 0x66, 0x6E
@@ -91,15 +91,15 @@ def value_end(data: Octets, at: int, end: int, room: int) -> tuple[int, int]:
     or does not end before `end`.
     """
     levels, says = 0, 0
-    are_objects = np.uint64(0)  # a bit per level, the innermost is the lowest
+    are_objects = uint64(0)  # a bit per level, the innermost is the lowest
     while at < end:
         byte = data[at]
         if byte in (OPEN_OBJECT, OPEN_LIST):
             levels += 1
             if levels > room:
                 break
-            is_object = np.uint64(byte == OPEN_OBJECT)
-            are_objects = are_objects << np.uint64(1) | is_object
+            is_object = uint64(byte == OPEN_OBJECT)
+            are_objects = are_objects << uint64(1) | is_object
             at = after_space(data, at + 1)
             is_empty = data[at] == (CLOSE_OBJECT if is_object else CLOSE_LIST)
             if not is_empty:
@@ -115,16 +115,16 @@ def value_end(data: Octets, at: int, end: int, room: int) -> tuple[int, int]:
             says |= byte != LETTER_N
         while levels:
             at = after_space(data, at)
-            is_object = are_objects & np.uint64(1)
+            is_object = are_objects & uint64(1)
             if data[at] != (CLOSE_OBJECT if is_object else CLOSE_LIST):
                 break
-            at, levels, are_objects = at + 1, levels - 1, are_objects >> np.uint64(1)
+            at, levels, are_objects = at + 1, levels - 1, are_objects >> uint64(1)
         if not levels:
             return at, says
         if data[at] != COMMA:
             break
         at = after_space(data, at + 1)
-        if are_objects & np.uint64(1):
+        if are_objects & uint64(1):
             at = _key_end(data, at, end)
             if at == INVALID:
                 break

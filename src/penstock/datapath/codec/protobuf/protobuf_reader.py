@@ -113,25 +113,14 @@ def _none(layout: MessageLayout) -> DecodedBatch:
 
 
 def _read_fast(layout: MessageLayout, values: pa.Array, skipped: int, most: int) -> DecodedBatch:
-    """What is in one of the orders that writers have; none of the others is among the bad.
+    """What the fast way can read; none of the others is among the bad.
 
     A record that may become too many values is left alone.
     """
-    read, left = _none(layout), _light(layout, values, most)
-    for body in (layout.body, *layout.others):
-        if len(left) == 0:
-            break
-        some = values if len(left) == len(values) else values.take(pa.array(left))
-        more, refused = read_columns(some, layout, body, skipped)
-        good = left[~refused]
-        is_first = len(read.good) == 0
-        read = (
-            DecodedBatch(more, good, [])
-            if is_first
-            else in_record_order(read.batch, read.good, more, good, [], by_reference=False)
-        )
-        left = left[refused]
-    return read
+    light = _light(layout, values, most)
+    some = values if len(light) == len(values) else values.take(pa.array(light))
+    batch, refused = read_columns(some, layout, skipped)
+    return DecodedBatch(batch, light[~refused] if refused.any() else light, [])
 
 
 def _light(layout: MessageLayout, values: pa.Array, most: int) -> Numbers:

@@ -1,4 +1,4 @@
-"""What several formats share: shapes, cursors, framing, limits.
+"""What several formats share: shapes, compiled loops, framing, limits.
 
 It must not know one format more than another.
 """

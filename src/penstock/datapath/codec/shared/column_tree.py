@@ -15,8 +15,8 @@ from penstock.datapath.codec.shared.column_pools import Pools
 from penstock.datapath.codec.shared.compiled_bytes import Payloads, gathered
 
 NodeKind = Literal[
-    "number", "day", "float", "boolean", "decimal", "text", "bytes", "struct", "list", "map"
-]
+    "number", "day", "float", "boolean", "decimal", "text", "bytes", "enum", "struct", "list", "map"
+]  # fmt: skip
 ALWAYS = -1  # in place of a column of flags
 
 
@@ -25,7 +25,8 @@ class ColumnNode:
     """One column of an event at some level. `valid` is the column that says where it has a value.
 
     `column` is where its values are, or how many items a list has. Items are the only child of a
-    list; a map has keys and values.
+    list; a map has keys and values. An enum's values are places in `symbols`: where each of them
+    begins and how long it is.
     """
 
     kind: NodeKind
@@ -34,6 +35,7 @@ class ColumnNode:
     column: int = 0
     valid: int = ALWAYS
     children: tuple["ColumnNode", ...] = ()
+    symbols: tuple[Numbers, Words] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +64,12 @@ class ColumnMaker:
             return self._items(node, count, validity)
         if node.kind in {"text", "bytes"}:
             return self._pieces(node, count, validity)
+        if node.symbols is not None:
+            begins, sizes = node.symbols
+            places = self._part(self.pools.numbers, node.column, count)
+            starts = self.payloads.symbols + begins[places]
+            pieces = gathered(self.payloads.words, starts, sizes[places])
+            return _array(node.arrow, *pieces, validity)
         return pa.Array.from_buffers(node.arrow, count, [validity, self._values(node, count)])
 
     def _validity(self, column: int, count: int) -> pa.Buffer | None:
@@ -112,7 +120,7 @@ class ColumnMaker:
 
     def _refuse(self, places: Numbers) -> None:
         """Refuse the records in which these places of the data are."""
-        self.bad[np.searchsorted(self.payloads.begins, places, side="right") - 1] = True
+        self.bad[np.searchsorted(self.payloads.ends, places, side="right")] = True
 
     def _part(self, pool: Words, column: int, size: int) -> Words:
         base = int(self.pools.bases[column])

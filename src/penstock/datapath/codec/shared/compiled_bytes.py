@@ -14,6 +14,7 @@ import pyarrow as pa
 from penstock.datapath.codec.shared.buffers import buffers_of
 from penstock.datapath.codec.shared.byte_gather import Numbers, Octets, Words, overlapping
 from penstock.datapath.codec.shared.compiled import compiled, inlined
+from penstock.datapath.codec.shared.value_types import Integer
 
 BEYOND = 2**62  # behind the end of every record
 _PAD = bytes(16)  # more than a step looks further, and than a copy of whole words writes further
@@ -43,7 +44,7 @@ def padded(values: pa.Array, skipped: int, symbols: bytes = b"") -> Payloads:
 
 
 @inlined
-def varint(data: Octets, at: int) -> tuple[int, int]:
+def varint(data: Octets, at: int) -> tuple[Integer, Integer]:
     """A number of seven bits per byte, lowest first, as 64 bits; and where the next value begins.
 
     Reads at most ten bytes.
@@ -63,7 +64,7 @@ def varint(data: Octets, at: int) -> tuple[int, int]:
 
 
 @inlined
-def zigzag(data: Octets, at: int) -> tuple[int, int]:
+def zigzag(data: Octets, at: int) -> tuple[Integer, Integer]:
     """A varint with its sign in the lowest bit; and where the next value begins."""
     found, then = varint(data, at)
     return ((found >> 1) & _ALL_BUT_SIGN) ^ -(found & 1), then

@@ -5,9 +5,10 @@ array has put at least `PADDING` bytes after the last one that counts.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from llvmlite import ir
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -15,6 +16,8 @@ PADDING = 64  # bytes after the last one, since every look may be that wide
 BLOCK = 32  # bytes that are looked at, or copied, at once
 
 Compiler: TypeAlias = Any  # Any: parts of Numba's compiler, which has no types
+Word: TypeAlias = Any  # Any: a number of the machine; the compiler knows its width and sign
+Bytes: TypeAlias = Any  # Any: an array of bytes, or a pointer to its first
 Made = tuple[Compiler, Callable[[Compiler, ir.IRBuilder, Compiler, list[ir.Value]], ir.Value]]
 
 _BYTE, _WORD = ir.IntType(8), ir.IntType(64)
@@ -42,8 +45,7 @@ def _repeated(value: int) -> ir.Constant:
     return ir.Constant(_MANY, [value] * BLOCK)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def word_at(_typing: Compiler, data: Compiler, _at: Compiler) -> Made:
+def _word_at(_typing: Compiler, data: Compiler, _at: Compiler) -> Made:
     """Eight bytes that begin at a place, as a number; the first byte is the lowest."""
 
     def make(
@@ -55,8 +57,7 @@ def word_at(_typing: Compiler, data: Compiler, _at: Compiler) -> Made:
     return types.uint64(data, types.int64), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def plain_bytes(_typing: Compiler, data: Compiler, _at: Compiler) -> Made:
+def _plain_bytes(_typing: Compiler, data: Compiler, _at: Compiler) -> Made:
     """How many of the next 32 bytes of a JSON text are neither quote, backslash nor control."""
 
     def make(
@@ -75,8 +76,7 @@ def plain_bytes(_typing: Compiler, data: Compiler, _at: Compiler) -> Made:
     return types.int64(data, types.int64), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def copy_block(
+def _copy_block(
     _typing: Compiler, out: Compiler, _to: Compiler, data: Compiler, _at: Compiler
 ) -> Made:
     """Copy 32 bytes."""
@@ -95,8 +95,7 @@ def copy_block(
     return types.void(out, types.int64, data, types.int64), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def high_product(_typing: Compiler, _one: Compiler, _other: Compiler) -> Made:
+def _high_product(_typing: Compiler, _one: Compiler, _other: Compiler) -> Made:
     """The upper 64 bits of a product."""
 
     def make(
@@ -110,8 +109,7 @@ def high_product(_typing: Compiler, _one: Compiler, _other: Compiler) -> Made:
     return types.uint64(types.uint64, types.uint64), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def leading_zeros(_typing: Compiler, _word: Compiler) -> Made:
+def _leading_zeros(_typing: Compiler, _word: Compiler) -> Made:
     """How many bits of a word are zero before the first that is not."""
 
     def make(
@@ -122,8 +120,7 @@ def leading_zeros(_typing: Compiler, _word: Compiler) -> Made:
     return types.int64(types.uint64), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def double_bits(_typing: Compiler, _number: Compiler) -> Made:
+def _double_bits(_typing: Compiler, _number: Compiler) -> Made:
     """The bits of a double, as a number."""
 
     def make(
@@ -134,8 +131,7 @@ def double_bits(_typing: Compiler, _number: Compiler) -> Made:
     return types.int64(types.float64), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def pointer_to(_typing: Compiler, array: Compiler) -> Made:
+def _pointer_to(_typing: Compiler, array: Compiler) -> Made:
     """The address of the first value of an array.
 
     An array counts who uses it, each time that it is handed over; a pointer does not. Whoever
@@ -147,4 +143,23 @@ def pointer_to(_typing: Compiler, array: Compiler) -> Made:
     ) -> ir.Value:
         return context.make_array(signature.args[0])(context, builder, arguments[0]).data
 
-    return types.CPointer(array.dtype)(array), make
+    pointer: Compiler = types.CPointer
+    return pointer(array.dtype)(array), make
+
+
+def _as_function(make: Callable[..., Made]) -> Callable[..., Word]:
+    """What compiled functions call."""
+    return cast("Callable[..., Word]", intrinsic(make))
+
+
+word_at = _as_function(_word_at)
+plain_bytes = _as_function(_plain_bytes)
+copy_block = _as_function(_copy_block)
+high_product = _as_function(_high_product)
+leading_zeros = _as_function(_leading_zeros)
+double_bits = _as_function(_double_bits)
+pointer_to = _as_function(_pointer_to)
+# Numbers of a kind; a mixture of signed and unsigned ones would become a double.
+int64: Callable[[Word], Word] = np.int64
+uint64: Callable[[Word], Word] = np.uint64
+float64: Callable[[Word], Word] = np.float64

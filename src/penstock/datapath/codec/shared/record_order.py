@@ -14,17 +14,12 @@ def in_record_order(
     slow: pa.RecordBatch,
     slow_rows: Numbers,
     bad: list[BadRecord],
-    *,
-    by_reference: bool = True,
 ) -> DecodedBatch:
-    """The records of both ways as one batch; `bad` are those that neither has read.
-
-    Unless `by_reference`, the slower of the two is a fast way as well.
-    """
+    """The records of both ways as one batch, the slow ones marked; neither read the `bad`."""
     if len(slow_rows) == 0:
         return DecodedBatch(fast, fast_rows, bad)
     rows = np.concatenate((fast_rows, slow_rows))
     order = np.argsort(rows, kind="stable")
     batch = pa.concat_batches([fast, slow]).take(pa.array(order))
     is_slow = np.arange(len(rows))[order] >= len(fast_rows)
-    return DecodedBatch(batch, rows[order], bad, by_reference=is_slow if by_reference else None)
+    return DecodedBatch(batch, rows[order], bad, by_reference=is_slow)

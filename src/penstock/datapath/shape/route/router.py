@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.datapath.shape.route.distinct_names import DistinctNames
 from penstock.datapath.shape.route.value_names import Codes, encode_scalars
 from penstock.model.bad_records import BadRecord
 from penstock.model.headers import first_header
@@ -58,6 +59,8 @@ class Router:
         self._declared = frozenset(dataset.route for dataset in spec.datasets)
         self._known = known
         self._room = max_new
+        self._limit = spec.max_new_types
+        self._refused = DistinctNames()
         self._accepted: dict[str, str] = {}
 
     def known_texts(self) -> dict[str, str]:
@@ -93,6 +96,10 @@ class Router:
         """The dataset of a text that was given one before."""
         return self._accepted.get(text)
 
+    def refused_names(self) -> tuple[int, ...]:
+        """What stands for the new datasets that there was no room for."""
+        return self._refused.hashes()
+
     def _dataset(self, text: str) -> str | int:
         """The directory of a text, or the verdict about a text that gets none."""
         name = self._accepted.get(text)
@@ -115,6 +122,7 @@ class Router:
                 if encode_component(text) in self._known:
                     return None
                 if self._room <= 0:
+                    self._refused.add(text)
                     return _FLOOD
                 self._room -= 1
                 return None
@@ -127,7 +135,8 @@ class Router:
         if verdict == _UNKNOWN:
             return BadRecord(row, ROUTE_UNKNOWN, f"{origin}: not a declared dataset")
         if verdict == _FLOOD:
-            return BadRecord(row, ROUTE_FLOOD, f"{origin}: too many new datasets in one window")
+            why = f"{origin}: more than {self._limit} new datasets in one window (max_new_types)"
+            return BadRecord(row, ROUTE_FLOOD, why)
         if value is None:
             return BadRecord(row, ROUTE_MISSING, f"{origin}: absent or null")
         if value in ("", b""):

@@ -15,6 +15,7 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, Place, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
+from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.spark.errors import Interrupted
 
 EARLIEST = -2
@@ -23,6 +24,7 @@ LATEST = -1
 API_TIMEOUT = "default.api.timeout.ms"
 REQUEST_TIMEOUT = "request.timeout.ms"
 _CLOSE_TIMEOUT_MS = 1_000
+_ZERO_ID = "AAAAAAAAAAAAAAAAAAAAAA"  # what brokers say that have no topic ids
 
 # Kafka's words for "not now": the topic is being deleted, or nobody leads the partition.
 NOT_NOW = frozenset({
@@ -45,8 +47,11 @@ class KafkaAdmin:
     Nothing is lost by that; they are read once they have one.
     """
 
-    def __init__(self, jvm: Any, options: Mapping[str, str]) -> None:
+    def __init__(
+        self, jvm: Any, options: Mapping[str, str], waiting: ToldWaiting | None = None
+    ) -> None:
         self._jvm = jvm
+        self._waiting = waiting or ToldWaiting(options, lambda _sentence: None)
         self._servers = options.get("bootstrap.servers", "")
         self._secrets = secrets_in(options)
         self.skipped: dict[Place, str] = {}
@@ -67,7 +72,8 @@ class KafkaAdmin:
 
     def cluster_id(self) -> str:
         """The id that the cluster was formatted with."""
-        return str(self._ask(lambda: self._client.describeCluster().clusterId().get()))
+        with self._waiting.answer():
+            return str(self._ask(lambda: self._client.describeCluster().clusterId().get()))
 
     def available(self, feed: FeedSpec) -> Available:
         """Identity and offsets of everything the feed asks for, read-committed.
@@ -77,7 +83,8 @@ class KafkaAdmin:
         """
         cluster_id = self.cluster_id()
         self.skipped = {}
-        described = self._describe(self._wanted(feed))
+        with self._waiting.answer():
+            described = self._describe(self._wanted(feed))
         places = frozenset((name, p) for name, (_, led) in described.items() for p in led)
         earliest = self._list_offsets(dict.fromkeys(places, EARLIEST))
         # Who did not answer at first is not waited for a second time.
@@ -128,6 +135,25 @@ class KafkaAdmin:
             wanted.put(self._java_place(place), metadata(offset))
         self._ask(lambda: self._client.alterConsumerGroupOffsets(group, wanted).all().get())
 
+    def group_offsets(self, group: str) -> dict[Place, int]:
+        """The committed offsets of a consumer group; empty for a group that nobody knows."""
+        asked = self._client.listConsumerGroupOffsets
+        try:
+            answer = asked(group).partitionsToOffsetAndMetadata().get()
+            found: dict[Place, int] = {}
+            for entry in answer.entrySet():
+                committed = entry.getValue()
+                if committed is not None:  # null: the group knows the partition, and no offset
+                    place = entry.getKey()
+                    found[str(place.topic()), int(place.partition())] = int(committed.offset())
+        except Py4JJavaError as error:
+            if cause_of(error)[0] == "GroupIdNotFoundException":
+                return {}
+            raise self._unavailable(error) from error
+        except (Py4JError, OSError, Interrupted) as error:
+            raise self._unavailable(error) from error
+        return found
+
     def _list_offsets(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
         """What there is; partitions that cannot answer now are noted and left out."""
         if not wanted:
@@ -137,7 +163,8 @@ class KafkaAdmin:
         )
         asked = self._ask(lambda: self._client.listOffsets(self._specs_of(wanted), committed))
         try:
-            answer = asked.all().get()
+            with self._waiting.answer():
+                answer = asked.all().get()
         except Py4JJavaError as error:
             return self._one_by_one(asked, wanted, error)
         except (Py4JError, OSError, Interrupted) as error:
@@ -213,7 +240,8 @@ class KafkaAdmin:
                 raise self._unavailable(error) from error
             except (Py4JError, OSError, Interrupted) as error:
                 raise self._unavailable(error) from error
-            found[name] = str(topic.topicId().toString()), self._led(name, topic.partitions())
+            topic_id = known_id(str(topic.topicId().toString()))
+            found[name] = topic_id, self._led(name, topic.partitions())
         return found
 
     def _led(self, name: str, partitions: Any) -> list[int]:
@@ -254,6 +282,11 @@ def within(options: Mapping[str, str], limit_ms: int) -> dict[str, str]:
     if request_ms.isdigit() and int(request_ms) > limit_ms:
         return {**limited, API_TIMEOUT: request_ms}  # Kafka wants it at least as long
     return {REQUEST_TIMEOUT: str(limit_ms), **limited, API_TIMEOUT: str(limit_ms)}
+
+
+def known_id(topic_id: str) -> str:
+    """The id of a topic; empty where the broker gives none, which every topic shares then."""
+    return "" if topic_id == _ZERO_ID else topic_id
 
 
 def secrets_in(options: Mapping[str, str]) -> list[str]:

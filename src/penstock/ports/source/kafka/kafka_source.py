@@ -16,13 +16,17 @@ from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, Place
 from penstock.ports.source.kafka.admin import KafkaAdmin
 from penstock.ports.source.kafka.reader import read_ranges
+from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.runtime.carried_error import as_report, opened_report
 from penstock.spark.batch_size import batches_for
 from penstock.spark.job_errors import cause_of_job
 
 
 class KafkaSource:
-    """The topics of one feed. Also exports lag, resolves times, and hashes last records."""
+    """The topics of one feed.
+
+    Also exports lag, resolves times, reads offsets of groups, and hashes last records.
+    """
 
     kind = "kafka"
 
@@ -31,6 +35,8 @@ class KafkaSource:
         self._session = tools.session
         self._options = tools.options
         self._opened: KafkaAdmin | None = None
+        self._waiting = ToldWaiting(tools.options, tools.tell)
+        self._waiting.begin("Spark starts first, and ")
 
     def look(self) -> Available:
         """What the feed's topics hold now, read-committed."""
@@ -64,6 +70,10 @@ class KafkaSource:
         """The first offset at or after a time, or the log's end."""
         return self._admin().offset_at(topic, partition, time_ms)
 
+    def group_offsets(self, group: str) -> dict[Place, int]:
+        """The committed offsets of a consumer group."""
+        return self._admin().group_offsets(group)
+
     def export_offsets(self, reader: str, offsets: Mapping[Place, int]) -> None:
         """Write the offsets into a consumer group of that name."""
         self._admin().commit_group(reader, offsets)
@@ -77,7 +87,7 @@ class KafkaSource:
     def _admin(self) -> KafkaAdmin:
         """Kafka's admin client; the first to ask waits until the JVM is up."""
         if self._opened is None:
-            self._opened = KafkaAdmin(self._session()._jvm, self._options)
+            self._opened = KafkaAdmin(self._session()._jvm, self._options, self._waiting)
         return self._opened
 
 

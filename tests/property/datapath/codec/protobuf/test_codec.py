@@ -129,7 +129,7 @@ def test_good_records_are_what_another_library_reads(world: World) -> None:
 @given(worlds(with_strange=False))
 def test_records_as_another_library_writes_them_are_all_read_the_fast_way(world: World) -> None:
     plan = world.layout()
-    _, refused = read_columns(pa.array(world.payloads, pa.binary()), plan, plan.body, 0)
+    _, refused = read_columns(pa.array(world.payloads, pa.binary()), plan, 0)
     assert not refused.any()
 
 

@@ -11,20 +11,19 @@ import pytest
 
 _PROGRAM = """
 import random
-import pyarrow as pa
 import numpy as np
 np.seterr(over="ignore")
 from tests.helpers.bounds_worlds import {world}
 
 chance = random.Random(7)
-for _ in range(25):
+for _ in range(10):
     world = {world}(chance)
     world.read_in_both_ways()
 print("in bounds")
 """
 
 
-@pytest.mark.parametrize("world", ["AvroBounds"])
+@pytest.mark.parametrize("world", ["AvroBounds", "ProtoBounds"])
 def test_no_bytes_lead_a_loop_out_of_its_arrays(world: str) -> None:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(

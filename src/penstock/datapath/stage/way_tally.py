@@ -1,0 +1,65 @@
+"""Which ways the records of a range were read, by dataset, and which values did not fit."""
+
+from collections.abc import Mapping
+
+from penstock.datapath.stage.row_arrays import Rows
+from penstock.model.ranges import OffsetRange
+from penstock.model.read_ways import (
+    LONGEST_PATH,
+    Conflict,
+    Misfit,
+    ReadCounts,
+    ReadWays,
+    WayReason,
+    most_conflicts,
+    most_reasons,
+)
+
+
+class WayTally:
+    """Adds up what decoders count, with offsets in place of numbers. Used by one thread."""
+
+    def __init__(self, covered: OffsetRange) -> None:
+        self._covered = covered
+        self._counts: dict[str, ReadCounts] = {}
+
+    def add(self, dataset: str, counts: ReadCounts, offsets: Rows) -> None:
+        """Take the counts of some records; `offsets` are theirs, by number."""
+        mine = self._counts.setdefault(dataset, ReadCounts())
+        mine.fast += counts.fast
+        mine.reference += counts.reference
+        mine.empty += counts.empty
+        for reason, (records, path) in counts.reasons.items():
+            mine.add_reason(reason, path, records)
+        for misfit, (records, first) in counts.misfits.items():
+            mine.add_misfit(misfit, int(offsets[first]), records)
+
+    def ways(self, rest_rows: Mapping[str, int]) -> tuple[ReadWays, ...]:
+        """Everything, in an order that a retry repeats; `rest_rows` is by dataset."""
+        return tuple(
+            ReadWays(
+                dataset,
+                counts.fast,
+                counts.reference,
+                most_reasons(
+                    WayReason(reason, records, _shown(path))
+                    for reason, (records, path) in counts.reasons.items()
+                ),
+                counts.empty,
+                rest_rows.get(dataset, 0),
+                most_conflicts(
+                    self._conflict(misfit, *found) for misfit, found in counts.misfits.items()
+                ),
+            )
+            for dataset, counts in sorted(self._counts.items())
+        )
+
+    def _conflict(self, misfit: Misfit, records: int, offset: int) -> Conflict:
+        path, wanted, found = misfit
+        place = self._covered
+        return Conflict(_shown(path), wanted, found, records, place.topic, place.partition, offset)
+
+
+def _shown(path: str) -> str:
+    """A path as an entry has it: names of fields may be of any length."""
+    return path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}..."

@@ -1,0 +1,85 @@
+"""A store that reads a lake and writes elsewhere: for a rehearsal that must not change the lake."""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import BinaryIO
+
+from penstock.api.store import StagedWriter, Store
+from penstock.model.outcome import Sighting
+from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+
+
+class ScratchStore:
+    """What lies in `base` can be read; everything that is written lies in `scratch`.
+
+    Staged files are those of `scratch` alone. Nothing of `base` can be deleted. Driver only.
+    """
+
+    def __init__(self, base: Store, scratch: Store) -> None:
+        self._base = base
+        self._scratch = scratch
+
+    @property
+    def kind(self) -> str:
+        """That of `scratch`, which makes the handles."""
+        return self._scratch.kind
+
+    def create(self, key: str, data: bytes) -> bool:
+        """Create if absent in both."""
+        return self._base.head(key) is None and self._scratch.create(key, data)
+
+    def read(self, key: str) -> bytes | None:
+        """The content, or None."""
+        found = self._scratch.read(key)
+        return self._base.read(key) if found is None else found
+
+    def open_read(self, key: str) -> BinaryIO | None:
+        """The content as a file, or None."""
+        found = self._scratch.open_read(key)
+        return self._base.open_read(key) if found is None else found
+
+    def head(self, key: str) -> int | None:
+        """The size, or None."""
+        found = self._scratch.head(key)
+        return self._base.head(key) if found is None else found
+
+    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
+        """Keys of both, in order."""
+        both = (store.list_after(prefix, after, limit) for store in (self._base, self._scratch))
+        return list(dict.fromkeys(heapq.merge(*both)))[:limit]
+
+    def open_staged(self, final: str, spot: StagingSpot) -> StagedWriter:
+        """Begin a file."""
+        return self._scratch.open_staged(final, spot)
+
+    def look(self, handle: StagedHandle) -> Sighting:
+        """What became of a file of `scratch`."""
+        return self._scratch.look(handle)
+
+    def publish(self, handle: StagedHandle) -> None:
+        """Make a file visible in `scratch`."""
+        self._scratch.publish(handle)
+
+    def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
+        """The same for many."""
+        return self._scratch.publish_all(handles)
+
+    def list_staged(self, prefix: str) -> Iterable[StagedRef]:
+        """What is staged in `scratch`."""
+        return self._scratch.list_staged(prefix)
+
+    def discard(self, ref: StagedRef) -> None:
+        """Destroy what is staged in `scratch`."""
+        self._scratch.discard(ref)
+
+    def delete(self, key: str) -> None:
+        """Remove an object of `scratch`."""
+        self._scratch.delete(key)
+
+    def sweep(self) -> int:
+        """Nothing to do: it does not outlive the rehearsal."""
+        return 0
+
+    def probe(self, scratch: str) -> None:
+        """Try the promises of `scratch`."""
+        self._scratch.probe(scratch)

@@ -1,0 +1,141 @@
+"""A field that changes its kind: it is told by the run, by `status` and by `schema conflicts`.
+
+Method: a feed from a list in memory into a lake on disk; only the source is not real.
+"""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from penstock.cli.main import main
+from penstock.model.convert_spec import ConvertSpec
+from penstock.model.entries import Window
+from penstock.model.read_ways import Conflict
+from penstock.model.spec import DecodeSpec, FeedSpec
+from penstock.ports.store.local.local_store import LocalStore
+from tests.helpers.list_story import FEED, TOPIC, Story
+
+CONFIG = """version: 1
+lake: ./lake
+kafka: {bootstrap.servers: "localhost:1"}
+feeds:
+  feed: {topics: [events], route: {by: "field:type"}}
+"""
+
+
+class DriftStory(Story):
+    """A lake on disk, with a configuration beside it."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        super().__init__()
+        self.config = folder / "penstock.yaml"
+        self.config.write_text(CONFIG)
+        self.store = LocalStore(folder / "lake")
+        self._capsys = capsys
+
+    def orders(self, *ids: object) -> None:
+        self.cluster.append(
+            TOPIC, 0, *(json.dumps({"type": "order", "customer_id": each}).encode() for each in ids)
+        )
+
+    def told(self, *words: str) -> str:
+        """What a command prints."""
+        self._capsys.readouterr()
+        code = main([*words, "-c", str(self.config)])
+        said = self._capsys.readouterr()
+        assert code == 0, said.err
+        return said.out
+
+
+@pytest.fixture
+def story(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> DriftStory:
+    return DriftStory(tmp_path, capsys)
+
+
+def test_a_number_that_becomes_a_text_is_told_everywhere(story: DriftStory) -> None:
+    story.orders(1, 2, 3)
+    assert story.run_once() == 0
+    assert not any("conflict" in line for line in story.said)
+    assert "all values fit" in story.told("schema", "conflicts", "feed")
+    story.orders("C-4", 5, "C-6", 7.5)
+    assert story.run_once() == 0
+
+    [sentence] = [line for line in story.said if line.startswith("conflict: ")]
+    assert "customer_id of order is a column of int64, and 3 records have another kind" in sentence
+
+    window = story.entries(Window)[-1]
+    [ways] = window.ways
+    assert (ways.dataset, ways.fast + ways.reference, ways.rest) == ("order", 4, 3)
+    assert ways.conflicts == (
+        Conflict("customer_id", "int64", "string", 2, TOPIC, 0, 3),
+        Conflict("customer_id", "int64", "fraction", 1, TOPIC, 0, 6),
+    )
+    assert "C-4" not in msgspec.json.encode(window).decode()
+
+    status = story.told("status", "feed")
+    assert "rows with `_rest`: 3 of 7 in order: customer_id" in status
+    stats = story.told("status", "feed", "--stats").splitlines()[-1].split()
+    assert stats[:3] == ["feed", "order", "7"]
+    assert "NOT_FITTING" in stats
+    assert json.loads(story.told("status", "feed", "--output", "json"))["ways"][0]["rest"] == 3
+
+    for what in ("feed", "feed/order"):
+        out = story.told("schema", "conflicts", what)
+        row = next(line for line in out.splitlines() if line.startswith("order "))
+        assert "int64" in row
+        assert '"C-4"' in row
+        assert "events/0/3" in row
+        assert 'decode: {types: {"customer_id": string}}' in out
+    found = json.loads(story.told("schema", "conflicts", "feed", "--output", "json"))
+    assert (found["sample"], found["cure"], found["records"]) == ('"C-4"', "string", 3)
+
+
+def test_what_is_dropped_or_hidden_is_no_sample(story: DriftStory) -> None:
+    story.orders(1)
+    assert story.run_once() == 0
+    story.orders("secret")
+    feed = msgspec.structs.replace(FEED, convert=(ConvertSpec("drop", ("customer_id",)),))
+    assert story.run_once(feed) == 0
+    out = story.told("schema", "conflicts", "feed")
+    assert "customer_id" in out
+    assert "secret" not in out
+
+
+def test_with_a_type_there_is_one_column_and_no_conflict(story: DriftStory) -> None:
+    feed: FeedSpec = msgspec.structs.replace(
+        FEED, decode=DecodeSpec(types=(("customer_id", "string"),))
+    )
+    story.orders(1, "C-2")
+    assert story.run_once(feed) == 0
+    story.orders("C-3", 4)
+    assert story.run_once(feed) == 0
+    assert not any("conflict" in line for line in story.said)
+    assert "all values fit" in story.told("schema", "conflicts", "feed/order")
+
+
+def test_a_field_in_conflict_from_the_start_is_told(story: DriftStory) -> None:
+    story.orders(1, "C-2")
+    assert story.run_once() == 0
+    [sentence] = [line for line in story.said if line.startswith("conflict: ")]
+    assert "customer_id of order has no column" in sentence
+    assert '"customer_id": string' in story.told("schema", "conflicts", "feed")
+
+
+def test_a_field_that_is_only_new_is_not_a_conflict(story: DriftStory) -> None:
+    story.orders(1)
+    assert story.run_once() == 0
+    story.cluster.append(TOPIC, 0, b'{"type":"order","customer_id":2,"new":"x"}')
+    assert story.run_once() == 0
+    assert not any("conflict" in line for line in story.said)
+    assert "rows with" not in story.told("status")
+
+
+def test_a_dataset_that_is_not_there_is_told(
+    story: DriftStory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story.orders(1)
+    assert story.run_once() == 0
+    assert main(["schema", "conflicts", "feed/nothing", "-c", str(story.config)]) == 2
+    assert "It has: order." in capsys.readouterr().err
