@@ -1,0 +1,33 @@
+"""How records were read, as `status` prints it."""
+
+from penstock.model.read_ways import NO_COLUMN, Conflict, ReadWays, WayReason
+from penstock.status.ways_text import rest_lines, ways_rows
+
+ORDER = ReadWays(
+    "order",
+    fast=9_000,
+    reference=1_000,
+    reasons=(WayReason(NO_COLUMN, 700, "user.new"), WayReason("NOT_JSON", 300)),
+    empty=12_345,
+    rest=1_700,
+    conflicts=tuple(
+        Conflict(f"f{number}", "int64", "string", 10 - number, "t", 0, number)
+        for number in range(7)
+    ),
+)
+
+
+def test_a_dataset_has_its_ways_with_the_main_reason_and_a_field() -> None:
+    [row, plain] = ways_rows("events", [ORDER, ReadWays("view", fast=5)])
+    assert list(row.values()) == [
+        "events", "order", "10,000", "9,000", "1,000", "90.0 %", "NO_COLUMN 700", "user.new",
+        "12,345", "1,700",
+    ]  # fmt: skip
+    assert (plain["fast share"], plain["main reason"], plain["field"]) == ("100.0 %", None, None)
+
+
+def test_rows_with_a_rest_are_told_with_the_fields_in_conflict() -> None:
+    new = ReadWays("view", 5, rest=2, conflicts=(Conflict("n", "", "string", 2, "t", 0, 0),))
+    assert list(rest_lines([ORDER, new])) == [
+        "rows with `_rest`: 1,700 of 10,000 in order: f0, f1, f2, f3, f4 and 2 more"
+    ]
