@@ -1,9 +1,9 @@
 """Types that the configuration gives to fields of learned schemas, by path.
 
-A path is written as error messages write it: `user.id` is a field of an object, `items[].id` one of
-the objects in a list, `tags[]` the items of a list. A field that is named gets its type when it is
-first met with a value that says something, whatever that value is. The objects and lists on the way
-to it are settled by the path as well.
+A path is written as error messages write it: a dot leads into an object, so that `items[].id` is a
+field of the objects in a list, and `tags[]` are the items of a list. A field that is named gets its
+type when it is first met with a value that says something, whatever that value is. The objects and
+lists on the way to it are settled by the path as well.
 """
 
 from collections.abc import Iterator
