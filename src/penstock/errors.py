@@ -23,6 +23,7 @@ from typing import ClassVar
 from penstock.model.broken_groups import BrokenGroup
 from penstock.model.halted import HaltedPlace
 from penstock.model.outcome import Outcome
+from penstock.model.sentence_end import with_one_stop
 
 
 class PenstockError(Exception):
@@ -33,6 +34,7 @@ class PenstockError(Exception):
     outcome: ClassVar[Outcome] = Outcome.NOT_LANDED
 
     def __init__(self, found: str, advice: str) -> None:
+        found = with_one_stop(found)
         super().__init__(f"{self.code}: {found} {advice}")
         self.found = found
         self.advice = advice
@@ -396,21 +398,6 @@ class TopicReplaced(FeedHalted):
         )
         self.topic = topic
         self.places = (HaltedPlace(topic),)
-
-
-class TopicWithoutId(FeedHalted):
-    """The source gives a topic no id of its own, so its identity cannot be checked."""
-
-    code = "TOPIC_ID_MISSING"
-
-    def __init__(self, topic: str) -> None:
-        super().__init__(
-            f"Topic {topic!r} has no topic id: its broker is older than Kafka 2.8, or gives none, "
-            "and a topic that is deleted and created again would look the same.",
-            "Nothing was read. Upgrade the brokers, and `inter.broker.protocol.version` with them, "
-            "to 2.8 or newer; then run again.",
-        )
-        self.topic = topic
 
 
 class GapFound(FeedHalted):

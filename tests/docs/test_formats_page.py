@@ -62,7 +62,7 @@ WANTED = ["17", "C-18", None, "C-20"]
 
 @pytest.mark.usefixtures("orders")
 def test_duckdb_reads_a_field_from_its_column_and_from_the_rest() -> None:
-    found = duckdb.sql(block_with("sql", "_rest")).fetchall()
+    found = duckdb.connect().execute(block_with("sql", "_rest")).fetchall()
     assert [customer for _, customer in found] == WANTED
 
 

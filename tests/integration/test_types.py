@@ -28,10 +28,14 @@ IDS = (17, "C-17", 12345678901234567890, 1.5, True, None)
 
 def rows(lake: Path, feed: str, columns: str) -> list[Any]:
     """What DuckDB reads, in the order of the offsets."""
-    found: list[Any] = duckdb.sql(
-        f"select {columns} from read_parquet('{lake}/{feed}/order/**/*.parquet', "
-        "hive_partitioning=true, union_by_name=true) order by _offset"
-    ).fetchall()
+    found: list[Any] = (
+        duckdb.connect()
+        .execute(
+            f"select {columns} from read_parquet('{lake}/{feed}/order/**/*.parquet', "
+            "hive_partitioning=true, union_by_name=true) order by _offset"
+        )
+        .fetchall()
+    )
     return found
 
 

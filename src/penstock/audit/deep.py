@@ -21,7 +21,6 @@ from penstock.audit.kafka_compare import Comparison, KafkaSide, compare
 from penstock.audit.lake_files import (
     file_differences,
     foreign_files,
-    is_pending,
     odd_differences,
 )
 from penstock.audit.ledger import Ledger, Progress, read_ledger
@@ -47,7 +46,7 @@ from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.feed_book.state import FeedState, is_pending
 from penstock.runtime.parallel import ParallelMap
 
 MOST_FOREIGN = 100  # how many foreign files are read; all of them are named

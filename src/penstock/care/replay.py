@@ -142,6 +142,7 @@ def _staged_body(
         content=content,
         author=author,
         schemas=schema_versions(content.files),
+        consumed=sum(len(part.offsets) for part in content.records),
         directories=replayed_directories(journal, fold, content),
         corrections=corrections,
     )

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 
 from penstock.api.source import REPORT, ReadRequest, Task
-from penstock.cli.commands.run import registry_of
+from penstock.cli.client_settings import registry_of
 from penstock.cli.common import lake_store, surroundings
 from penstock.cli.source_connection import AskedKafka, AskedSource
 from penstock.config.convert_section import reveal_keys

@@ -11,8 +11,9 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any, Protocol
 
+from penstock.api.later import Later
 from penstock.api.source import ReadsGroupOffsets, ResolvesStarts, SourceUnavailable
-from penstock.cli.commands.run import connector_jars, revealed, source_tools, starting_session
+from penstock.cli.client_settings import connector_jars, revealed, source_tools
 from penstock.cli.errors import UsageMistake
 from penstock.cli.output_streams import say
 from penstock.config.clients import reveal_kafka, reveal_spark
@@ -26,6 +27,7 @@ from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import JvmSpec, kafka_java_options, kafka_jvm
 from penstock.spark.java import find_java
 
+starting_session = Later("penstock.cli.commands.run:starting_session")  # it imports Spark
 LIMIT_MS = 15_000  # for commands; a running feed has Kafka's own, longer limit
 
 

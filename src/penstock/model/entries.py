@@ -207,12 +207,14 @@ class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
 
     `schemas` are the schema versions of its files, by dataset; `directories` as in a window. With
     `corrections` the rows were made of corrected bytes; the quarantine keeps the bytes that came.
+    `consumed` is how many records that were, since the content may lie in a manifest.
     """
 
     author: str
     schemas: dict[str, int] = {}
     directories: dict[str, tuple[str, ...]] = {}
     corrections: Corrections | None = None
+    consumed: int = 0
 
 
 class Drop(Body, frozen=True, kw_only=True, tag="drop"):

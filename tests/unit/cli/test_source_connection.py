@@ -71,7 +71,7 @@ def test_check_plans_the_next_window_of_any_source(
 ) -> None:
     code, found = checked(written(tmp_path, tapes), capsys)
     assert code == 0
-    assert "next window: 3 records of 1 partitions" in found["feed orders"]
+    assert "next window: 3 records of 1 partition" in found["feed orders"]
     assert not {"kafka", "jars"} & found.keys()
 
 

@@ -25,11 +25,11 @@ def test_the_task_that_starts_workers_changes_nothing() -> None:
 def test_compiling_is_a_program_that_ends_with_this_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    started: list[Any] = []
-    process = MagicMock()
-    monkeypatch.setattr("subprocess.Popen", lambda words, **_: started.append(words) or process)
+    started = MagicMock()
+    monkeypatch.setattr("subprocess.Popen", started)
     at_exit: list[Any] = []
     monkeypatch.setattr("atexit.register", at_exit.append)
     warm_up.compile_meanwhile()
-    assert started == [[sys.executable, "-m", compiling.__name__]]
-    assert at_exit == [process.terminate]
+    [words] = started.call_args.args
+    assert words == [sys.executable, "-m", compiling.__name__]
+    assert at_exit == [started.return_value.terminate]

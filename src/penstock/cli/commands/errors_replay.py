@@ -15,6 +15,7 @@ from penstock.care.fixed_records import FixedRecords
 from penstock.care.replay import drop, live_records
 from penstock.care.replay_feed import Replayed, ReplayRequest, ReplayTools, replay_feed
 from penstock.cli.audit_progress import Ticker
+from penstock.cli.client_settings import registry_of
 from penstock.cli.commands.errors_list import (
     no_such_record,
     reason_and_author,
@@ -24,7 +25,7 @@ from penstock.cli.commands.errors_list import (
     tell_waiting,
     wanted,
 )
-from penstock.cli.commands.run import registry_of, starting_session
+from penstock.cli.commands.run import starting_session
 from penstock.cli.common import (
     author_of,
     feed_named,
@@ -37,6 +38,7 @@ from penstock.config.convert_section import reveal_keys
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
 from penstock.model.manifest import RecordSet
+from penstock.model.plural import number_of
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import LakeSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
@@ -151,7 +153,7 @@ def run_drop(chosen: argparse.Namespace) -> int:
     if chosen.output == "json":
         print_rows([{"feed": chosen.feed, "dropped": count, "entry": sealed.number}], "json")
     else:
-        print(f"{count} records of {chosen.feed} are given up, by entry {sealed.number}")
+        print(f"{_are(count, chosen.feed)} given up, by entry {sealed.number}")
     return 0
 
 
@@ -208,8 +210,8 @@ def _tell_replayed(chosen: argparse.Namespace, done: Replayed, fixed: FixedRecor
         print_rows([row], "json")
         return
     where = f", by entry {' and '.join(map(str, done.entries))}" if done.entries else ""
-    what = "records" if fixed is None else "corrected records"
-    print(f"{done.delivered} {what} of {chosen.feed} are delivered{where}")
+    what = "record" if fixed is None else "corrected record"
+    print(f"{_are(done.delivered, chosen.feed, what)} delivered{where}")
     for reason, count in stays.items():
         tell(f"{count} stay in the quarantine: {reason}")
 
@@ -222,3 +224,7 @@ def parallel_on_spark(spec: LakeSpec) -> Iterator[SparkParallelMap]:
         yield SparkParallelMap(session.get, Ticker(sys.stderr, time.monotonic))
     finally:
         session.stop()
+
+
+def _are(count: int, feed: str, what: str = "record") -> str:
+    return f"{number_of(count, what)} of {feed} {'is' if count == 1 else 'are'}"

@@ -31,6 +31,7 @@ from penstock.cli.source_connection import (
 )
 from penstock.errors import ClusterChanged
 from penstock.model.entries import PartitionStart, SealedEntry
+from penstock.model.plural import number_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, TopicOffsets
@@ -109,7 +110,7 @@ def reset(chosen: argparse.Namespace) -> int:
     print_rows([_moved_row(move, entries.get(move.place)) for move in moves], chosen.output)
     check_moves(sight.feed.name, moves)
     skipped, again = sum(m.skipped for m in moves), sum(m.read_again for m in moves)
-    _tell(chosen, f"{skipped} offsets never delivered, {again} read again")
+    _tell(chosen, f"{number_of(skipped, 'offset')} never delivered, {again} read again")
     return 0
 
 
@@ -139,7 +140,7 @@ def accept_gap(chosen: argparse.Namespace) -> int:
         for index, each in enumerate(lost)
     ]
     print_rows(rows, chosen.output)
-    _tell(chosen, f"{sum(map(len, lost))} offsets given up")
+    _tell(chosen, f"{number_of(sum(map(len, lost)), 'offset')} given up")
     return 0
 
 
@@ -263,7 +264,7 @@ def _unknown_topic(sight: Sight, topic: str, partitions: Iterable[int] = ()) -> 
     listed = ",".join(map(str, partitions))
     what = f"{topic}:{listed}" if listed else topic
     known = ", ".join(
-        f"{name} with {len(sight.state.partitions.get(topic_id, {}))} partitions"
+        f"{name} with {number_of(len(sight.state.partitions.get(topic_id, {})), 'partition')}"
         for name, topic_id in sorted(sight.bound.items())
     )
     return UsageMistake(

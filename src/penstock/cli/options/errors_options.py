@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from penstock.api.later import Later
-from penstock.cli.options.shared_options import with_config, with_output
+from penstock.cli.options.shared_options import with_commands, with_config, with_output
 
 SHOWN_RECORDS = 20
 
@@ -17,7 +17,7 @@ def add_to(commands: Any) -> None:
         description="The records that could not be delivered, with their raw bytes and reasons.",
         epilog="example: penstock errors list events",
     )
-    acts = command.add_subparsers(title="acts", required=True, metavar="ACT")
+    acts = with_commands(command, "acts", "ACT")
     add_list(acts)
     add_show(acts)
     add_accept(acts)

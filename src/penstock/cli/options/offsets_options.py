@@ -14,7 +14,7 @@ from penstock.cli.offset_arguments import (
     to_offset,
     topic_choice,
 )
-from penstock.cli.options.shared_options import with_config, with_output
+from penstock.cli.options.shared_options import with_commands, with_config, with_output
 
 
 def add_to(commands: Any) -> None:
@@ -25,7 +25,7 @@ def add_to(commands: Any) -> None:
         description="Show the watermark of each partition, or move it.",
         epilog="example: penstock offsets show events",
     )
-    verbs = command.add_subparsers(title="verbs", required=True, metavar="VERB")
+    verbs = with_commands(command, "verbs", "VERB")
     _add_show(verbs)
     _add_reset(verbs)
     _add_accept_gap(verbs)

@@ -8,12 +8,12 @@ from penstock.errors import (
     LogWentBack,
     TopicMissing,
     TopicReplaced,
-    TopicWithoutId,
 )
 from penstock.model.entries import PartitionStart
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.protocol.loop.errors import TopicWithoutId
 
 FIRST_RECORDS = 100_000
 

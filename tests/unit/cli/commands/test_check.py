@@ -11,7 +11,7 @@ import pytest
 from penstock.cli.commands.check import Finding, _check_schemas, _registry, _tell_topics
 from penstock.cli.main import main
 from penstock.config.load import load
-from penstock.errors import ClusterChanged, GapFound, TopicMissing, TopicReplaced, TopicWithoutId
+from penstock.errors import ClusterChanged, GapFound, TopicMissing, TopicReplaced
 from penstock.feeds.errors import StartBeyondLog, StartIncomplete
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
 from penstock.model.entries import Park
@@ -19,7 +19,7 @@ from penstock.model.spec import FeedSpec, StartSpec
 from penstock.model.window import Available, PartitionOffsets, Place, TopicOffsets
 from penstock.ports.registry.errors import RegistryDown
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.loop.errors import FormatChanged
+from penstock.protocol.loop.errors import FormatChanged, TopicWithoutId
 from tests.helpers.journals import BEGINNING, told
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 
