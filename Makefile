@@ -6,7 +6,7 @@
 .DELETE_ON_ERROR:
 .PHONY: help setup demo lock format lint test unit property durations simulate simulate-all \
 	mutations bench bench-shapes bench-formats bench-growth bench-window bench-first-window \
-	bench-start bench-journal bench-memory bench-audit fuzz certify clean
+	bench-start bench-journal bench-memory bench-audit bench-commands fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -189,6 +189,9 @@ bench-memory: setup ## Measure the memory of tasks with very many files
 
 bench-audit: setup ## Measure the deep audit on a lake of ten million rows
 	$(PY) -m bench.audit $(ARGS)
+
+bench-commands: setup ## Measure how long help, status and other reading commands take
+	$(PY) -m bench.commands $(ARGS)
 
 fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60, ONLY=avro, SEED=)
 	$(PY) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only $(ONLY)) \

@@ -23,6 +23,7 @@ from typing import ClassVar
 from penstock.model.broken_groups import BrokenGroup
 from penstock.model.halted import HaltedPlace
 from penstock.model.outcome import Outcome
+from penstock.model.sentence_end import with_one_stop
 
 
 class PenstockError(Exception):
@@ -33,6 +34,7 @@ class PenstockError(Exception):
     outcome: ClassVar[Outcome] = Outcome.NOT_LANDED
 
     def __init__(self, found: str, advice: str) -> None:
+        found = with_one_stop(found)
         super().__init__(f"{self.code}: {found} {advice}")
         self.found = found
         self.advice = advice

@@ -5,6 +5,7 @@ import pytest
 from penstock.api.source import Source
 from penstock.model.spec import FeedSpec
 from penstock.testing.contracts.source import (
+    GroupsContract,
     HashesContract,
     LagContract,
     SourceContract,
@@ -21,7 +22,7 @@ class ListWorld(ListCluster):
         return ListSource(FeedSpec(name="feed", topics=topics), self)
 
 
-class TestListSource(SourceContract, HashesContract, StartsContract, LagContract):
+class TestListSource(SourceContract, HashesContract, StartsContract, LagContract, GroupsContract):
     @pytest.fixture
     def world(self) -> ListWorld:
         return ListWorld()

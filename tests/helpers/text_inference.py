@@ -2,7 +2,13 @@
 
 from penstock.datapath.codec.json.inference import may_be_column
 from penstock.datapath.codec.json.payload import fault_of
-from penstock.datapath.codec.json.value_text import is_integer, items_of, kind_of, members_of
+from penstock.datapath.codec.json.value_text import (
+    is_integer,
+    items_of,
+    kind_of,
+    members_of,
+    says_nothing,
+)
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.shapes import INT64_MAX, INT64_MIN
 from penstock.model.schema import (
@@ -30,16 +36,20 @@ class SeenText:
 
     def add(self, text: bytes, depth: int) -> None:
         kind = kind_of(text)
+        if says_nothing(text) and self.kind not in {"struct", "list"}:
+            return
         if kind == "object":
             members = members_of(text)
-            self._meet(("struct" if depth < MAX_NESTING else "conflict") if members else "nothing")
+            is_deep = depth >= MAX_NESTING
+            self._meet("nothing" if says_nothing(text) else "conflict" if is_deep else "struct")
             if self.kind == "struct":
                 for name, part in members.items():
                     if may_be_column(name):
                         self.fields.setdefault(name, SeenText()).add(bytes(part), depth + 1)
         elif kind == "array":
             items = items_of(text)
-            self._meet(("list" if depth < MAX_NESTING else "conflict") if items else "nothing")
+            is_deep = depth >= MAX_NESTING
+            self._meet("nothing" if says_nothing(text) else "conflict" if is_deep else "list")
             if self.kind == "list":
                 self.item = self.item or SeenText()
                 for part in items:

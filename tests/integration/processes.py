@@ -109,7 +109,7 @@ class Child:
         """kill -9 of the group."""
         if self.process.poll() is None:
             self.signal(signal.SIGKILL)
-        self.process.wait(30)
+        self.process.wait(90)
 
     def signal(self, number: int) -> None:
         """To the whole group: Python and JVM."""

@@ -8,6 +8,7 @@ from penstock.model.spec import FeedSpec
 from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.contracts.source import (
+    GroupsContract,
     HashesContract,
     LagContract,
     SourceContract,
@@ -46,7 +47,7 @@ class KafkaWorld:
         self.client.delete_records(topic, partition, before)
 
 
-class TestKafkaSource(SourceContract, HashesContract, StartsContract, LagContract):
+class TestKafkaSource(SourceContract, HashesContract, StartsContract, LagContract, GroupsContract):
     @pytest.fixture
     def world(self, spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient) -> KafkaWorld:
         return KafkaWorld(spark, kafka, client)

@@ -65,7 +65,7 @@ class Instance:
         os.killpg(self.process.pid, number)
 
     def end(self) -> int:
-        return self.process.wait(60)
+        return self.process.wait(120)
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def instances(directory: Path, bootstrap: str, topic: str) -> Iterator[Callable[
         for each in started:
             if each.process.poll() is None:
                 each.signal(signal.SIGKILL)
-                each.process.wait(30)
+                each.process.wait(90)
 
 
 def watermark(lake: Path) -> int:

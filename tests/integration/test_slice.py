@@ -146,12 +146,12 @@ def test_s7_a_few_records_of_a_quiet_topic_are_delivered_at_their_age_and_not_be
     )
 
     def is_over() -> bool:
-        is_late = bool(produced_at) and time.monotonic() - produced_at[0] > 60
+        is_late = bool(produced_at) and time.monotonic() - produced_at[0] > 150
         return is_late or any(event.name == "window" for event in told)
 
     assert Runner((feed,), tools, told.append, is_over).run() == 0
     assert [event.facts["records"] for event in told if event.name == "window"] == [3]
-    assert 3.0 <= time.monotonic() - produced_at[0] < 60
+    assert 3.0 <= time.monotonic() - produced_at[0] < 150
 
 
 def test_s30_too_many_broken_records_stop_the_window_with_nothing_visible(

@@ -69,6 +69,24 @@ def test_a_disk_that_refuses_in_a_task_is_told_in_its_own_words(
     assert penstock(tmp_path, "audit").returncode == 0
 
 
+def test_a_job_that_fails_says_why_and_names_the_log_with_the_rest(
+    kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    """Method: a driver that takes no result of any task."""
+    client.create_topic("task-results", partitions=1)
+    client.produce("task-results", 0, [an_event(n) for n in range(30)])
+    config = CONFIG.format(bootstrap=kafka.bootstrap, more=', spark.driver.maxResultSize: "1"')
+    (tmp_path / "penstock.yaml").write_text(config.replace("task-errors", "task-results"))
+    ran = penstock(tmp_path, "run", "--once")
+    assert ran.returncode == 1
+    last = [json.loads(line) for line in ran.stderr.splitlines()][-1]  # and no trace between them
+    assert last["code"] == "READ_FAILED"
+    assert "is bigger than spark.driver.maxResultSize" in last["message"]
+    (log,) = (tmp_path / "state").rglob("*.log")
+    assert f"(the whole trace is in {log})" in last["message"]
+    assert "maxResultSize" in log.read_text()
+
+
 @pytest.mark.parametrize("words", [("check",), ("run", "--once")], ids=" ".join)
 def test_a_dead_broker_is_told_before_anybody_gives_up_on_it(
     tmp_path: Path, words: tuple[str, ...]

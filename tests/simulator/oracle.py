@@ -75,6 +75,7 @@ class Oracle:
         self._check_visible(shelf, story)
         self._check_decided(shelf, story, done)
         self._check_consumed(shelf, story, done)
+        self._check_corrected(shelf, story)
         self._good.add(shelf.mark)
 
     def _done_groups(self, shelf: Shelf, story: Story) -> set[tuple[int, str]]:
@@ -134,6 +135,12 @@ class Oracle:
                 out in shelf.objects or out in story.consumed for out in story.outputs[consumer]
             ):
                 raise Violation("I14", f"{final} went before its successors showed")
+
+    def _check_corrected(self, shelf: Shelf, story: Story) -> None:
+        """I12: the corrected bytes that an entry names are there, as it names them."""
+        for key, digest in story.corrected.items():
+            if hashlib.sha256(shelf.objects.get(key, b"")).hexdigest() != digest:
+                raise Violation("I12", f"{key} has corrected bytes that are gone or altered")
 
     def check_end(self, shelf: Shelf) -> None:
         """Nothing is running and nothing fails any more: every record has exactly one fate."""

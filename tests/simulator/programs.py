@@ -1,23 +1,28 @@
 """What a simulated process runs: the real owner, and the real commands beside it."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+import msgspec
+
 from penstock.api.store import Store
 from penstock.care.clean import clean
 from penstock.care.compact import RewriteOrder, compact, retire
-from penstock.care.replay import ReplayOrder, StagedReplay, replay
+from penstock.care.replay import KeptRecords, ReplayOrder, StagedReplay, live_records, replay
 from penstock.care.seek import Approval, seek_all
 from penstock.errors import EntryRefused
+from penstock.model.entries import CorrectedFile, Corrections
 from penstock.model.evidence import Evidence
 from penstock.model.layout import Layout
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.staged import StagingSpot
 from penstock.model.window import PartitionOffsets, StageOrder
-from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.ports.store.create_once import create_once
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.loop.feed_rules import TakeEverything
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import FirstOffset, WindowPolicy, from_earliest
@@ -157,6 +162,42 @@ def replayer(dataset: str) -> Program:
         journal = room.journal()
         known = journal.open(deep=True)  # as the command does, long before it decides
         return _refusable(lambda: replay(journal, room.around, "me", decode, None, known))
+
+    return run
+
+
+@dataclass(frozen=True)
+class SimCorrections:
+    """Corrected bytes of all records that waited when the command began: an object a window."""
+
+    room: Room
+    records: tuple[RecordSet, ...]
+
+    def keep(self, _fold: FeedFold, window: str, topic_ids: frozenset[str]) -> KeptRecords:
+        """One object for all of them."""
+        mine = [each for each in self.records if each.topic_id in topic_ids]
+        data = msgspec.json.encode(mine)
+        key = f"{Layout(FEED).corrections}/{window}-0.rows"
+        create_once(self.room.store, key, data)
+        count = sum(len(each.offsets) for each in mine)
+        file = CorrectedFile(key, hashlib.sha256(data).hexdigest(), len(data), count)
+        return KeptRecords(Corrections("simulated", (file,)), ((key, ()),))
+
+
+def corrector(dataset: str) -> Program:
+    """`errors replay --fixed` of the whole quarantine into one dataset."""
+
+    def run(room: Room) -> str:
+        def decode(order: ReplayOrder) -> StagedReplay:
+            ((key, _),) = order.files
+            assert room.store.read(key) is not None, "tasks read the corrected bytes"
+            files = tuple(_decode(room, order, dataset, r) for r in order.records)
+            return StagedReplay(files, order.records)
+
+        journal = room.journal()
+        known = journal.open(deep=True)
+        fixed = SimCorrections(room, live_records(known))
+        return _refusable(lambda: replay(journal, room.around, "me", decode, None, known, fixed))
 
     return run
 

@@ -23,6 +23,7 @@ from tests.simulator.programs import (
     Room,
     cleaner,
     compactor,
+    corrector,
     owner,
     replayer,
     retirer,
@@ -254,6 +255,59 @@ def z12_two_overlapping_replays() -> None:
     assert world.run("two") == "decided"
     assert world.run("one").startswith("refused")
     world.settle()
+
+
+def at_corrected_bytes(act: Act) -> bool:
+    """About to put corrected bytes into the lake."""
+    return act.name == "create" and "/corrections/" in act.key
+
+
+def a_correction_that_dies_is_repeated() -> None:
+    """Wherever it dies, the records are delivered once, and the bytes that they had are there."""
+    for when in (at_corrected_bytes, at_decision, at_link, at_unlink):
+        for answered in (False, True):
+            world = _world(["a", BAD, "a"], [BAD])
+            world.spawn("owner", owner())
+            world.run("owner")
+            world.spawn("fix", corrector("a"))
+            world.run_until("fix", when)
+            if answered:
+                world.go("fix")
+            world.crash("fix")
+            world.spawn("again", corrector("a"))
+            world.run("again")
+            world.settle()
+            story = world.oracle.story(world.shelf)
+            assert not story.quarantined
+            assert len(story.corrected) == 1
+
+
+def a_correction_whose_reply_is_lost_keeps_its_bytes() -> None:
+    """The entry landed and names them."""
+    world = _world(["a", BAD, "a"], [BAD])
+    world.spawn("owner", owner())
+    world.run("owner")
+    world.spawn("fix", corrector("a"))
+    world.run_until("fix", at_decision)
+    world.lose_reply("fix")
+    assert world.run("fix") == "decided"
+    world.settle()
+
+
+def a_correction_beside_a_replay() -> None:
+    """The second one is refused, and leaves no corrected bytes that an entry does not name."""
+    for first, second in ((replayer("b"), corrector("a")), (corrector("b"), corrector("a"))):
+        world = _world(["a", BAD, "a"], [BAD])
+        world.spawn("owner", owner())
+        world.run("owner")
+        world.spawn("two", second)
+        world.run_until("two", at_decision)
+        world.spawn("one", first)
+        assert world.run("one") == "decided"
+        assert world.run("two").startswith("refused")
+        world.settle()
+        kept = {key for key in world.shelf.objects if "/corrections/" in key}
+        assert kept == set(world.oracle.story(world.shelf).corrected)
 
 
 def z12_two_overlapping_compactions() -> None:
@@ -577,6 +631,9 @@ SCHEDULES: tuple[Schedule, ...] = (
     z10_latest_is_held_although_nothing_was_decided,
     z11_cleaner_beside_a_live_owner,
     z12_two_overlapping_replays,
+    a_correction_that_dies_is_repeated,
+    a_correction_whose_reply_is_lost_keeps_its_bytes,
+    a_correction_beside_a_replay,
     z12_two_overlapping_compactions,
     cleaner_beside_a_recovery,
     reset_beside_a_live_owner,

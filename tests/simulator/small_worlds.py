@@ -2,7 +2,7 @@
 
 from tests.simulator.exhaustive import Actor, SmallWorld
 from tests.simulator.kafka import BAD, SimKafka
-from tests.simulator.programs import cleaner, compactor, owner, replayer, seeker
+from tests.simulator.programs import cleaner, compactor, corrector, owner, replayer, seeker
 
 
 def _kafka() -> SimKafka:
@@ -53,6 +53,16 @@ def all_worlds() -> tuple[SmallWorld, ...]:
                 Actor("owner", owner()),
                 Actor("replay", replayer("a")),
                 Actor("again", replayer("b"), crashes=0),
+            ),
+            switches=1,
+        ),
+        SmallWorld(
+            "an owner, a correction, a replay, a crash each, a delay",
+            beside,
+            (
+                Actor("owner", owner()),
+                Actor("fix", corrector("a")),
+                Actor("replay", replayer("b"), crashes=0),
             ),
             switches=1,
         ),

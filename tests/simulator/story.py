@@ -57,6 +57,7 @@ class Story:
     quarantined: frozenset[Row] = frozenset()
     skipped: frozenset[Row] = frozenset()
     retired: frozenset[Row] = frozenset()
+    corrected: dict[str, str] = field(default_factory=dict)  # hashes of corrected bytes, by key
     parked: frozenset[str] = frozenset()
     stopped_at: dict[str, int] = field(default_factory=dict)
 
@@ -241,7 +242,10 @@ def _replay(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str,
         raise Violation(
             "I4", f"entry {number} replays {taken - story.quarantined}, not in quarantine"
         )
-    return _deliver(story, number, body, files) | {"quarantined": story.quarantined - taken}
+    corrected = (body.get("corrections") or {"files": ()})["files"]
+    named = {file["key"]: file["sha256"] for file in corrected}
+    changes = {"quarantined": story.quarantined - taken, "corrected": story.corrected | named}
+    return _deliver(story, number, body, files) | changes
 
 
 def _replace(story: Story, _number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:

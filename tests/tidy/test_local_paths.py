@@ -34,7 +34,10 @@ HARMLESS = (
 ALLOWED = {
     "ports/store/local/": "the local store itself",
     "ports/store/open_store.py": "a lake that is given as a path becomes an address",
+    "care/fixed_file.py": "the file of corrected records that a user names",
+    "care/new_file.py": "the file that a user names for an export",
     "config/feed_values.py": "schema files that a feed names",
+    "config/offsets_file.py": "a file with offsets that a user names",
     "config/load.py": "the configuration file",
     "config/location.py": "a lake that is given as a path becomes an address",
     "config/places.py": "the cache, Java and the home directory of this machine",
@@ -45,6 +48,7 @@ ALLOWED = {
     "cli/options/init_options.py": "the configuration file that it writes",
     "cli/options/demo_options.py": "the directory of the demo",
     "cli/commands/demo.py": "the directory of the demo, and the width of the terminal",
+    "cli/moving_line.py": "the width of the terminal",
     "cli/journal_dump.py": "the argument LAKE, which is relative to the current directory",
     "cli/output_streams.py": "output that nobody reads goes to the null device",
     "demo/": "a lake on this machine, counted by code that shares nothing with the rest",

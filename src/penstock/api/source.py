@@ -220,6 +220,22 @@ class ResolvesStarts(Protocol):
 
 
 @runtime_checkable
+class ReadsGroupOffsets(Protocol):
+    """A source that knows how far its other readers are.
+
+    Without it a feed cannot begin where another reader stopped. Driver only; asked when a feed
+    first starts, and by commands.
+    """
+
+    def group_offsets(self, group: str) -> Mapping[Place, int]:
+        """The next offset that a group of readers would read, of each partition that has one.
+
+        Empty for a group that nobody knows. Changes nothing. Raises `SourceUnavailable`.
+        """
+        ...
+
+
+@runtime_checkable
 class ExportsLag(Protocol):
     """A source that has a place where tools look up how far its readers are.
 

@@ -13,6 +13,7 @@ from functools import partial
 import msgspec
 
 from penstock.audit.check_file import FileFinding, FileOrder, check_file
+from penstock.audit.corrections import correction_differences
 from penstock.audit.errors import DatasetUnknown
 from penstock.audit.explain import explain_area
 from penstock.audit.file_findings import file_difference
@@ -20,7 +21,6 @@ from penstock.audit.kafka_compare import Comparison, KafkaSide, compare
 from penstock.audit.lake_files import (
     file_differences,
     foreign_files,
-    is_pending,
     odd_differences,
 )
 from penstock.audit.ledger import Ledger, Progress, read_ledger
@@ -46,7 +46,7 @@ from penstock.model.evidence import Evidence
 from penstock.model.manifest import QUARANTINE
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.feed_book.state import FeedState, is_pending
 from penstock.runtime.parallel import ParallelMap
 
 MOST_FOREIGN = 100  # how many foreign files are read; all of them are named
@@ -96,6 +96,7 @@ def deep_audit(journal: FeedJournal, spec: DeepSpec, tools: DeepTools) -> Receip
         *lost_files(journal, opened.state, sight.odd),
         *odd_differences(opened.ledger, sight.odd),
         *strangers(journal, sight),
+        *correction_differences(journal.store, opened.ledger, deep=True),
         *compared.differences,
     ]
     deep = DeepReceipt(

@@ -3,6 +3,7 @@
 from penstock.audit.check_file import FileFinding, FileOrder
 from penstock.audit.lake_files import not_a_file
 from penstock.audit.receipt import Difference, DifferenceKind, Offsets
+from penstock.model.plural import number_of
 
 
 def file_difference(
@@ -28,7 +29,7 @@ def _kind(order: FileOrder, seen: FileFinding) -> tuple[DifferenceKind, str]:
     if order.instead:
         return "file_missing", not_a_file(order.instead, order.evidence.count)
     if seen.is_gone:
-        return "file_missing", f"it is gone, with {order.evidence.count} rows"
+        return "file_missing", f"it is gone, with {number_of(order.evidence.count, 'row')}"
     if seen.unreadable:
         kind: DifferenceKind = (
             "file_contents" if seen.size_bytes == order.size_bytes else "file_size"

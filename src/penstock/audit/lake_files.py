@@ -7,9 +7,10 @@ from penstock.audit.ledger import Ledger, Progress
 from penstock.audit.receipt import Difference, Pending
 from penstock.datapath.formats.formats_by_ending import known_endings
 from penstock.model.layout import Layout
+from penstock.model.plural import number_of
 from penstock.ports.store.keys import UNTEXT
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.feed_book.state import FeedState, is_pending
 
 HIDDEN = ("_", ".")  # most readers ignore such names
 
@@ -70,12 +71,6 @@ class OddNames:
         return next((self._by_key[way] for way in ways if way in self._by_key), "")
 
 
-def is_pending(state: FeedState, number: int, dataset: str) -> bool:
-    """True while no marker proves that this group of an entry is done."""
-    undone = state.undone.get(number)
-    return undone is not None and dataset in undone.groups
-
-
 def pending_groups(state: FeedState, ledger: Ledger) -> tuple[Pending, ...]:
     """The groups that are decided and not yet visible, in journal order."""
     files: dict[tuple[int, str], int] = {}
@@ -116,7 +111,7 @@ def file_differences(
         if size_bytes is None and is_pending(state, live.number, live.dataset):
             continue
         if size_bytes is None:
-            words = f"it is gone, with {live.evidence.count} rows"
+            words = f"it is gone, with {number_of(live.evidence.count, 'row')}"
             yield Difference("file_missing", words, final, recorded.ranges, live.number)
         elif size_bytes != recorded.size_bytes:
             words = f"it has {size_bytes} bytes, and {recorded.size_bytes} were written"

@@ -8,12 +8,13 @@ import msgspec
 
 from penstock.audit.balance import window_differences
 from penstock.audit.coverage import Coverage
-from penstock.audit.receipt import Difference, GivenUp
+from penstock.audit.receipt import Corrected, Difference, GivenUp
 from penstock.audit.unmarked import DoneBefore, find_checkpoint, gone_markers
 from penstock.errors import EntryNewer, JournalCut, JournalError, JournalMissing, MarkerWrong
 from penstock.model.entries import (
     Bind,
     Compact,
+    CorrectedFile,
     Drop,
     Entry,
     Gap,
@@ -54,6 +55,14 @@ class Recorded(Value, frozen=True):
     window: str = ""  # empty if the footer names none: compacted or replayed files
 
 
+class CorrectedRecords(Value, frozen=True):
+    """The corrected records that an entry delivered, and the files with their bytes."""
+
+    number: int
+    files: tuple[CorrectedFile, ...]
+    records: tuple[RecordSet, ...]
+
+
 class Ledger(Inventory):
     """An inventory that also accounts for the offsets of each partition while it is folded."""
 
@@ -69,6 +78,8 @@ class Ledger(Inventory):
         self.coverage: dict[TopicPartition, Coverage] = {}
         self.recorded: dict[str, Recorded] = {}
         self.drops: list[GivenUp] = []
+        self.corrected: list[Corrected] = []
+        self.corrections: list[CorrectedRecords] = []
         self.parked: set[str] = set()  # all datasets that ever existed
         self.differences: list[Difference] = []
         self.written = Evidence()  # all rows that were ever written to datasets
@@ -109,9 +120,10 @@ class Ledger(Inventory):
                 self.differences += self._at(gap.range.place).give_up(entry.number, gap)
             case Seek() as seek:
                 self.differences += self._at(seek.place).seek(entry.number, seek)
-            case Replay():
+            case Replay() as replay:
                 self._write(content)
                 self._leave_quarantine(entry.number, content)
+                self._correct(entry.number, replay, content)
             case Drop() as drop:
                 self._drop(entry.number, drop)
             case Park() as park:
@@ -169,6 +181,16 @@ class Ledger(Inventory):
                 coverage.written += seen.extra.count
         if self._keeps_reading:
             self.replayed += _replayed(content)
+
+    def _correct(self, number: int, replay: Replay, content: Content) -> None:
+        """Account for records whose contents were corrected; they keep their positions."""
+        if replay.corrections is None:
+            return
+        count = sum(len(part.offsets) for part in content.records)
+        reason = replay.corrections.reason
+        self.corrected.append(Corrected(number, count, replay.author, reason))
+        named = CorrectedRecords(number, replay.corrections.files, content.records)
+        self.corrections.append(named)
 
     def _drop(self, number: int, drop: Drop) -> None:
         for part, coverage in self._taken(number, drop.content):

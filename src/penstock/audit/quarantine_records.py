@@ -11,7 +11,6 @@ import pyarrow as pa
 from penstock.api.file_format import FileUnreadable
 from penstock.api.store import Store
 from penstock.audit.errors import QuarantineUnreadable
-from penstock.audit.lake_files import is_pending
 from penstock.audit.ledger import Ledger
 from penstock.datapath.formats.arrow_errors import first_line
 from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
@@ -21,7 +20,7 @@ from penstock.model.ranges import OffsetSet
 from penstock.model.record_position import Position
 from penstock.model.value import Value
 from penstock.protocol.feed_book.inventory import Inventory, LiveFile
-from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.feed_book.state import FeedState, is_pending
 
 Place = tuple[str, int, str, int]  # topic, partition, dataset, number of the row in its record
 Lives = dict[Place, dict[str, OffsetSet]]  # the live offsets, by topic id

@@ -79,6 +79,15 @@ class GivenUp(Value, frozen=True):
     reason: str
 
 
+class Corrected(Value, frozen=True):
+    """Records that a replay delivered with corrected contents: how many, by whom and why."""
+
+    entry: int
+    records: int
+    author: str
+    reason: str
+
+
 class PartitionReceipt(Value, frozen=True):
     """What became of the offsets [start, watermark) of one partition of one topic id.
 
@@ -169,6 +178,7 @@ class Receipt(Value, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
     datasets: dict[str, int] = msgspec.field(default_factory=dict)
     deep: DeepReceipt | None = None
+    corrected: tuple[Corrected, ...] = ()
 
     @property
     def verdict(self) -> Literal["ok", "different"]:

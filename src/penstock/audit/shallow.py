@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from penstock.audit.corrections import correction_differences
 from penstock.audit.damage import damage_difference, list_markers, stray_markers
 from penstock.audit.lake_files import (
     OddNames,
@@ -39,6 +40,7 @@ def audit(journal: FeedJournal, progress: Progress = lambda _what, _done, _of: N
         *lost_files(journal, state, sight.odd),
         *odd_differences(ledger, sight.odd),
         *foreign_files(journal, state, ledger, sight.listed),
+        *correction_differences(journal.store, ledger, deep=False),
     ]
     return receipt_of(journal, sight.opened, found)
 
@@ -158,6 +160,7 @@ def receipt_of(journal: FeedJournal, opened: Opened, found: list[Difference]) ->
         differences=tuple(found),
         notices=tuple(dict.fromkeys(journal.notices)),
         datasets=_sums(each.datasets for each in partitions),
+        corrected=tuple(ledger.corrected),
     )
 
 

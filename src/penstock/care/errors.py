@@ -1,6 +1,10 @@
 """Errors of the commands that change a feed."""
 
+from collections.abc import Sequence
+
 from penstock.errors import PenstockError
+
+_MOST_SHOWN = 20
 
 
 class ResetRefused(PenstockError):
@@ -17,3 +21,37 @@ class ResetRefused(PenstockError):
             "with `--topic T:0,1`. Delivering records again is not possible in this version.",
         )
         self.places = places
+
+
+class ExportRefused(PenstockError):
+    """The file of an export could not be written; nothing was changed."""
+
+    code = "EXPORT_REFUSED"
+    exit_code = 2
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"The records cannot be written to {path!r}: {why}.",
+            "No file was written or changed. Name a new file, in a directory that can be written.",
+        )
+        self.path = path
+        self.why = why
+
+
+class FixedRefused(PenstockError):
+    """Lines of a file of corrected records cannot be used; nothing was written."""
+
+    code = "FIXED_REFUSED"
+    exit_code = 2
+
+    def __init__(self, path: str, mistakes: Sequence[tuple[int, str]]) -> None:
+        shown = [f"line {number}: {why}" if number else why for number, why in mistakes]
+        more = f"; and {len(shown) - _MOST_SHOWN} more lines" if shown[_MOST_SHOWN:] else ""
+        super().__init__(
+            f"The corrected records of {path!r} cannot be used: "
+            f"{'; '.join(shown[:_MOST_SHOWN])}{more}.",
+            "Nothing was written. Correct or remove these lines, and run the command again. "
+            "`penstock errors export` writes the records that wait in the quarantine.",
+        )
+        self.path = path
+        self.mistakes = tuple(mistakes)

@@ -1,10 +1,11 @@
 """Entries that take records out of the quarantine: replay delivers them, drop gives them up."""
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from penstock.care.command_entries import decide_for_command
-from penstock.errors import EntryRefused
-from penstock.model.entries import AnyBody, Drop, Replay, SealedEntry
+from penstock.errors import EntryRefused, OutcomeUnknown
+from penstock.model.entries import AnyBody, Corrections, Drop, Replay, SealedEntry
 from penstock.model.evidence import RangeEvidence
 from penstock.model.manifest import (
     QUARANTINE,
@@ -14,7 +15,7 @@ from penstock.model.manifest import (
     groups_of,
     schema_versions,
 )
-from penstock.model.ranges import OffsetRange
+from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.steps import DELIVER
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
@@ -48,6 +49,26 @@ class StagedReplay(Value, frozen=True):
 StageReplay = Callable[[ReplayOrder], StagedReplay]
 
 
+class KeptRecords(Value, frozen=True):
+    """Corrected records in the lake: as the entry names them, and the ranges of each file."""
+
+    corrections: Corrections
+    files: tuple[tuple[str, tuple[OffsetRange, ...]], ...]
+
+
+class CorrectedRecords(Protocol):
+    """Records that a person has corrected. Driver only."""
+
+    @property
+    def records(self) -> tuple[RecordSet, ...]:
+        """Which records these are."""
+        ...
+
+    def keep(self, fold: FeedFold, window: str, topic_ids: frozenset[str]) -> KeptRecords:
+        """Put the corrected bytes of these topic ids into the lake; once for every window id."""
+        ...
+
+
 def lives(records: Iterable[RecordSet]) -> list[frozenset[str]]:
     """Topic ids in groups; no group has two ids of the same topic name. Never empty.
 
@@ -69,11 +90,13 @@ def replay(
     stage: StageReplay,
     topic_ids: frozenset[str] | None = None,
     known: FeedFold | None = None,
+    corrected: CorrectedRecords | None = None,
 ) -> SealedEntry:
     """Deliver quarantined records of these topic ids, or of the first id of every topic.
 
     Records that fail again are not named and stay where they are. `known` is a deep fold of the
-    caller, which is brought up to date.
+    caller, which is brought up to date. With `corrected` only those records are delivered, from
+    their corrected bytes, which lie in the lake before the entry that names them.
     """
 
     def build(fold: FeedFold, window: str) -> AnyBody:
@@ -81,24 +104,66 @@ def replay(
         mine = lives(live)[0] if topic_ids is None else topic_ids
         records = tuple(each for each in live if each.topic_id in mine)
         order = ReplayOrder(window, journal.layout.staging, records, live_files(fold))
-        if not order.records:
-            raise EntryRefused("replay", "the quarantine is empty")
-        found = stage(order)
-        if not found.records:
-            raise EntryRefused("replay", "none of the records can be delivered now")
-        content = Content(files=found.files, evidence=found.evidence, records=found.records)
-        groups = groups_of(content, DELIVER)
-        body = Replay(
-            window=window,
-            groups=groups,
-            content=content,
-            author=author,
-            schemas=schema_versions(content.files),
-            directories=replayed_directories(journal, fold, content),
-        )
-        return journal.with_content(body, content)
+        if corrected is None:
+            return _staged_body(journal, fold, author, order, stage)
+        records = _still_waiting(corrected.records, records, mine)
+        kept = corrected.keep(fold, window, mine)
+        order = ReplayOrder(window, journal.layout.staging, records, kept.files)
+        try:
+            return _staged_body(journal, fold, author, order, stage, kept.corrections)
+        except OutcomeUnknown:
+            raise
+        except BaseException:
+            for each in kept.corrections.files:
+                journal.store.delete(each.key)
+            raise
 
     return decide_for_command(journal, around, build, known)
+
+
+def _staged_body(
+    journal: FeedJournal,
+    fold: FeedFold,
+    author: str,
+    order: ReplayOrder,
+    stage: StageReplay,
+    corrections: Corrections | None = None,
+) -> Replay:
+    """Stage what can be delivered, and say so in a body."""
+    if not order.records:
+        raise EntryRefused("replay", "the quarantine is empty")
+    found = stage(order)
+    if not found.records:
+        raise EntryRefused("replay", "none of the records can be delivered now")
+    content = Content(files=found.files, evidence=found.evidence, records=found.records)
+    body = Replay(
+        window=order.window,
+        groups=groups_of(content, DELIVER),
+        content=content,
+        author=author,
+        schemas=schema_versions(content.files),
+        consumed=sum(len(part.offsets) for part in content.records),
+        directories=replayed_directories(journal, fold, content),
+        corrections=corrections,
+    )
+    return journal.with_content(body, content)
+
+
+def _still_waiting(
+    wanted: Iterable[RecordSet], live: Iterable[RecordSet], topic_ids: frozenset[str]
+) -> tuple[RecordSet, ...]:
+    """The records of these topic ids that are to be corrected; all of them have to be live."""
+    waiting = {_place(each): each.offsets for each in live}
+    mine = tuple(each for each in wanted if each.topic_id in topic_ids)
+    gone = sum(len(each.offsets - waiting.get(_place(each), OffsetSet())) for each in mine)
+    if gone:
+        why = f"{gone} of the corrected records have left the quarantine meanwhile"
+        raise EntryRefused("replay", why)
+    return mine
+
+
+def _place(records: RecordSet) -> tuple[str, str, int, str, int]:
+    return records.topic, records.topic_id, records.partition, records.dataset, records.row
 
 
 def replayed_directories(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from penstock.care.replay import live_records, lives, replay
+from penstock.care.replay import CorrectedRecords, live_records, lives, replay
 from penstock.care.replay_stager import ReplayStager
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.schemas.learning import Learning
@@ -25,16 +25,19 @@ class ReplayRequest:
     """Which records to replay, and the author of the decision.
 
     Without a `fingerprint`, records of every group; without `datasets`, records of every dataset
-    and records without one, whose name is empty.
+    and records without one, whose name is empty. With `corrected`, those records alone.
     """
 
     author: str
     fingerprint: str = ""
     datasets: frozenset[str] | None = None
+    corrected: CorrectedRecords | None = None
 
-    def may_mean(self, records: RecordSet) -> bool:
-        """Whether some of these records may be meant. Only the files have fingerprints."""
-        return self.datasets is None or records.dataset in self.datasets
+    def meant(self, live: Iterable[RecordSet]) -> list[RecordSet]:
+        """The records some of which may be meant. Only the files have fingerprints."""
+        if self.corrected is not None:
+            return list(self.corrected.records)
+        return [each for each in live if self.datasets is None or each.dataset in self.datasets]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def replay_feed(
     directories = known_directories(journal, fold.state)
     check_partition(tools.feed.name, shape_of(tools.feed), directories)
     done = Replayed()
-    meant = [each for each in live_records(fold) if request.may_mean(each)]
+    meant = request.meant(live_records(fold))
     if meant:
         learning = tools.open_learning()
         with tools.open_parallel() as parallel:
@@ -94,7 +97,7 @@ def replay_feed(
                     request.fingerprint,
                     request.datasets,
                 )
-                _replay_one_life(done, journal, fold, request.author, stager, topic_ids)
+                _replay_one_life(done, journal, fold, request, stager, topic_ids)
     done.held_back = held_back(fold.state, done.entries)
     return done
 
@@ -103,13 +106,14 @@ def _replay_one_life(
     done: Replayed,
     journal: FeedJournal,
     fold: FeedFold,
-    author: str,
+    request: ReplayRequest,
     stager: ReplayStager,
     topic_ids: frozenset[str],
 ) -> None:
     """Deliver what can be delivered of these topics, by one entry."""
     try:
-        entry = replay(journal, stager.around, author, stager, topic_ids, fold)
+        author, corrected = request.author, request.corrected
+        entry = replay(journal, stager.around, author, stager, topic_ids, fold, corrected)
         done.entries.append(entry.number)
     except EntryRefused as error:
         if stager.delivered:

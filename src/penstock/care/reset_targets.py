@@ -9,14 +9,18 @@ from penstock.model.value import Value
 from penstock.model.window import Available, PartitionOffsets
 from penstock.protocol.feed_book.state import FeedState
 
-TargetKind = Literal["earliest", "latest", "time", "offset", "shift"]
+TargetKind = Literal["earliest", "latest", "time", "offset", "shift", "group", "file"]
 
 
 class Target(Value, frozen=True):
-    """The target of a reset. `number` is a time in ms, an offset, or a difference of offsets."""
+    """The target of a reset. `number` is a time in ms, an offset, or a difference of offsets.
+
+    `word` is the name of a consumer group, or of a file with offsets.
+    """
 
     kind: TargetKind
     number: int = 0
+    word: str = ""
 
 
 class TopicChoice(Value, frozen=True):
@@ -77,19 +81,19 @@ def moves_to(
     available: Available,
     chosen: Iterable[TopicPartition],
     target: Target,
-    at_time: Mapping[TopicPartition, int],
+    given: Mapping[TopicPartition, int],
 ) -> tuple[Move, ...]:
     """The moves of a reset, limited to what Kafka has, as in Kafka's own tool.
 
-    `chosen` are partitions that the state and Kafka have; `at_time` has their offsets, if the
-    target is a time.
+    `chosen` are partitions that the state and Kafka have; `given` has their offsets, if the target
+    is a time, a group or a file.
     """
     held = held_offsets(available)
     moves = []
     for place in chosen:
         known = state.partitions[place.topic_id][place.partition]
         offsets = held[place]
-        wanted = _wanted(target, known.watermark, offsets, at_time.get(place, 0))
+        wanted = _wanted(target, known.watermark, offsets, given.get(place, 0))
         inside = min(max(wanted, offsets.earliest), offsets.latest)
         moves.append(
             Move(known.topic, place, known.watermark, inside, known.floor, offsets, wanted)
@@ -143,14 +147,14 @@ def parse_choice(text: str) -> TopicChoice | None:
     return TopicChoice(topic, tuple(sorted({int(number) for number in numbers})))
 
 
-def _wanted(target: Target, watermark: int, offsets: PartitionOffsets, at_time: int) -> int:
+def _wanted(target: Target, watermark: int, offsets: PartitionOffsets, given: int) -> int:
     match target.kind:
         case "earliest":
             return offsets.earliest
         case "latest":
             return offsets.latest
-        case "time":
-            return at_time
+        case "time" | "group" | "file":
+            return given
         case "offset":
             return target.number
         case "shift":

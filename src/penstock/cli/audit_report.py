@@ -7,6 +7,7 @@ import msgspec
 
 from penstock.audit.receipt import (
     KAFKA_SIDE,
+    Corrected,
     DeepReceipt,
     Difference,
     GivenUp,
@@ -17,6 +18,7 @@ from penstock.audit.receipt import (
     Unchecked,
 )
 from penstock.cli.printable import printable
+from penstock.model.plural import number_of
 
 TOTALS = ("read", "written", "quarantined", "filtered", "empty", "given_up", "extra")
 FATES = TOTALS[1:]
@@ -81,9 +83,14 @@ def facts(receipt: Receipt) -> Iterator[tuple[str, str]]:
         yield "", f"to {counted(receipt.datasets)}"
     for given_up in receipt.given_up:
         yield "given up", given_up_words(given_up)
+    for corrected in receipt.corrected:
+        yield "corrected", corrected_words(corrected)
     if receipt.retired_rows:
-        yield "retired", f"{receipt.retired_rows:,} rows, by entries that name their files"
-    yield "files", f"{receipt.files:,}, together {receipt.size_bytes:,} bytes"
+        yield (
+            "retired",
+            f"{number_of(receipt.retired_rows, 'row')}, by entries that name their files",
+        )
+    yield "files", f"{receipt.files:,}, together {number_of(receipt.size_bytes, 'byte')}"
     for pending in receipt.pending:
         yield "pending", pending_words(pending)
     if receipt.deep is not None:
@@ -106,18 +113,25 @@ def counted(datasets: Mapping[str, int]) -> str:
     largest = sorted(datasets.items(), key=lambda each: (-each[1], each[0]))
     words = ", ".join(f"{name} {rows:,}" for name, rows in largest[:MOST_DATASETS])
     more = len(largest) - MOST_DATASETS
-    return f"{words} and {more:,} more datasets" if more > 0 else words
+    return f"{words} and {number_of(more, 'more dataset')}" if more > 0 else words
 
 
 def given_up_words(each: GivenUp) -> str:
     """The text for offsets that were given up: by whom and why."""
-    what = f"{each.offsets:,} offsets of {each.range}, {each.kind} in entry {each.entry}"
+    what = f"{number_of(each.offsets, 'offset')} of {each.range}, {each.kind} in entry {each.entry}"
     return f"{what} by {each.author}: {each.reason}"
+
+
+def corrected_words(each: Corrected) -> str:
+    """The text for records that were delivered with corrected contents: by whom and why."""
+    what = f"{each.records:,} record{'' if each.records == 1 else 's'} corrected by {each.author}"
+    return f"{what} in entry {each.entry}: {each.reason}"
 
 
 def pending_words(each: Pending) -> str:
     """The text for a group that is not published yet."""
-    what = f"entry {each.entry}, {each.dataset}: {each.files:,} files, {each.rows:,} rows"
+    files, rows = number_of(each.files, "file"), number_of(each.rows, "row")
+    what = f"entry {each.entry}, {each.dataset}: {files}, {rows}"
     parked = f"; parked: {each.parked}" if each.parked else ""
     return f"{what} decided, not yet visible{parked}"
 
@@ -127,7 +141,8 @@ def deep_facts(deep: DeepReceipt) -> Iterator[tuple[str, str]]:
     limits = [f"of dataset {deep.dataset}"] if deep.dataset else []
     limits += [f"decided since {deep.since}"] if deep.since else []
     only = f", only {' and '.join(limits)}" if limits else ""
-    what = f"{deep.files:,} files, {deep.rows:,} rows, {deep.size_bytes:,} bytes"
+    files, rows = number_of(deep.files, "file"), number_of(deep.rows, "row")
+    what = f"{files}, {rows}, {number_of(deep.size_bytes, 'byte')}"
     yield "read", f"{what}, in {deep.seconds:.1f} s{only}"
     yield ("Kafka" if deep.kafka.source == KAFKA_SIDE else "source"), kafka_words(deep.kafka)
     if not deep.kafka.skipped:
@@ -135,7 +150,7 @@ def deep_facts(deep: DeepReceipt) -> Iterator[tuple[str, str]]:
             yield "unchecked", unchecked_words(each)
         more = len(deep.kafka.unchecked) - MOST_UNCHECKED
         if more > 0:
-            yield "unchecked", f"and {more:,} more ranges; --output json has all of them"
+            yield "unchecked", f"and {number_of(more, 'more range')}; --output json has all of them"
 
 
 def kafka_words(kafka: KafkaReceipt) -> str:
@@ -143,7 +158,8 @@ def kafka_words(kafka: KafkaReceipt) -> str:
     if kafka.skipped:
         return f"not compared: {kafka.skipped}"
     left = sum(each.end - each.start for each in kafka.unchecked)
-    words = f"{kafka.records:,} records read again; {kafka.agreed:,} offsets agree"
+    agreed = f"{kafka.agreed:,} offset{' agrees' if kafka.agreed == 1 else 's agree'}"
+    words = f"{number_of(kafka.records, 'record')} read again; {agreed}"
     return f"{words}; {left:,} could not be checked" if left else words
 
 
@@ -170,7 +186,7 @@ def difference_facts(each: Difference) -> Iterator[tuple[str, str]]:
 def offsets_words(each: Offsets) -> str:
     """`missing events/0: 17, [23, 26)`."""
     runs = [f"{a}" if b == a + 1 else f"[{a}, {b})" for a, b in each.runs]
-    more = f" and {each.more_runs:,} more runs" if each.more_runs else ""
+    more = f" and {number_of(each.more_runs, 'more run')}" if each.more_runs else ""
     fate = each.fate.replace("_", " ")
     if each.among:
         fate = f"{fate}: at least {each.count:,}, among"
@@ -180,8 +196,7 @@ def offsets_words(each: Offsets) -> str:
 def verdict_words(receipt: Receipt) -> str:
     """The verdict as text."""
     if receipt.differences:
-        count = len(receipt.differences)
-        return f"different: {count:,} difference{'s' if count > 1 else ''}, see above"
+        return f"different: {number_of(len(receipt.differences), 'difference')}, see above"
     if receipt.deep is not None:
         return deep_verdict(receipt, receipt.deep)
     if receipt.pending:
@@ -193,8 +208,8 @@ def deep_verdict(receipt: Receipt, deep: DeepReceipt) -> str:
     """The verdict of a deep audit: offsets, rows, Kafka."""
     rows = "every row read"
     if deep.dataset or deep.since:
-        rows = f"{deep.rows:,} rows read, as asked"
-    parts = [f"{offsets_of(receipt):,} offsets, every one accounted for", rows]
+        rows = f"{number_of(deep.rows, 'row')} read, as asked"
+    parts = [f"{number_of(offsets_of(receipt), 'offset')}, every one accounted for", rows]
     if receipt.pending:
         parts.append("some files are decided, not yet visible")
     kafka = deep.kafka

@@ -21,6 +21,8 @@ from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.runtime.surroundings import Surroundings, side_by_side
 
+PROBE = "_penstock/probe"  # below it the promises of a store are tried
+
 
 def surroundings() -> Surroundings:
     """The real clock, sleep and randomness."""

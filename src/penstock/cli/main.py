@@ -21,6 +21,7 @@ from penstock.cli.options import (
     schema_options,
     status_options,
 )
+from penstock.cli.options.shared_options import with_commands
 from penstock.cli.output_streams import CUT_OFF, all_is_out, escape_the_unprintable, say
 from penstock.errors import PenstockError
 
@@ -72,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"penstock {__version__}")
-    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = with_commands(top, "commands", "COMMAND")
     for words in (
         demo_options,
         init_options,

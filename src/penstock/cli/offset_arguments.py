@@ -55,6 +55,18 @@ def shift_by(text: str) -> Target:
     return Target("shift", _whole(text, least=-MOST_OFFSET))
 
 
+def to_group(text: str) -> Target:
+    """Where a consumer group stopped."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name of the group is empty")
+    return Target("group", word=text)
+
+
+def from_file(text: str) -> Target:
+    """A file with offsets."""
+    return Target("file", word=text)
+
+
 def _whole(text: str, least: int) -> int:
     if not _WHOLE.fullmatch(text) or not least <= int(text) <= MOST_OFFSET:
         raise argparse.ArgumentTypeError(f"{text!r} is not an offset")

@@ -2,18 +2,17 @@
 
 import json
 import sys
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TextIO
 
+from penstock.cli.moving_line import CLEAR
 from penstock.cli.output_streams import say
 from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner
 
 _COLOURS = {"warning": "\x1b[33m", "error": "\x1b[31m"}
 _PLAIN = "\x1b[0m"
-_CLEAR = "\r\x1b[2K"
 
 
 def teller(environ: Mapping[str, str], stream: TextIO | None = None) -> Tell:
@@ -22,7 +21,7 @@ def teller(environ: Mapping[str, str], stream: TextIO | None = None) -> Tell:
     if not out.isatty():
         return lambda event: say(as_json(event, datetime.now(UTC)), out)
     colours = {} if environ.get("NO_COLOR") else _COLOURS
-    return lambda event: say(_CLEAR + as_line(event, colours), out)
+    return lambda event: say(CLEAR + as_line(event, colours), out)
 
 
 def as_json(event: Event, at: datetime) -> str:
@@ -40,36 +39,27 @@ def as_json(event: Event, at: datetime) -> str:
 def as_line(event: Event, colours: Mapping[str, str]) -> str:
     """One event as a line of text."""
     begin = colours.get(event.level, "")
-    return f"{begin}{event.feed}: {event.sentence}{_PLAIN if begin else ''}"
+    about = f"{event.feed}: " if event.feed else ""
+    return f"{begin}{about}{event.sentence}{_PLAIN if begin else ''}"
 
 
-class Ticker:
-    """The last line on a terminal, updated every second: what each feed is doing."""
+def stop_event(runner: Runner | None, tick: float, grace_s: float) -> Event:
+    """What is told once when a run is asked to stop: what it finishes first, if anything."""
+    working = [] if runner is None else runner.feeds_at_work()
+    doing = next((feed for feed in working if runner and feed.name == runner.turn), None)
+    if doing is None:
+        return Event("", "stopping", "stopping: no window is being worked on")
+    sentence = (
+        f"stopping: finishing the window first ({doing.doing(tick)}); "
+        f"after {grace_s:.0f} s it is abandoned, and the next run reads it again"
+    )
+    return Event(doing.name, "stopping", sentence, {"grace_s": grace_s})
 
-    def __init__(self, runner: Runner, tick: Callable[[], float], stream: TextIO) -> None:
-        self._runner = runner
-        self._tick = tick
-        self._stream = stream
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="penstock-ticker", daemon=True)
 
-    def __enter__(self) -> "Ticker":
-        if self._stream.isatty():
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
-            say(_CLEAR, self._stream, end="")
-
-    def _otherwise(self) -> str:
-        return "waiting" if self._runner.has_begun else "starting Spark"
-
-    def _run(self) -> None:
-        while not self._stop.wait(1.0):
-            doing = [
-                f"{feed.name}: {feed.doing(self._tick())}" for feed in self._runner.feeds_at_work()
-            ]
-            say(_CLEAR + ("  ".join(doing) or self._otherwise())[:150], self._stream, end="")
+def abandon_event(feed: str, grace_s: float) -> Event:
+    """What is told when the time to finish is over."""
+    sentence = (
+        f"stopping: {grace_s:.0f} s are over, the window is abandoned; "
+        "nothing of it is visible, and the next run reads it again"
+    )
+    return Event(feed, "abandoned", sentence, {"grace_s": grace_s}, "warning")

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 
 from penstock.api.source import REPORT, ReadRequest, Task
-from penstock.cli.commands.run import registry_of
+from penstock.cli.client_settings import registry_of
 from penstock.cli.common import lake_store, surroundings
 from penstock.cli.source_connection import AskedKafka, AskedSource
 from penstock.config.convert_section import reveal_keys
@@ -74,12 +74,17 @@ def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def judge_sample(
-    feed: FeedSpec, journal: FeedJournal, state: FeedState, chosen: SampleRanges, found: Sampled
+    source: AskedSource,
+    feed: FeedSpec,
+    journal: FeedJournal,
+    state: FeedState,
+    chosen: SampleRanges,
+    found: Sampled,
 ) -> str:
     """A warning about broken records; raises what stops a run if the sample is a whole window."""
     if chosen.is_whole:
         pace = Pace(feed.window.every_s, surroundings().tick)
-        ConfiguredRules(feed, journal, pace, None).judge(found.findings, state)
+        ConfiguredRules(feed, journal, pace, source).judge(found.findings, state)
     counts, limit = found.counts, feed.quarantine.max_ratio
     if not counts.quarantined or counts.quarantined <= limit * counts.rows:
         return ""

@@ -11,8 +11,9 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any, Protocol
 
-from penstock.api.source import ResolvesStarts, SourceUnavailable
-from penstock.cli.commands.run import connector_jars, revealed, source_tools, starting_session
+from penstock.api.later import Later
+from penstock.api.source import ReadsGroupOffsets, ResolvesStarts, SourceUnavailable
+from penstock.cli.client_settings import connector_jars, revealed, source_tools
 from penstock.cli.errors import UsageMistake
 from penstock.cli.output_streams import say
 from penstock.config.clients import reveal_kafka, reveal_spark
@@ -26,6 +27,7 @@ from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import JvmSpec, kafka_java_options, kafka_jvm
 from penstock.spark.java import find_java
 
+starting_session = Later("penstock.cli.commands.run:starting_session")  # it imports Spark
 LIMIT_MS = 15_000  # for commands; a running feed has Kafka's own, longer limit
 
 
@@ -58,6 +60,10 @@ class AskedKafka:
     def offset_at(self, topic: str, partition: int, time_ms: int) -> int:
         """The first offset at or after a time, or the log's end."""
         return self._admin.offset_at(topic, partition, time_ms)
+
+    def group_offsets(self, group: str) -> dict[Place, int]:
+        """The committed offsets of a consumer group."""
+        return self._admin.group_offsets(group)
 
     def offsets_at(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
         """The same for many partitions in one request."""
@@ -111,11 +117,6 @@ def asking_sources(spec: LakeSpec) -> Iterator[AskedSources]:
         yield AskedSources(spec, opened)
 
 
-def starts_of(source: AskedSource) -> ResolvesStarts | None:
-    """The source, if it can find the offset of a time."""
-    return source if isinstance(source, ResolvesStarts) else None
-
-
 def offsets_at(
     source: AskedSource, feed: FeedSpec, wanted: Mapping[Place, int]
 ) -> Mapping[Place, int]:
@@ -127,6 +128,16 @@ def offsets_at(
     raise UsageMistake(
         f"The source {feed.source.kind!r} of feed {feed.name!r} cannot find the offset of a time.",
         "Nothing was changed. Name an offset.",
+    )
+
+
+def group_offsets(source: AskedSource, feed: FeedSpec, group: str) -> Mapping[Place, int]:
+    """The committed offsets of a consumer group. Raises where the source knows no groups."""
+    if isinstance(source, ReadsGroupOffsets):
+        return source.group_offsets(group)
+    raise UsageMistake(
+        f"The source {feed.source.kind!r} of feed {feed.name!r} does not know consumer groups.",
+        "Nothing was changed. Name an offset, or a file.",
     )
 
 

@@ -51,6 +51,7 @@ feeds:
     topics: [events]           # or pattern: 'logs\\..*' with exclude: [logs.debug]
     # source: {plugin: tape}   # a plug-in in place of Kafka; options: {...} beside its name
     start: earliest            # earliest | latest | 2026-11-01T00:00:00Z | {events: {0: 1200}}
+                               # | {group: NAME} | {file: offsets.csv}
     decode:
       format: json             # json | avro | protobuf | msgpack | text | raw
       # Avro: schema: FILE.avsc if all records have one schema; else the registry has it

@@ -110,7 +110,7 @@ def _has_options_of_its_source(spec: FeedSpec, table: Table, reading: Reading) -
 
 def _starts_in_its_topics(spec: FeedSpec, table: Table, reading: Reading) -> None:
     given = table.entries.get("start")
-    if not spec.topics or not isinstance(given, Table):
+    if not spec.topics or not isinstance(given, Table) or spec.start.kind != "offsets":
         return
     for name, child in given.entries.items():
         if name not in spec.topics:

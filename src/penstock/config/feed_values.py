@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from penstock.config import units
 from penstock.config.mistakes import Refused, closest, shown
+from penstock.config.offsets_file import offsets_of_file
 from penstock.config.section_grammar import Reading, as_table, described, text
 from penstock.config.tree import Node, Scalar, Table
 from penstock.model.spec import SchemaKind, StartSpec
@@ -17,7 +19,11 @@ MOST_SCHEMA_BYTES = 1_000_000
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)
 _TOPIC_FORM = "a topic: letters, digits, '.', '_' and '-'"
 _SCHEMA_KINDS: dict[str, SchemaKind] = {".avsc": "avsc", ".json": "jsonschema"}
-_STARTS = f"earliest | latest | {units.TIME} | {{topic: {{partition: offset}}}}"
+_STARTS = (
+    f"earliest | latest | {units.TIME} | {{topic: {{partition: offset}}}} | {{group: NAME}} | "
+    "{file: offsets.csv}"
+)
+_MISSING: dict[str, Literal["refuse", "earliest"]] = {"refuse": "refuse", "earliest": "earliest"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +55,10 @@ def field_path(node: Node, _: Reading) -> str:
 
 
 def start(node: Node, reading: Reading) -> StartSpec:
-    """Where a feed starts, in one of four forms."""
+    """Where a feed starts, in one of six forms."""
     if isinstance(node, Table):
+        if any(isinstance(node.entries.get(name), Scalar) for name in ("group", "file")):
+            return _another_consumer(node, reading)
         return StartSpec(kind="offsets", offsets=dict(_offsets(node, reading)))
     word = text(node)
     if word == "earliest":
@@ -61,6 +69,27 @@ def start(node: Node, reading: Reading) -> StartSpec:
     if moment is None:
         raise Refused(f"found {shown(word)}", _STARTS, closest(word, ("earliest", "latest")))
     return StartSpec(kind="time", time_ms=moment)
+
+
+def _another_consumer(node: Table, reading: Reading) -> StartSpec:
+    """Where another consumer stopped: `{group: NAME}` or `{file: offsets.csv}`, with `missing`."""
+    entries = node.entries
+    for name, child in entries.items():
+        if name not in ("group", "file", "missing"):
+            reading.mistakes.add(child.place, "unknown key", "group, file, missing")
+    if "group" in entries and "file" in entries:
+        raise Refused("both `group` and `file`", "one of the two")
+    word = text(entries["missing"]) if "missing" in entries else "refuse"
+    missing = _MISSING.get(word)
+    if missing is None:
+        allowed = " | ".join(_MISSING)
+        reading.mistakes.add(entries["missing"].place, f"found {shown(word)}", allowed)
+        missing = "refuse"
+    if "group" in entries:
+        return StartSpec(kind="group", group=text(entries["group"]), missing=missing)
+    name = text(entries["file"])
+    path = reading.folder_of(entries["file"]) / name
+    return StartSpec(kind="file", offsets=offsets_of_file(str(path)), missing=missing)
 
 
 def _offsets(node: Table, reading: Reading) -> Iterator[tuple[str, dict[int, int]]]:

@@ -60,6 +60,8 @@ def parse(text: str, mistakes: Mistakes, root: Place) -> Node | None:
         return composer.document()
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
+        if _is_indented_by_a_tab(text, line):
+            _stop(mistakes, _at(root, line), "a tab before the first word", "spaces")
         _stop(mistakes, _at(root, line), f"not valid YAML: {_tame(error.problem)}")
     except (yaml.YAMLError, ValueError, OverflowError):
         # A character that YAML does not allow, or an escape for one that does not exist.
@@ -184,6 +186,11 @@ def _tame(problem: str | None) -> str:
         return match[0] if _HARMLESS.fullmatch(match[1]) else "***"
 
     return _QUOTED.sub(keep, problem or "unreadable")
+
+
+def _is_indented_by_a_tab(text: str, line: int) -> bool:
+    found = text.splitlines()[line - 1 : line] if line else []
+    return any("\t" in each[: len(each) - len(each.lstrip())] for each in found)
 
 
 def _reason(error: Exception) -> str:

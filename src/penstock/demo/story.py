@@ -29,6 +29,7 @@ from penstock.demo.queries import query_lines
 from penstock.demo.screen import Screen
 from penstock.demo.watch import Onlooker, Sight
 from penstock.model.layout import Layout
+from penstock.model.plural import number_of
 from penstock.testing.kafka_client import KafkaClient
 from penstock.testing.servers import ServerFailed
 
@@ -112,7 +113,7 @@ def _first_run(scene: Scene) -> tuple[Run, Sight]:
 
 def at_the_kill(sight: Sight) -> list[str]:
     """Print what was in the lake when the run was dead."""
-    lines = [f"{len(sight.done)} windows done, {sight.visible_rows:,} rows visible"]
+    lines = [f"{number_of(len(sight.done), 'window')} done, {sight.visible_rows:,} rows visible"]
     if sight.decided:
         lines.append(f"window {sight.decided[0]} decided, and not all of it visible yet")
     if sight.staged_files:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from penstock.errors import PenstockError
 from penstock.feeds.run_events import Event, Tell
+from penstock.model.plural import number_of
 
 EVERY_S = 3600.0
 END_S = 10.0  # how long the end of a run waits; what is left is removed by the next
@@ -77,6 +78,6 @@ class Cleaner:
             self._tell(Event(feed.name, "clean_failed", sentence, {"code": error.code}, "warning"))
             return
         if removed:
-            files = "1 staged file" if removed == 1 else f"{removed:,} staged files"
+            files = number_of(removed, "staged file")
             sentence = f"{files} of dead runs removed"
             self._tell(Event(feed.name, "cleaned", sentence, {"files": removed}))

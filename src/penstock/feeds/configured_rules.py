@@ -1,19 +1,12 @@
 """The rules of a feed as its configuration gives them: starts, pace, and what is too broken."""
 
-from typing import assert_never
-
-from penstock.api.source import ResolvesStarts
 from penstock.datapath.shape.route.router import ROUTE_FLOOD
-from penstock.feeds.errors import (
-    QuarantineTooFull,
-    StartNotResolved,
-    TooManyTypes,
-    WindowRefused,
-)
+from penstock.feeds.errors import QuarantineTooFull, TooManyTypes, WindowRefused
+from penstock.feeds.start_offsets import LooksAtTopics, StartOffsets
 from penstock.model.entries import Counts
 from penstock.model.names import encode_component
 from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
-from penstock.model.spec import FeedSpec, QuarantineSpec, StartSpec
+from penstock.model.spec import FeedSpec, QuarantineSpec
 from penstock.model.window import PartitionOffsets
 from penstock.protocol.feed_book.acceptance import is_accepted
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -26,18 +19,15 @@ FEWEST_BROKEN = 20  # a first window with so many broken records, and no other o
 
 
 class ConfiguredRules:
-    """What `penstock.yaml` says about one feed. Driver only.
-
-    `starts` resolves times to offsets, if the feed's source can do that.
-    """
+    """What `penstock.yaml` says about one feed. Driver only."""
 
     def __init__(
-        self, feed: FeedSpec, journal: FeedJournal, pace: Pace, starts: ResolvesStarts | None
+        self, feed: FeedSpec, journal: FeedJournal, pace: Pace, source: LooksAtTopics
     ) -> None:
         self._feed = feed
         self._journal = journal
         self._pace = pace
-        self._starts = starts
+        self._starts = StartOffsets(feed, source, lambda: not journal.open().state.topics)
 
     def wants(self, topic: str) -> bool:
         """What `topics`, `pattern` and `exclude` say."""
@@ -45,7 +35,7 @@ class ConfiguredRules:
 
     def first_offset(self, topic: str, partition: int, offsets: PartitionOffsets) -> int:
         """What `start` means in this partition."""
-        return first_offset(self._feed.start, self._starts, topic, partition, offsets)
+        return self._starts.of(topic, partition, offsets)
 
     def is_due(self, waiting: int, cap: int) -> bool:
         """What `window` says, as far as time is concerned."""
@@ -67,30 +57,6 @@ class ConfiguredRules:
 def window_policy(feed: FeedSpec) -> WindowPolicy:
     """How much of a feed one window may take."""
     return WindowPolicy(feed.window.max_records, feed.window.max_bytes)
-
-
-def first_offset(
-    start: StartSpec,
-    starts: ResolvesStarts | None,
-    topic: str,
-    partition: int,
-    offsets: PartitionOffsets,
-) -> int:
-    """How `start` becomes an offset. Raises `StartNotResolved` where the source cannot tell."""
-    match start.kind:
-        case "earliest":
-            return offsets.earliest
-        case "latest":
-            return offsets.latest
-        case "offsets":
-            wanted = start.offsets.get(topic, {}).get(partition, offsets.earliest)
-            return min(max(wanted, offsets.earliest), offsets.latest)
-        case "time":
-            if starts is None:
-                raise StartNotResolved(topic, partition)
-            return starts.offset_at(topic, partition, start.time_ms)
-        case _ as never:
-            assert_never(never)
 
 
 def stops(feed: FeedSpec, dataset: str) -> bool:

@@ -1,10 +1,12 @@
 """Errors of running feeds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from penstock.errors import FeedHalted, PenstockError
 from penstock.model.halted import HaltedPlace
 from penstock.protocol.loop.prove import Findings
+
+_MOST_SHOWN = 20
 
 
 class WindowRefused(FeedHalted):
@@ -100,18 +102,52 @@ class LogRewritten(FeedHalted):
 
 
 class StartNotResolved(PenstockError):
-    """A feed shall begin at a time, and its source cannot tell which offset that is."""
+    """A feed shall begin at a time or at a group, and its source cannot tell which offset it is."""
 
     code = "START_NOT_RESOLVED"
     exit_code = 2
 
-    def __init__(self, topic: str, partition: int) -> None:
+    def __init__(self, what: str, topic: str, partition: int) -> None:
         super().__init__(
-            f"`start` names a time, and the source of {topic}/{partition} cannot tell which of its "
-            "records is the first at or after a time.",
+            f"`start` names {what}, and the source of {topic}/{partition} cannot tell which offset "
+            "that is.",
             "Nothing was read. Let `start` be earliest, latest, or offsets, and run again.",
         )
         self.topic, self.partition = topic, partition
+
+
+class StartIncomplete(PenstockError):
+    """A consumer group or a file has no offset for some partitions; nothing was read."""
+
+    code = "START_INCOMPLETE"
+    exit_code = 2
+
+    def __init__(self, feed: str, origin: str, absent: Sequence[tuple[str, int]]) -> None:
+        named = ", ".join(f"{topic}/{partition}" for topic, partition in absent[:_MOST_SHOWN])
+        more = f" and {len(absent) - _MOST_SHOWN} more" if len(absent) > _MOST_SHOWN else ""
+        super().__init__(
+            f"{origin}, at which feed {feed!r} shall start, has no offset for {named}{more}.",
+            "Nothing was read and nothing was written. Check the name and the topics. If these "
+            "partitions shall be read from their beginning, set `missing: earliest` below `start`.",
+        )
+        self.absent = tuple(absent)
+
+
+class StartBeyondLog(PenstockError):
+    """An offset to start at lies behind the end of its log; nothing was read."""
+
+    code = "START_BEYOND_LOG"
+    exit_code = 2
+
+    def __init__(self, origin: str, topic: str, partition: int, wanted: int, latest: int) -> None:
+        super().__init__(
+            f"{origin} says that {topic}/{partition} is read up to {wanted}, and the log ends at "
+            f"{latest}.",
+            "Nothing was read and nothing was written. The offset belongs to another log, such as "
+            "that of a topic that was deleted and created again. Set `start` to offsets that you "
+            "have checked, or to earliest.",
+        )
+        self.topic, self.partition, self.wanted = topic, partition, wanted
 
 
 class LeaseHeld(PenstockError):

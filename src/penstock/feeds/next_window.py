@@ -1,17 +1,20 @@
 """What a feed would read next, judged with the owner's own rules. Decides and writes nothing."""
 
-from functools import partial
-
-from penstock.api.source import ResolvesStarts
 from penstock.errors import GapFound
-from penstock.feeds.configured_rules import first_offset, window_policy
+from penstock.feeds.configured_rules import window_policy
+from penstock.feeds.start_offsets import LooksAtTopics, StartOffsets
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec
 from penstock.model.value import Value
 from penstock.model.window import Available
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.owner import check_format
-from penstock.protocol.loop.window_plan import check_source, new_starts, plan_ranges
+from penstock.protocol.loop.window_plan import (
+    check_source,
+    check_topic_ids,
+    new_starts,
+    plan_ranges,
+)
 
 
 class NextWindow(Value, frozen=True):
@@ -32,6 +35,7 @@ def judge_feed(feed: FeedSpec, state: FeedState, available: Available) -> GapFou
     ran is bound to nothing yet. The last records that were read are not compared.
     """
     check_format(feed.name, feed.format, state)
+    check_topic_ids(available)
     if state.is_new:
         return None
     bound = feed.still_wanted(state.topics)
@@ -45,15 +49,20 @@ def judge_feed(feed: FeedSpec, state: FeedState, available: Available) -> GapFou
 
 
 def next_window(
-    feed: FeedSpec, state: FeedState, available: Available, starts: ResolvesStarts | None
+    feed: FeedSpec, state: FeedState, available: Available, source: LooksAtTopics
 ) -> NextWindow:
-    """The next window of a feed that `judge_feed` let pass; accepted gaps count as passed."""
+    """The next window of a feed that `judge_feed` let pass; accepted gaps count as passed.
+
+    Raises what would stop an owner at the first offsets: a start that has expired is a gap.
+    """
     watermarks = state.watermarks()
-    resolve = partial(first_offset, feed.start, starts)
+    starts = StartOffsets(feed, source, lambda: not state.topics)
     begun = {
         start.place: start.offset
-        for start in new_starts(state.topics, watermarks, available, resolve)
+        for start in new_starts(state.topics, watermarks, available, starts.of)
     }
+    if feed.on_gap != "accept":
+        check_source(available.cluster_id, {}, begun, available)
     cap = window_policy(feed).cap(state.record_bytes)
     from_here = _past_gaps({**watermarks, **begun}, available)
     ranges = plan_ranges(from_here, available, cap, turn=state.windows)

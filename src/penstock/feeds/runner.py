@@ -24,6 +24,7 @@ from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.feeds.setting_changes import change_events
 from penstock.model.exit_codes import worst
+from penstock.model.plural import number_of
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.protocol.feed_book.feed_lease import FeedBeat
@@ -56,6 +57,7 @@ class Runner:
     spec: RunSpec = field(default_factory=RunSpec)
     failures: dict[str, PenstockError] = field(default_factory=dict)
     has_begun: bool = False
+    turn: str = ""  # the feed that is looked at or delivered now
     _waiting: list[RunningFeed] = field(default_factory=list)
     _running: list[RunningFeed] = field(default_factory=list)
     _troubles: dict[str, "Trouble"] = field(default_factory=dict)
@@ -115,7 +117,8 @@ class Runner:
                 continue
             self._waiting.remove(feed)
             self._running.append(feed)
-            sentence = f"claimed epoch {feed.owner.epoch}, {feed.state.windows} windows so far"
+            so_far = number_of(feed.state.windows, "window")
+            sentence = f"claimed epoch {feed.owner.epoch}, {so_far} so far"
             self._say(feed.name, "claimed", sentence, {"epoch": feed.owner.epoch})
             self._cleaner.soon(feed)
             for event in change_events(feed.feed, feed.state):
@@ -127,7 +130,10 @@ class Runner:
         for feed in list(self._running):
             if self.is_stopping():
                 return
-            if self._turn(feed):
+            self.turn = feed.name
+            has_delivered = self._turn(feed)
+            self.turn = ""
+            if has_delivered:
                 has_moved = True
             elif self.spec.once and self._is_through(feed):
                 self._end(feed)
@@ -206,7 +212,7 @@ class Runner:
         if feed.name not in self.failures:
             counts, windows = feed.state.counts, feed.state.windows
             sentence = (
-                f"done: all that was there is delivered; in {windows:,} windows so far "
+                f"done: all that was there is delivered; in {number_of(windows, 'window')} so far "
                 f"{counts.written:,} written, {counts.quarantined:,} quarantined, "
                 f"{counts.filtered:,} filtered"
             )
@@ -304,7 +310,7 @@ class Runner:
         rate = counts.read / took_s if took_s > 0 else 0.0
         left_s = lag / rate if rate else 0.0
         sentence = (
-            f"window {state.last_window}: {counts.read:,} records in {took_s:.1f} s "
+            f"window {state.last_window}: {number_of(counts.read, 'record')} in {took_s:.1f} s "
             f"({rate:,.0f}/s), {lag:,} to go" + (f", {left_s:.0f} s left" if lag else "")
         )
         facts: dict[str, Fact] = {

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from penstock.api.source import ExportsLag, HashesLastRecords, ResolvesStarts, Source
+from penstock.api.source import ExportsLag, HashesLastRecords, Source
 from penstock.api.store import Store
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
@@ -24,6 +24,7 @@ from penstock.feeds.topic_watch import TopicWatch, missing_topics
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import Gap
 from penstock.model.layout import Layout
+from penstock.model.plural import number_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StageOrder
@@ -228,8 +229,7 @@ class RunningFeed:
             files=feed.format,
             shape=shape_of(feed),
         )
-        starts = self._source if isinstance(self._source, ResolvesStarts) else None
-        rules = ConfiguredRules(feed, self._journal, self._pace, starts)
+        rules = ConfiguredRules(feed, self._journal, self._pace, self._source)
         return Owner(
             self._journal, self._intake, self._tools.around, spec, rules, watch=self._moved
         )
@@ -237,10 +237,11 @@ class RunningFeed:
     def doing(self, tick: float) -> str:
         """What the feed is at, in a few words. Any thread."""
         if self._phase in ("", "claim", "plan"):
-            return f"{self.state.windows} windows so far, looking for more"
+            return f"looking for records, {number_of(self.state.windows, 'window')} so far"
         since_s = tick - self._moved_at
         again = f", {self._intake.again}" if self._intake.again else ""
-        return f"{self._phase} {self._window}, {self._records():,} records{again}, {since_s:.0f} s"
+        records = number_of(self._records(), "record")
+        return f"{self._phase} {self._window}, {records}{again}, {since_s:.0f} s"
 
     def _records(self) -> int:
         return 0 if self._order is None else sum(map(len, self._order.ranges))

@@ -177,15 +177,44 @@ class Unpark(Body, frozen=True, tag="unpark"):
     reason: str = ""
 
 
+class CorrectedFile(Value, frozen=True):
+    """An object in the lake with corrected records, in the form of a quarantine's file."""
+
+    key: str
+    sha256: str
+    size_bytes: int
+    records: int
+
+
+class Corrections(Value, frozen=True):
+    """The author of a replay corrected its records: why, and the bytes that they have now.
+
+    The files may also hold corrected records that could not be delivered all the same; these
+    stay in the quarantine as they came.
+    """
+
+    reason: str
+    files: tuple[CorrectedFile, ...]
+
+    @property
+    def records(self) -> int:
+        """How many corrected records the files hold."""
+        return sum(each.records for each in self.files)
+
+
 class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
     """Quarantined records were decoded again and delivered; consumes `content.records`.
 
-    `schemas` are the schema versions of its files, by dataset; `directories` as in a window.
+    `schemas` are the schema versions of its files, by dataset; `directories` as in a window. With
+    `corrections` the rows were made of corrected bytes; the quarantine keeps the bytes that came.
+    `consumed` is how many records that were, since the content may lie in a manifest.
     """
 
     author: str
     schemas: dict[str, int] = {}
     directories: dict[str, tuple[str, ...]] = {}
+    corrections: Corrections | None = None
+    consumed: int = 0
 
 
 class Drop(Body, frozen=True, kw_only=True, tag="drop"):

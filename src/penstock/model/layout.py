@@ -61,6 +61,11 @@ class Layout(Value, frozen=True):
         return self._home("registry")
 
     @property
+    def corrections(self) -> str:
+        """The directory of the corrected records that replays have delivered."""
+        return self._home("corrections")
+
+    @property
     def accepted(self) -> str:
         """The directory of accepted windows, by the number of windows before each."""
         return self._home("accepted")

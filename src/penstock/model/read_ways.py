@@ -128,6 +128,9 @@ class ReadWays(Value, frozen=True, omit_defaults=True):
 
 def most_reasons(reasons: Iterable[WayReason]) -> tuple[WayReason, ...]:
     """Equal reasons as one, those of the most records first."""
+    reasons = tuple(reasons)
+    if len(reasons) < 2:
+        return reasons  # a journal is folded with thousands of these
     found: dict[str, WayReason] = {}
     for each in reasons:
         known = found.get(each.reason, WayReason(each.reason, 0))
@@ -139,6 +142,9 @@ def most_reasons(reasons: Iterable[WayReason]) -> tuple[WayReason, ...]:
 
 def most_conflicts(conflicts: Iterable[Conflict]) -> tuple[Conflict, ...]:
     """Equal conflicts as one, those of the most records first."""
+    conflicts = tuple(conflicts)
+    if len(conflicts) < 2:
+        return conflicts
     found: dict[Misfit, Conflict] = {}
     for each in conflicts:
         found[each.key] = found[each.key] + each if each.key in found else each

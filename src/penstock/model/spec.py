@@ -173,11 +173,17 @@ class DatasetSpec(Value, frozen=True):
 
 
 class StartSpec(Value, frozen=True):
-    """Where a feed starts: earliest, latest, a time in milliseconds, or offsets by topic."""
+    """Where a feed starts: earliest, latest, a time in milliseconds, or offsets by topic.
 
-    kind: Literal["earliest", "latest", "time", "offsets"] = "earliest"
+    With `group`, where a consumer group stopped; with `file`, the same by a file whose content is
+    in `offsets`. `missing` is for partitions of which neither says anything.
+    """
+
+    kind: Literal["earliest", "latest", "time", "offsets", "group", "file"] = "earliest"
     time_ms: int = 0
     offsets: dict[str, dict[int, int]] = {}
+    group: str = ""
+    missing: Literal["refuse", "earliest"] = "refuse"
 
 
 class WindowSpec(Value, frozen=True):

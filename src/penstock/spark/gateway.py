@@ -15,11 +15,11 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-import pyspark
 from py4j.java_gateway import (  # type: ignore[import-untyped]
     GatewayParameters,
     JavaClass,
@@ -27,10 +27,8 @@ from py4j.java_gateway import (  # type: ignore[import-untyped]
     launch_gateway,
 )
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark import SparkConf
-from pyspark.errors import PySparkRuntimeError
-from pyspark.java_gateway import launch_gateway as launch_by_spark
 
+from penstock.api.later import Later
 from penstock.spark.errors import GatewayFailed, Interrupted
 
 ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
@@ -46,6 +44,7 @@ _FROM_SPARK = ("slf4j-api-*.jar", "jackson-core-2*.jar", "jackson-databind-*.jar
 # gets only settings that find classes, and none that could contain a secret.
 _FOR_LAUNCHER = ("spark.jars", "spark.driver.extra")
 _STOP_TIMEOUT_S = 5.0
+_launched_by_spark = Later("penstock.spark.launched_gateway:launched_by_spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +90,18 @@ def class_path(spec: JvmSpec) -> list[str] | None:
     own = [_local(name) for name in named if name]
     if None in own or (not spec.jars and "spark.jars.packages" in spec.settings):
         return None
-    folder = Path(pyspark.__file__).parent / "jars"
-    beside = [jar for pattern in _FROM_SPARK for jar in sorted(folder.glob(pattern))]
+    beside = [jar for pattern in _FROM_SPARK for jar in sorted(_spark_jars().glob(pattern))]
     if not beside:
         return None
     extra = spec.settings.get(DRIVER_CLASS_PATH, "").split(os.pathsep)
     return [str(entry) for entry in (*extra, *own, *spec.jars, *beside) if entry]
+
+
+def _spark_jars() -> Path:
+    """The jars of pyspark, found without importing it: that takes longer than many a command."""
+    spec = find_spec("pyspark")
+    places = list((spec and spec.submodule_search_locations) or ())
+    return Path(places[0] if places else ".", "jars")
 
 
 def _local(name: str) -> str | None:
@@ -123,7 +128,7 @@ def _started(spec: JvmSpec, log: IO[bytes]) -> tuple[JavaGateway, "subprocess.Po
             enable_auth=True,
             return_proc=True,
         )
-    except (OSError, ValueError, Py4JError, PySparkRuntimeError) as error:
+    except (OSError, ValueError, Py4JError) as error:
         raise GatewayFailed(_said(log) or str(error)) from error
     # Without converters: loading them imports pandas, and only plain strings are passed.
     parameters = GatewayParameters(port=port, auth_token=token, auto_convert=False)
@@ -133,18 +138,14 @@ def _started(spec: JvmSpec, log: IO[bytes]) -> tuple[JavaGateway, "subprocess.Po
 def _started_by_spark(
     spec: JvmSpec, log: IO[bytes]
 ) -> tuple[JavaGateway, "subprocess.Popen[bytes]"]:
-    conf = SparkConf(loadDefaults=False)
-    for key, value in spec.settings.items():
-        if key.startswith(_FOR_LAUNCHER):
-            conf.set(key, value)
+    settings = {k: value for k, value in spec.settings.items() if k.startswith(_FOR_LAUNCHER)}
     options = with_java_options(spec.settings.get(DRIVER_OPTIONS, ""), spec.options)
     if options:
-        conf.set(DRIVER_OPTIONS, options)
+        settings[DRIVER_OPTIONS] = options
     if spec.jars:
-        conf.set("spark.jars", ",".join(map(str, spec.jars)))
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": log}
-    gateway = launch_by_spark(conf, quiet)  # type: ignore[no-untyped-call]
-    return gateway, gateway.proc
+        settings["spark.jars"] = ",".join(map(str, spec.jars))
+    gateway, process = _launched_by_spark(settings, log)
+    return gateway, process
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from typing import TextIO
 from penstock.api.later import Later
 from penstock.config import places
 from penstock.errors import PenstockError
+from penstock.model.plural import number_of
 from penstock.spark.errors import JarChanged, JarsMissing, JarsUnreachable
 from penstock.spark.ivy import Coordinates, Ivy, Progress, Report
 from penstock.spark.java import find_java
@@ -212,7 +213,7 @@ def run_fetch(asked: argparse.Namespace) -> int:
     finally:
         teller.close()
     sys.stdout.write(
-        f"{len(brought)} jars fetched into {cache}\n"
+        f"{number_of(len(brought), 'jar')} fetched into {cache}\n"
         if brought
         else f"all jars were in {cache} already\n"
     )

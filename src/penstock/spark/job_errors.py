@@ -8,6 +8,7 @@ MOST = 400
 _TRACE = "Traceback (most recent call last):"
 _RAISED = re.compile(r"[\w.]+: .|[\w.]*(?:Error|Exception|Interrupt|Exit)$")
 _CAUSE = "Caused by: "
+_CALLING = "An error occurred while calling"  # py4j's first line; Java's error comes after it
 
 
 def cause_of_job(error: Exception) -> str:
@@ -20,12 +21,13 @@ def cause_of_job(error: Exception) -> str:
 def first_line(error: Exception) -> str:
     """The line of an error's text that says most.
 
-    That is what ends the last trace of Python, or Java's innermost cause; else the first line.
+    That is what ends the last trace of Python, or Java's innermost cause; else the first line that
+    is not py4j's own.
     """
     lines = str(error).splitlines()
     raised = _ends_of_traces(lines)
     causes = [line.strip() for line in lines if line.strip().startswith(_CAUSE)]
-    said = [line.strip() for line in lines if line.strip()]
+    said = [line.strip(": \t") for line in lines if line.strip() and not line.startswith(_CALLING)]
     return (raised[-1:] or causes[-1:] or said[:1] or ["no cause given"])[0][:MOST]
 
 

@@ -49,8 +49,10 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     windows: int
     last_window: str | None
     last_window_at: str | None
+    last_window_age_s: float | None
     last_window_records: int
     counts: Counts
+    left_quarantine: int
     undone: int
     parked: dict[str, str]
     stopped: tuple[str, ...]
@@ -95,8 +97,10 @@ def snapshot(
         windows=state.windows,
         last_window=state.last_window or None,
         last_window_at=state.last_window_at or None,
+        last_window_age_s=_seconds_since(state.last_window_at, now_s),
         last_window_records=state.last_counts.read,
         counts=state.counts,
+        left_quarantine=state.left_quarantine,
         undone=len(state.undone),
         parked=dict(state.parked),
         stopped=tuple(state.stopped),
@@ -144,6 +148,14 @@ def _partitions(state: FeedState, ends: Ends | None, now_s: float) -> Iterator[P
 
 def _age_s(timestamp_ms: int, now_s: float) -> float | None:
     return None if timestamp_ms < 0 else round(max(now_s - timestamp_ms / 1000, 0.0), 1)
+
+
+def _seconds_since(at: str, now_s: float) -> float | None:
+    """The seconds since a time in the journal; None if there is none, or it cannot be read."""
+    try:
+        return round(max(now_s - datetime.fromisoformat(at).timestamp(), 0.0), 1)
+    except ValueError:
+        return None
 
 
 def _owner_state(beat: FeedBeat | None, now_s: float) -> str:

@@ -159,15 +159,33 @@ class KafkaClient:
         Either way the log holds the records and, at its end, one control record.
         """
         producer = self.open_together(topic, batches, name)
+        self.end_together(producer, topic, batches, keep=keep)
+
+    def end_together(
+        self, producer: Producer, topic: str, partitions: Iterable[int], *, keep: bool
+    ) -> None:
+        """Commit or abort what `open_together` has left open, and wait for its control records.
+
+        The coordinator answers when the end is decided; it writes the control records afterwards.
+        Nobody else may write to these partitions meanwhile.
+        """
+        before = self.offsets(topic)
         if keep:
             producer.commit_transaction(_TIMEOUT_S)
         else:
             producer.abort_transaction(_TIMEOUT_S)
+        deadline = time.monotonic() + _TIMEOUT_S
+        waited_for = set(partitions)
+        while waited_for:
+            now = self.offsets(topic)
+            waited_for = {each for each in waited_for if now[each][1] <= before[each][1]}
+            if waited_for:
+                _rest(deadline, f"the partitions {sorted(waited_for)} have no control record")
 
     def open_together(
         self, topic: str, batches: Mapping[int, Iterable[Record | bytes]], name: str
     ) -> Producer:
-        """Write in a Kafka transaction and leave it open; the caller ends it on the producer."""
+        """Write in a Kafka transaction and leave it open; `end_together` ends it."""
         producer = Producer(self._base | {"transactional.id": name})
         producer.init_transactions(_TIMEOUT_S)
         producer.begin_transaction()

@@ -230,6 +230,11 @@ class ListSource:
         self._cluster.topics()
         self._cluster.exported[reader] = dict(offsets)
 
+    def group_offsets(self, group: str) -> dict[Place, int]:
+        """What a reader has exported, or what a test has put there."""
+        self._cluster.topics()
+        return dict(self._cluster.exported.get(group, {}))
+
     def close(self) -> None:
         """Nothing to let go of."""
 

@@ -72,6 +72,7 @@ def test_what_is_whole_now_is_delivered_once_and_the_rest_says_why_it_stays(
     assert (done.tried, done.delivered, dict(done.stays)) == (6, 5, {"NOT_JSON": 1})
     assert story.delivered() == places(0, 0, 1, 2, 3) + places(1, 0, 1)
     assert story.left() == 1
+    assert story.journal().open().state.left_quarantine == 5
     again = story.replay()
     assert (again.tried, again.delivered, again.entries) == (1, 0, [])
     assert again.refused is not None

@@ -75,9 +75,19 @@ def test_an_example_is_written_without_anything_heavy(tmp_path: Path) -> None:
     assert imported(["init", str(tmp_path / "new.yaml")]) & HEAVY == set()
 
 
-@pytest.mark.parametrize("words", [("files", FEED), ("errors", "list", FEED)])
+@pytest.mark.parametrize(
+    "words", [("files", FEED), ("errors", "list", FEED), ("audit", FEED), ("clean", FEED)]
+)
 def test_what_only_reads_the_lake_does_without_spark(lake: DiskLake, words: tuple[str]) -> None:
     assert imported(lake.words(*words)) & {"pyspark", "py4j", "numba", "pandas"} == set()
+
+
+@pytest.mark.parametrize("name", ["offsets", "schema", "check"])
+def test_what_asks_kafka_needs_its_client_and_not_spark(name: str) -> None:
+    """Their modules are looked at, and not a run: for that there would have to be a Kafka."""
+    code = f"import sys, penstock.cli.commands.{name}; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(ran.stdout.split()) & {"pyspark", "numba", "pandas"} == set()
 
 
 def test_what_a_command_imports_is_noticed(lake: DiskLake) -> None:

@@ -8,7 +8,12 @@ import pytest
 
 from penstock.cli.errors import UsageMistake
 from penstock.cli.main import main
-from penstock.cli.source_connection import asking_sources, not_answered, offsets_at, starts_of
+from penstock.cli.source_connection import (
+    asking_sources,
+    group_offsets,
+    not_answered,
+    offsets_at,
+)
 from penstock.config.load import load
 from penstock.model.spec import FeedSpec, LakeSpec, SourceSpec
 from penstock.model.window import PartitionOffsets
@@ -57,7 +62,8 @@ def test_a_source_is_asked_without_kafka_and_without_spark(tmp_path: Path, tapes
         source = sources.of(spec.feeds[0])
         (topic,) = source.look().topics
     assert topic.partitions == {0: PartitionOffsets(0, 3)}
-    assert starts_of(source) is None
+    with pytest.raises(UsageMistake, match="does not know consumer groups"):
+        group_offsets(source, spec.feeds[0], "g")
 
 
 def test_check_plans_the_next_window_of_any_source(
@@ -65,7 +71,7 @@ def test_check_plans_the_next_window_of_any_source(
 ) -> None:
     code, found = checked(written(tmp_path, tapes), capsys)
     assert code == 0
-    assert "next window: 3 records of 1 partitions" in found["feed orders"]
+    assert "next window: 3 records of 1 partition" in found["feed orders"]
     assert not {"kafka", "jars"} & found.keys()
 
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from penstock.cli import start
+from penstock.cli.main import main
 
 LIST = "import sys, penstock.cli.main; print(*{name.split('.')[0] for name in sys.modules})"
 
@@ -40,3 +41,27 @@ def test_a_signal_while_modules_are_imported_ends_a_command_without_a_trace(
         assert start.main() == code
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize(
+    ("words", "listed"),
+    [([], ["run", "status", "audit"]), (["errors"], ["list", "replay"]), (["offsets"], ["reset"])],
+)
+def test_a_group_of_commands_alone_lists_them(
+    words: list[str], listed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert all(f"\n    {name} " in told.err for name in listed)
+
+
+def test_an_interruption_before_the_command_runs_is_a_success_of_run_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert main(["run"], begin=interrupted) == 0
+    assert main(["audit"], begin=interrupted) == 1
+    assert capsys.readouterr().err == "interrupted\ninterrupted\n"

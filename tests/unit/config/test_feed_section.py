@@ -105,8 +105,36 @@ def test_what_no_topics_can_be_is_a_mistake_with_its_line(
         ),
     ],
 )
-def test_a_feed_starts_in_four_ways(tmp_path: Path, keys: str, start: StartSpec) -> None:
+def test_a_feed_starts_in_many_ways(tmp_path: Path, keys: str, start: StartSpec) -> None:
     assert feed_of(tmp_path, keys).start == start
+
+
+def test_a_feed_starts_where_another_consumer_stopped(tmp_path: Path) -> None:
+    (tmp_path / "offsets.csv").write_text("topic,partition,offset\nevents,0,12\nevents, 1 ,7\n\n")
+    found = feed_of(tmp_path, "start: {file: offsets.csv}").start
+    assert found == StartSpec(kind="file", offsets={"events": {0: 12, 1: 7}})
+    found = feed_of(tmp_path, "start: {group: old, missing: earliest}").start
+    assert found == StartSpec(kind="group", group="old", missing="earliest")
+    found = feed_of(tmp_path, "start: {group: {0: 1}}", topics="topics: [group]").start
+    assert found == StartSpec(kind="offsets", offsets={"group": {0: 1}}), "a topic of that name"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("events,0", "line 1"),
+        ("topic,partition,offset\nevents,0,x", "line 2"),
+        ("events,0,1\nevents,0,2", "line 2"),
+        ("events,-1,1", "line 1"),
+        ("topic,partition,offset\n", "no offset"),
+        ("\xff", "UTF-8"),
+    ],
+)
+def test_a_wrong_line_of_a_file_with_offsets_is_named(tmp_path: Path, text: str, why: str) -> None:
+    absent = mistake_of(tmp_path, "start: {file: offsets.csv}")
+    assert "cannot be read: No such file" in str(absent)
+    (tmp_path / "offsets.csv").write_bytes(text.encode("latin-1"))
+    assert why in str(mistake_of(tmp_path, "start: {file: offsets.csv}"))
 
 
 @pytest.mark.parametrize(
@@ -124,6 +152,10 @@ def test_a_feed_starts_in_four_ways(tmp_path: Path, keys: str, start: StartSpec)
         ("start: {events: {0: [1]}}", "start.events.0", "found '0': a list"),
         ("start: {events: {0: 1, 00: 2}}", "start.events.00", "the partition is there twice"),
         ("start: {event: {0: 1}}", "start.event", "a topic that the feed does not read"),
+        ("start: {group: ''}", "start", "found nothing"),
+        ("start: {group: g, file: f}", "start", "both `group` and `file`"),
+        ("start: {group: g, events: {0: 1}}", "start.events", "unknown key"),
+        ("start: {group: g, missing: latest}", "start.missing", "found 'latest'"),
     ],
 )
 def test_any_other_start_is_a_mistake(tmp_path: Path, keys: str, path: str, words: str) -> None:

@@ -186,7 +186,6 @@ def test_defaults_that_multiply_through_feeds_are_refused(tmp_path: Path) -> Non
     [
         ("version: 1\nlake: [a\n", 3),
         ("version: 1\nlake: 'open\n", 3),
-        ("version: 1\n\tlake: a\n", 2),
         ("version: 1\nlake: a: b\n", 2),
         ("version: 1\nlake: @home\n", 2),
     ],
@@ -242,4 +241,17 @@ def test_all_mistakes_come_at_once_in_the_order_of_the_file(tmp_path: Path) -> N
         (8, "feeds.events"),
         (9, "feeds.events.start"),
         (10, "dispersals"),
+    ]
+
+
+@pytest.mark.parametrize("indent", ["\t", "  \t", "\t  "])
+def test_a_tab_in_the_indentation_is_called_a_tab(tmp_path: Path, indent: str) -> None:
+    content = f"{HEAD}feeds:\n  events:\n{indent}topics: [events]\n"
+    assert complaints(tmp_path, content)[0][0] in (5, 6)
+    assert complaints(tmp_path, content)[0][2] == "a tab before the first word"
+
+
+def test_a_tab_is_told_in_the_line_that_has_it(tmp_path: Path) -> None:
+    assert complaints(tmp_path, "version: 1\n\tlake: a\n") == [
+        (2, "", "a tab before the first word")
     ]

@@ -236,7 +236,7 @@ def test_the_receipt_fits_beside_the_time_in_80_columns() -> None:
 def test_what_lay_there_at_the_kill_is_told_as_it_was() -> None:
     staged = Sight(("1-1",), (), ("1-2",), 9, 1_000)
     assert at_the_kill(staged) == [
-        "1 windows done, 1,000 rows visible",
+        "1 window done, 1,000 rows visible",
         "9 staged files that no reader sees",
     ]
     decided = Sight(("1-1",), ("1-2",), ("1-2",), 4, 1_500)

@@ -11,20 +11,17 @@ from typing import Any
 
 import pytest
 
-from penstock.api.source import ReadRequest, Task
 from penstock.care.clean import clean
 from penstock.model.entries import Gap, Window
 from penstock.model.spec import FeedSpec, StartSpec
-from penstock.model.window import Available
 from penstock.testing.fault_script import Died
 from penstock.testing.list_source import (
     BEGAN_MS,
     MOST_BYTES,
-    ListCluster,
-    ListSource,
     die,
 )
 from tests.helpers.list_story import FEED, TOPIC, TORN, Story, events, places
+from tests.helpers.plain_source import PlainSource
 
 
 @pytest.fixture
@@ -197,24 +194,6 @@ def test_a_feed_begins_at_the_first_record_of_a_time(story: Story) -> None:
     story.cluster.append(TOPIC, 0, *events("click", 5))
     assert story.run_once(starting_at(BEGAN_MS + 2_500)) == 0
     assert story.delivered() == places(0, 3, 4)
-
-
-class PlainSource:
-    """A source that can do no more than every source must."""
-
-    kind = "plain"
-
-    def __init__(self, feed: FeedSpec, cluster: ListCluster) -> None:
-        self._inner = ListSource(feed, cluster)
-
-    def look(self) -> Available:
-        return self._inner.look()
-
-    def read(self, request: ReadRequest, task: Task) -> list[bytes]:
-        return self._inner.read(request, task)
-
-    def close(self) -> None:
-        self._inner.close()
 
 
 def test_a_source_without_any_extra_is_enough_for_a_feed(story: Story) -> None:

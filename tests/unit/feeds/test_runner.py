@@ -298,7 +298,8 @@ def test_what_runs_after_a_signal_is_abandoned_again_until_the_run_is_over(
         if len(tries) == 3:
             is_enough.set()
 
-    is_stopping = run.stop_on_signals(abandon, over)
+    announced: list[bool] = []
+    is_stopping = run.stop_on_signals(abandon, over, announced.append)
     assert not is_stopping()
     os.kill(os.getpid(), signal.SIGTERM)
     assert is_enough.wait(10.0)
@@ -308,3 +309,4 @@ def test_what_runs_after_a_signal_is_abandoned_again_until_the_run_is_over(
         if thread.name == "penstock-stop":
             thread.join(10.0)
             assert not thread.is_alive()
+    assert announced == [False, True]  # once each, however often jobs are cancelled

@@ -52,6 +52,12 @@ Caused by: org.apache.kafka.common.errors.TimeoutException: the broker is gone
             IN_JAVA,
             "Caused by: org.apache.kafka.common.errors.TimeoutException: the broker is gone",
         ),
+        (
+            "An error occurred while calling o77.collectToPython.\n"
+            ": org.apache.spark.SparkException: Job aborted: bigger than maxResultSize\n"
+            "\tat org.apache.spark.Foo(Foo.scala:1)\n",
+            "org.apache.spark.SparkException: Job aborted: bigger than maxResultSize",
+        ),
         ("Traceback (most recent call last):\n  File\nMemoryError\n", "MemoryError"),
         ("\n\nthe job was cancelled\n", "the job was cancelled"),
         ("", "no cause given"),

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from penstock.cli.commands.status import row_of
 from penstock.model.entries import LastRecord, Park
 from penstock.model.envelope import Claim
 from penstock.model.process_id import Process
@@ -45,8 +44,7 @@ def test_what_is_not_known_is_not_guessed() -> None:
     found = snapshot("events", told(*BEGINNING), None, None, NOW_S)
     assert (found.lag_records, found.lag_seconds, found.freshness_seconds) == (None, None, None)
     assert (found.as_of, found.last_window, found.owner_state) == (None, None, "never ran")
-    row = row_of(found)
-    assert (row["lag"], row["lag time"], row["newest row"]) == ("?", "?", "?")
+    assert (found.last_window_age_s, found.left_quarantine) == (None, 0)
 
 
 def test_an_owner_that_let_go_or_is_silent_is_told_apart() -> None:

@@ -4,15 +4,15 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
+from penstock.api.later import Later
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.errors import AuditDifference
 from penstock.audit.receipt import Receipt
 from penstock.audit.shallow import audit
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.audit_report import as_json, as_text
-from penstock.cli.commands.run import source_tools, starting_session
 from penstock.cli.common import (
     chosen_feeds,
     configured,
@@ -24,11 +24,12 @@ from penstock.cli.output_streams import telling, unless_cut_off
 from penstock.errors import PenstockError
 from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.ports.source.kafka.recheck import KafkaRecheck
-from penstock.ports.source.open_source import open_source
-from penstock.ports.source.source_recheck import SourceRecheck
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.spark.parallel_map import SparkParallelMap
+
+# Only --deep needs Spark.
+opened_tools: Callable[[LakeSpec, Ticker], AbstractContextManager[Callable[[str], DeepTools]]] = (
+    Later("penstock.cli.deep_tools:opened_tools")
+)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -103,29 +104,3 @@ def judge(found: Receipt) -> None:
 def is_empty(found: Receipt) -> bool:
     """True if there was nothing to audit."""
     return not found.entries and not found.differences
-
-
-@contextmanager
-def opened_tools(spec: LakeSpec, ticker: Ticker) -> Iterator[Callable[[str], DeepTools]]:
-    """What audits a feed, by its name: Spark for the files, and its source.
-
-    Spark starts while the first journal is read.
-    """
-    session = starting_session(spec, "audit")
-    parallel = SparkParallelMap(session.get, ticker)
-    feeds = {feed.name: feed for feed in spec.feeds}
-    with ExitStack() as opened:
-        opened.callback(session.stop)
-
-        def again(feed: FeedSpec) -> KafkaRecheck | SourceRecheck:
-            tools = source_tools(spec, feed, session.get)
-            if feed.source.is_kafka:
-                return KafkaRecheck(session.get, tools.options, parallel.watch)
-            return SourceRecheck(lambda: open_source(feed, tools))
-
-        def tools_of(name: str) -> DeepTools:
-            side = again(feeds[name])
-            opened.callback(side.close)
-            return DeepTools(parallel, side, time.monotonic, ticker)
-
-        yield tools_of

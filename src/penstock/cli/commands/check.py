@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from penstock.cli.commands.run import PROBE, connector_jars, registry_of
+from penstock.cli.client_settings import connector_jars, registry_of
 from penstock.cli.common import (
+    PROBE,
     configured,
     lake_store,
     print_rows,
@@ -24,7 +25,7 @@ from penstock.cli.sample_check import (
     sentence_of,
     type_rows,
 )
-from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources, starts_of
+from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
 from penstock.datapath.driver.shape_of_feed import shape_of
@@ -41,6 +42,7 @@ from penstock.feeds.setting_changes import change_events
 from penstock.feeds.topic_watch import missing_topics
 from penstock.model.exit_codes import worst
 from penstock.model.layout import Layout
+from penstock.model.plural import number_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
@@ -93,7 +95,7 @@ def run(chosen: argparse.Namespace) -> int:
         findings.append(finding)
         _print(finding, chosen.output)
 
-    feeds = "1 feed" if len(spec.feeds) == 1 else f"{len(spec.feeds)} feeds"
+    feeds = number_of(len(spec.feeds), "feed")
     tell(Finding("file", found=[f"{chosen.config}: {feeds}"]))
     tell(_try("java", _java))
     if spec.uses_kafka:
@@ -129,7 +131,8 @@ def _from_journal(spec: LakeSpec, feed: FeedSpec) -> Finding:
     try:
         journal = _journal(spec, feed)
         state = journal.open().state
-        told = "never run" if state.is_new else f"{state.windows} windows, the journal is sound"
+        windows = number_of(state.windows, "window")
+        told = "never run" if state.is_new else f"{windows}, the journal is sound"
         finding.found.append(f"{told}; the next window is not known without Kafka")
         tell_halted(finding, feed, journal, state, None)
     except PenstockError as error:
@@ -154,7 +157,7 @@ def _java() -> str:
 def _jars(spec: LakeSpec) -> str:
     jars = connector_jars(spec)
     return (
-        f"{len(jars)} jars, verified"
+        f"{number_of(len(jars), 'jar')}, verified"
         if jars
         else "not checked: `spark:` in the configuration names its own"
     )
@@ -194,7 +197,7 @@ def _converters(feed: FeedSpec) -> str:
     for each in feed.datasets:
         if each.schema_kind:
             output_fields(feed, declared_schema(feed, each), keys)
-    return f"{len(feed.convert)} steps"
+    return number_of(len(feed.convert), "step")
 
 
 def _registry(spec: LakeSpec) -> str:
@@ -230,7 +233,8 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
         tell_halted(finding, feed, journal, state, available)
-        found = next_window(feed, state, available, starts_of(source))
+        found = next_window(feed, state, available, source)
+        _tell_expired(finding, available, found)
         _plan(finding, feed, available, found)
         if sample:
             _sample(finding, spec, source, journal, state, sample_ranges(found, available, sample))
@@ -255,7 +259,7 @@ def _sample(
     found = sampled(spec, feed, source, chosen)
     finding.found.append(sentence_of(chosen, found.counts))
     finding.types, finding.broken = type_rows(found), broken_rows(found)
-    warning = judge_sample(feed, journal, state, chosen, found)
+    warning = judge_sample(source, feed, journal, state, chosen, found)
     if warning:
         finding.warn(warning)
 
@@ -273,7 +277,7 @@ def _journal(spec: LakeSpec, feed: FeedSpec) -> FeedJournal:
 def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: Available) -> None:
     found = {topic.topic for topic in available.topics}
     partitions = sum(len(topic.partitions) for topic in available.topics)
-    finding.found.append(f"{len(found)} topics, {partitions} partitions")
+    finding.found.append(f"{number_of(len(found), 'topic')}, {number_of(partitions, 'partition')}")
     missing = missing_topics(feed, state.topics, available)
     if missing:  # a run delivers the others, and ends with this
         finding.fail(TopicMissing(*missing, never_read=True))
@@ -289,11 +293,24 @@ def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: 
             finding.warn(f"{how}: {', '.join(datasets)}")
 
 
+def _tell_expired(finding: Finding, available: Available, found: NextWindow) -> None:
+    """Warn of first offsets that have expired; it is only reached if such a loss is accepted."""
+    for topic in available.topics:
+        for partition, offsets in sorted(topic.partitions.items()):
+            start = found.starts.get(TopicPartition(topic.topic_id, partition), offsets.earliest)
+            if start < offsets.earliest:
+                finding.warn(
+                    f"{topic.topic}/{partition} would start at {start}, and the log starts at "
+                    f"{offsets.earliest}. The run will accept this loss, because on_gap is accept."
+                )
+
+
 def _plan(finding: Finding, feed: FeedSpec, available: Available, found: NextWindow) -> None:
     """Show the ranges of the next window."""
     ranges = found.ranges
     finding.found.append(
-        f"next window: {sum(map(len, ranges))} records of {len(ranges)} partitions"
+        f"next window: {number_of(sum(map(len, ranges)), 'record')} "
+        f"of {number_of(len(ranges), 'partition')}"
         if ranges
         else "nothing to read now"
     )

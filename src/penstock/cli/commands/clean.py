@@ -5,6 +5,7 @@ from collections import Counter
 
 from penstock.care.clean import clean, garbage
 from penstock.cli.common import feed_named, print_rows
+from penstock.model.plural import number_of
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -18,9 +19,9 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     print_rows(({"window": window, "files": count} for window, count in found.items()), "text")
     if chosen.execute:
-        print(f"{removed} staged files of dead runs removed")
+        print(f"{number_of(removed, 'staged file')} of dead runs removed")
     elif found:
-        print(f"{found.total()} staged files of dead runs; --execute removes them")
+        print(f"{number_of(found.total(), 'staged file')} of dead runs; --execute removes them")
     else:
         print("no staged files of dead runs")
     return 0

@@ -30,6 +30,7 @@ from penstock.cli.common import (
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
 from penstock.model.names import encode_component
+from penstock.model.plural import number_of
 from penstock.model.record_position import Position
 from penstock.protocol.feed_book.acceptance import accept_next
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -48,7 +49,8 @@ def run_list(chosen: argparse.Namespace) -> int:
     if not found.shown:
         tell_empty(chosen.feed)
     if found.others:
-        tell(f"{found.others} smaller groups are not shown, with {found.other_records} records")
+        left = number_of(found.others, "smaller group")
+        tell(f"not shown: {left}, with {number_of(found.other_records, 'record')}")
     tell_waiting(state, ledger)
     return 0
 
@@ -222,7 +224,7 @@ def tell_waiting(state: FeedState, ledger: Inventory) -> None:
     """Print how many records cannot be read yet, because their window is still being published."""
     waiting = waiting_records(state, ledger)
     if waiting:
-        tell(f"{waiting} more records are decided but not yet visible")
+        tell(f"decided but not yet visible: {number_of(waiting, 'more record')}")
 
 
 def tell(sentence: str) -> None:

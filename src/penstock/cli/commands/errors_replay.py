@@ -10,9 +10,12 @@ from functools import partial
 
 from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import records
-from penstock.care.replay import drop
+from penstock.care.fixed_file import open_fixed_file
+from penstock.care.fixed_records import FixedRecords
+from penstock.care.replay import drop, live_records
 from penstock.care.replay_feed import Replayed, ReplayRequest, ReplayTools, replay_feed
 from penstock.cli.audit_progress import Ticker
+from penstock.cli.client_settings import registry_of
 from penstock.cli.commands.errors_list import (
     no_such_record,
     reason_and_author,
@@ -22,7 +25,7 @@ from penstock.cli.commands.errors_list import (
     tell_waiting,
     wanted,
 )
-from penstock.cli.commands.run import registry_of, starting_session
+from penstock.cli.commands.run import starting_session
 from penstock.cli.common import (
     author_of,
     feed_named,
@@ -30,11 +33,12 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.errors import UsageMistake
+from penstock.cli.quarantine_arguments import datasets_named, named_records, require_words
 from penstock.config.convert_section import reveal_keys
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
 from penstock.model.manifest import RecordSet
-from penstock.model.names import encode_component
+from penstock.model.plural import number_of
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import LakeSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
@@ -44,56 +48,94 @@ from penstock.spark.parallel_map import SparkParallelMap
 
 def run_replay(chosen: argparse.Namespace) -> int:
     """Deliver what can be delivered, and print what stays and why."""
-    author, datasets = _require_words(chosen), _datasets_named(chosen.dataset)
+    require_words(chosen, "replay")
+    _require_agreement(chosen)
+    author = author_of(chosen)
     spec, feed, journal = feed_named(chosen, chosen.feed)
     fold = journal.open(deep=True)
     require_started(fold.state, chosen.feed)
+    fixed = None
+    if chosen.fixed is not None:
+        fixed = _fixed_records(chosen, journal, fold)
+        if not chosen.execute or not fixed.count:
+            return _tell_fixed(chosen, fixed)
 
     def open_learning() -> Learning:
         keys = reveal_keys([feed], os.environ)
         return Learning(journal.store, journal.layout, feed, registry_of(spec), keys)
 
     tools = ReplayTools(feed, surroundings(), open_learning, partial(parallel_on_spark, spec))
-    request = ReplayRequest(author, chosen.fingerprint or "", datasets)
+    datasets = datasets_named(chosen.dataset)
+    request = ReplayRequest(author, chosen.fingerprint or "", datasets, fixed)
     done = replay_feed(journal, fold, request, tools)
     if done.is_untried:
         _tell_untried(chosen, fold, done.refused)
-    _tell_replayed(chosen, done)
+    _tell_replayed(chosen, done, fixed)
     for dataset in done.held_back:
         tell(f"{dataset} is parked or stopped: its records become visible when it goes on")
     return 0
 
 
-def _require_words(chosen: argparse.Namespace) -> str:
-    """Refuse empty arguments, such as an unset variable of a script; returns the author.
-
-    An empty fingerprint would otherwise mean everything.
-    """
-    for option in ("fingerprint", "dataset"):
-        if getattr(chosen, option) == "":
+def _require_agreement(chosen: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
+    if chosen.fixed is None:
+        given = [name for name in ("execute", "reason") if getattr(chosen, name)]
+        if given:
             raise UsageMistake(
-                f"--{option} is empty.",
-                "Leave it out to replay all records; --dataset - means those of no dataset.",
+                f"--{given[0]} is only for --fixed.",
+                "Nothing was changed. Without --fixed a replay changes no record, and needs none.",
             )
-    return author_of(chosen)
+    elif chosen.fingerprint is not None or chosen.dataset is not None:
+        raise UsageMistake(
+            "--fixed does not go with --fingerprint or --dataset.",
+            "Nothing was changed. The lines of the file say which records are meant.",
+        )
+    elif chosen.execute and not chosen.reason.strip():
+        raise UsageMistake(
+            "--execute needs a --reason.",
+            "Nothing was changed. The reason is recorded with the author, so give one.",
+        )
 
 
-def _datasets_named(word: str | None) -> frozenset[str] | None:
-    """The directories that a dataset's name means; `-` means records without a dataset."""
-    if word is None:
-        return None
-    directory = encode_component(word)
-    return frozenset({"", directory} if word == "-" else {directory})
+def _fixed_records(
+    chosen: argparse.Namespace, journal: FeedJournal, fold: FeedFold
+) -> FixedRecords:
+    """The corrected records of the file, compared with those of the quarantine."""
+    file = open_fixed_file(chosen.fixed, live_records(fold))
+    fixed = FixedRecords(file, chosen.reason.strip(), journal.store, journal.layout)
+    fixed.compare(fold)
+    if fixed.unchanged:
+        count = len(fixed.unchanged)
+        first = ", ".join(map(str, fixed.unchanged[:10])) + (", ..." if count > 10 else "")
+        tell(f"{count} records are unchanged and are left in the quarantine: lines {first}")
+    return fixed
+
+
+def _tell_fixed(chosen: argparse.Namespace, fixed: FixedRecords) -> int:
+    """Print what would be done, or that there is nothing to do."""
+    if chosen.output == "json":
+        row = {
+            "feed": chosen.feed,
+            "corrected": fixed.count,
+            "unchanged": len(fixed.unchanged),
+            "delivered": 0,
+            "executed": False,
+        }
+        print_rows([row], "json")
+    elif fixed.count:
+        print(f"{fixed.count} corrected records of {chosen.feed} would be decoded and delivered")
+        tell("nothing was changed; add --execute and --reason to deliver them")
+    else:
+        print(f"no record of {chosen.feed} is corrected by {chosen.fixed}; nothing was changed")
+    return 0
 
 
 def _tell_untried(chosen: argparse.Namespace, fold: FeedFold, refused: EntryRefused | None) -> None:
     """Report that there was nothing to decode. It is an error only if records were named."""
     if fold.inventory is not None:
         tell_waiting(fold.state, fold.inventory)
-    options = {"with fingerprint": chosen.fingerprint, "of dataset": chosen.dataset}
-    named = [f"{what} {word!r}" for what, word in options.items() if word is not None]
-    if named:
-        raise no_such_record(chosen.feed, " ".join(named))
+    if named_records(chosen):
+        raise no_such_record(chosen.feed, named_records(chosen))
     if refused is not None:
         raise refused
     tell_empty(chosen.feed)
@@ -111,7 +153,7 @@ def run_drop(chosen: argparse.Namespace) -> int:
     if chosen.output == "json":
         print_rows([{"feed": chosen.feed, "dropped": count, "entry": sealed.number}], "json")
     else:
-        print(f"{count} records of {chosen.feed} are given up, by entry {sealed.number}")
+        print(f"{_are(count, chosen.feed)} given up, by entry {sealed.number}")
     return 0
 
 
@@ -152,7 +194,7 @@ def _require_one_life(word: str, ids: set[str]) -> None:
         )
 
 
-def _tell_replayed(chosen: argparse.Namespace, done: Replayed) -> None:
+def _tell_replayed(chosen: argparse.Namespace, done: Replayed, fixed: FixedRecords | None) -> None:
     stays = dict(done.stays.most_common())
     if chosen.output == "json":
         row = {
@@ -162,10 +204,14 @@ def _tell_replayed(chosen: argparse.Namespace, done: Replayed) -> None:
             "entries": done.entries,
             "stays": stays,
         }
+        if fixed is not None:
+            counts = {"corrected": fixed.count, "unchanged": len(fixed.unchanged)}
+            row |= {**counts, "executed": True}
         print_rows([row], "json")
         return
     where = f", by entry {' and '.join(map(str, done.entries))}" if done.entries else ""
-    print(f"{done.delivered} records of {chosen.feed} are delivered{where}")
+    what = "record" if fixed is None else "corrected record"
+    print(f"{_are(done.delivered, chosen.feed, what)} delivered{where}")
     for reason, count in stays.items():
         tell(f"{count} stay in the quarantine: {reason}")
 
@@ -178,3 +224,7 @@ def parallel_on_spark(spec: LakeSpec) -> Iterator[SparkParallelMap]:
         yield SparkParallelMap(session.get, Ticker(sys.stderr, time.monotonic))
     finally:
         session.stop()
+
+
+def _are(count: int, feed: str, what: str = "record") -> str:
+    return f"{number_of(count, what)} of {feed} {'is' if count == 1 else 'are'}"

@@ -3,12 +3,12 @@
 import argparse
 
 from penstock.audit.errors import DatasetUnknown
-from penstock.audit.lake_files import is_pending
 from penstock.cli.common import (
     feed_named,
     print_rows,
 )
 from penstock.model.manifest import QUARANTINE
+from penstock.protocol.feed_book.state import is_pending
 
 
 def run(chosen: argparse.Namespace) -> int:

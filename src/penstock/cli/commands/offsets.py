@@ -2,14 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.api.source import SourceUnavailable
 from penstock.care.reset_targets import (
     Move,
-    Target,
     TopicChoice,
     check_moves,
     held_offsets,
@@ -24,14 +23,15 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.errors import UsageMistake
+from penstock.cli.reset_offsets import given_offsets
 from penstock.cli.source_connection import (
     AskedSource,
     asking_sources,
     not_answered,
-    offsets_at,
 )
 from penstock.errors import ClusterChanged
 from penstock.model.entries import PartitionStart, SealedEntry
+from penstock.model.plural import number_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, TopicOffsets
@@ -100,8 +100,8 @@ def reset(chosen: argparse.Namespace) -> int:
     approval = _approval(chosen)
     with looking(chosen) as sight:
         places = _chosen_places(sight, chosen.topic)
-        in_time = _offsets_at(sight, places, chosen.target)
-        moves = moves_to(sight.state, sight.available, places, chosen.target, in_time)
+        given = given_offsets(sight.source, sight.feed, sight.state, places, chosen.target)
+        moves = moves_to(sight.state, sight.available, places, chosen.target, given)
     entries: dict[TopicPartition, SealedEntry] = {}
     if approval is not None and not any(move.is_refused for move in moves):
         targets = {m.place: m.to_offset for m in moves if m.to_offset != m.from_offset}
@@ -110,7 +110,7 @@ def reset(chosen: argparse.Namespace) -> int:
     print_rows([_moved_row(move, entries.get(move.place)) for move in moves], chosen.output)
     check_moves(sight.feed.name, moves)
     skipped, again = sum(m.skipped for m in moves), sum(m.read_again for m in moves)
-    _tell(chosen, f"{skipped} offsets never delivered, {again} read again")
+    _tell(chosen, f"{number_of(skipped, 'offset')} never delivered, {again} read again")
     return 0
 
 
@@ -140,7 +140,7 @@ def accept_gap(chosen: argparse.Namespace) -> int:
         for index, each in enumerate(lost)
     ]
     print_rows(rows, chosen.output)
-    _tell(chosen, f"{sum(map(len, lost))} offsets given up")
+    _tell(chosen, f"{number_of(sum(map(len, lost)), 'offset')} given up")
     return 0
 
 
@@ -264,24 +264,12 @@ def _unknown_topic(sight: Sight, topic: str, partitions: Iterable[int] = ()) -> 
     listed = ",".join(map(str, partitions))
     what = f"{topic}:{listed}" if listed else topic
     known = ", ".join(
-        f"{name} with {len(sight.state.partitions.get(topic_id, {}))} partitions"
+        f"{name} with {number_of(len(sight.state.partitions.get(topic_id, {})), 'partition')}"
         for name, topic_id in sorted(sight.bound.items())
     )
     return UsageMistake(
         f"Feed {sight.feed.name!r} has not read {what!r}.", f"It has read: {known or 'nothing'}."
     )
-
-
-def _offsets_at(
-    sight: Sight, places: list[TopicPartition], target: Target
-) -> Mapping[TopicPartition, int]:
-    """The offsets at a time; the source is asked only if the target is a time."""
-    if target.kind != "time" or not places:
-        return {}
-    names = {topic_id: name for name, topic_id in sight.state.topics.items()}
-    wanted = {(names[place.topic_id], place.partition): target.number for place in places}
-    found = offsets_at(sight.source, sight.feed, wanted)
-    return {place: found[names[place.topic_id], place.partition] for place in places}
 
 
 def _moved_row(move: Move, entry: SealedEntry | None) -> Row:

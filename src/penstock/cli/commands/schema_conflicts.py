@@ -2,13 +2,13 @@
 
 import argparse
 
-from penstock.audit.lake_files import is_pending
 from penstock.audit.rest_samples import sample_of
 from penstock.cli.common import feed_named, print_rows
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import CUT, printable
 from penstock.model.field_conflicts import FieldConflict, all_conflicts
 from penstock.model.names import encode_component
+from penstock.protocol.feed_book.state import is_pending
 
 LONGEST_SAMPLE = 60
 MOST_SHOWN = 100

@@ -20,8 +20,10 @@ from penstock.cli.common import (
 )
 from penstock.cli.output_streams import telling, unless_cut_off
 from penstock.cli.printable import printable
+from penstock.cli.status_rows import rows_of
 from penstock.errors import PenstockError
 from penstock.model.exit_codes import worst
+from penstock.model.plural import number_of
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.status.halted_feed import halt_of, lines_of
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 asking_sources: Callable[[LakeSpec], AbstractContextManager[AskedSources]] = Later(
     "penstock.cli.source_connection:asking_sources"
 )
-FEW = 4  # more partitions than this are shown as a sum
 FEW_SCHEMAS = 6
 
 
@@ -47,7 +48,7 @@ def run(chosen: argparse.Namespace) -> int:
     with asking_sources(spec) if chosen.live else nullcontext() as sources:
         found = list(snapshots(spec, chosen_feeds(spec, chosen.feeds), sources, tell))
     with unless_cut_off(codes):
-        show(found, chosen.output)
+        show(found, chosen.output, chosen.wide)
         if chosen.stats and chosen.output == "text":
             print_rows([row for each in found for row in ways_rows(each.feed, each.ways)], "text")
     return worst(codes)
@@ -68,14 +69,16 @@ def snapshots(
             tell(feed.name, error)
 
 
-def show(found: Sequence[FeedSnapshot], output: str) -> None:
+def show(found: Sequence[FeedSnapshot], output: str, wide: bool = False) -> None:
     """Print the feeds. As text, halts and parked datasets have lines of their own."""
     if output == "json":
         for each in found:
             print(json.dumps(msgspec.to_builtins(each, str_keys=True)))
         return
-    print_rows([row_of(each) for each in found], "text")
+    print_rows(rows_of(found, wide), "text")
     for each in found:
+        if each.undone:
+            print(f"{each.feed}: {number_of(each.undone, 'window')} decided, not yet published")
         if each.schemas:
             print(f"{each.feed}: {schemas_of(each)}")
         for dataset, why in sorted(each.parked.items()):
@@ -111,38 +114,8 @@ def snapshot_of(spec: LakeSpec, feed: FeedSpec, live: Ends | None = None) -> Fee
     return snapshot(feed.name, state, beat, ends, now_s, halted=halted, topics=feed.topics)
 
 
-def row_of(found: FeedSnapshot) -> dict[str, object]:
-    """A feed as a row of the table."""
-    places = [f"{p.topic}/{p.partition}:{p.watermark}" for p in found.partitions]
-    if len(places) > FEW:
-        places = [f"{len(places)} partitions, {sum(p.watermark for p in found.partitions):,}"]
-    return {
-        "feed": found.feed,
-        "state": found.state,
-        "watermark": " ".join(places) or "-",
-        "lag": "?" if found.lag_records is None else f"{found.lag_records:,}",
-        "lag time": _duration(found.lag_seconds),
-        "newest row": _duration(found.freshness_seconds),
-        "windows": found.windows,
-        "last window": (found.last_window_at or "-")[:19],
-        "undone": found.undone,
-        "quarantined": found.counts.quarantined,
-        "parked": len(found.parked) or "-",
-    }
-
-
 def schemas_of(found: FeedSnapshot) -> str:
     """The schema version of each dataset, for the first few datasets."""
     shown = [f"{name} v{version}" for name, version in list(found.schemas.items())[:FEW_SCHEMAS]]
     more = len(found.schemas) - len(shown)
-    return ", ".join(shown) + (f" and {more} more datasets" if more else "")
-
-
-def _duration(seconds: float | None) -> str:
-    """A duration, rounded to one unit."""
-    if seconds is None:
-        return "?"
-    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f}{unit}"
-    return f"{seconds:.0f}s"
+    return ", ".join(shown) + (f" and {number_of(more, 'more dataset')}" if more else "")

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from penstock.api.later import Later
-from penstock.cli.options.shared_options import with_config, with_output
+from penstock.cli.options.shared_options import with_commands, with_config, with_output
 
 SHOWN_RECORDS = 20
 
@@ -13,14 +13,15 @@ def add_to(commands: Any) -> None:
     """Add this command to the parser."""
     command = commands.add_parser(
         "errors",
-        help="show, replay or drop quarantined records; accept a window with many of them",
+        help="show, export, replay or drop quarantined records; accept a window with many of them",
         description="The records that could not be delivered, with their raw bytes and reasons.",
         epilog="example: penstock errors list events",
     )
-    acts = command.add_subparsers(title="acts", required=True, metavar="ACT")
+    acts = with_commands(command, "acts", "ACT")
     add_list(acts)
     add_show(acts)
     add_accept(acts)
+    add_export(acts)
     add_replay(acts)
     add_drop(acts)
 
@@ -90,6 +91,28 @@ def add_accept(acts: Any) -> None:
     act.set_defaults(command=Later("penstock.cli.commands.errors_list:run_accept"))
 
 
+def add_export(acts: Any) -> None:
+    """Add `export` to the parser."""
+    act = acts.add_parser(
+        "export",
+        help="write quarantined records to a file that can be edited",
+        description="Write the records that wait in the quarantine to a new file, one JSON object "
+        "per line: position, reason, key, headers and value. Bytes that are not UTF-8 are in "
+        "base64. Correct the values and deliver them with `penstock errors replay --fixed`. "
+        "Nothing in the lake is changed.",
+        epilog="example: penstock errors export events --to broken.jsonl",
+    )
+    act.add_argument("feed", metavar="FEED")
+    act.add_argument("--to", required=True, metavar="FILE", help="a new file")
+    act.add_argument("--fingerprint", metavar="F", help="only records of this group")
+    act.add_argument(
+        "--dataset", metavar="NAME", help="only records for this dataset; - for records without one"
+    )
+    with_config(act)
+    with_output(act)
+    act.set_defaults(command=Later("penstock.cli.commands.errors_export:run_export"))
+
+
 def add_replay(acts: Any) -> None:
     """Add `replay` to the parser."""
     act = acts.add_parser(
@@ -98,13 +121,20 @@ def add_replay(acts: Any) -> None:
         description="Decode quarantined records with the present configuration, from the raw "
         "bytes in the quarantine; Kafka is not read. Each record that can be delivered is "
         "delivered exactly once and leaves the quarantine; the others stay as they are. May run "
-        "while `penstock run` runs, and again after it was killed.",
+        "while `penstock run` runs, and again after it was killed. With --fixed, deliver corrected "
+        "records of a file that `penstock errors export` wrote: under the same positions, each at "
+        "most once, and only with --execute and --reason. The quarantine keeps what came.",
         epilog="example: penstock errors replay events --fingerprint 1f0c2ab394de",
     )
     act.add_argument("feed", metavar="FEED")
     act.add_argument("--fingerprint", metavar="F", help="only records of this group")
     act.add_argument(
         "--dataset", metavar="NAME", help="only records for this dataset; - for records without one"
+    )
+    act.add_argument("--fixed", metavar="FILE", help="deliver the corrected records of this file")
+    act.add_argument("--execute", action="store_true", help="with --fixed: do it")
+    act.add_argument(
+        "--reason", default="", metavar="TEXT", help="with --fixed: why; the reason is recorded"
     )
     act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
     with_config(act)

@@ -5,8 +5,16 @@ from typing import Any
 
 from penstock.api.later import Later
 from penstock.care.reset_targets import Target
-from penstock.cli.offset_arguments import ago, at_time, shift_by, to_offset, topic_choice
-from penstock.cli.options.shared_options import with_config, with_output
+from penstock.cli.offset_arguments import (
+    ago,
+    at_time,
+    from_file,
+    shift_by,
+    to_group,
+    to_offset,
+    topic_choice,
+)
+from penstock.cli.options.shared_options import with_commands, with_config, with_output
 
 
 def add_to(commands: Any) -> None:
@@ -17,7 +25,7 @@ def add_to(commands: Any) -> None:
         description="Show the watermark of each partition, or move it.",
         epilog="example: penstock offsets show events",
     )
-    verbs = command.add_subparsers(title="verbs", required=True, metavar="VERB")
+    verbs = with_commands(command, "verbs", "VERB")
     _add_show(verbs)
     _add_reset(verbs)
     _add_accept_gap(verbs)
@@ -63,6 +71,10 @@ def _add_reset(verbs: Any) -> None:
     to.add_argument("--to-offset", dest="target", type=to_offset, metavar="N")
     to.add_argument("--shift-by", dest="target", type=shift_by, metavar="N",
                     help="from the watermark; may be negative")  # fmt: skip
+    to.add_argument("--to-group", dest="target", type=to_group, metavar="NAME",
+                    help="the committed offsets of a consumer group")  # fmt: skip
+    to.add_argument("--from-file", dest="target", type=from_file, metavar="FILE",
+                    help="a CSV file with topic,partition,offset")  # fmt: skip
     _with_approval(verb)
 
 

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from penstock.api.later import Later
-from penstock.cli.options.shared_options import with_config, with_output
+from penstock.cli.options.shared_options import with_commands, with_config, with_output
 from penstock.datapath.schemas.ddl import DIALECTS
 
 
@@ -17,7 +17,7 @@ def add_to(commands: Any) -> None:
         "or become nullable, and no column is removed or gets another type.",
         epilog="example: penstock schema show events/page_view",
     )
-    acts = command.add_subparsers(title="acts", required=True, metavar="ACT")
+    acts = with_commands(command, "acts", "ACT")
     _add_show(acts)
     _add_diff(acts)
     _add_history(acts)

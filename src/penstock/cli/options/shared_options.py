@@ -1,7 +1,33 @@
-"""Options that several commands have."""
+"""Options that several commands have, and groups of commands."""
 
 import argparse
+import sys
 from pathlib import Path
+from typing import Any
+
+BAD_USAGE = 2
+
+
+class Alone:
+    """A group of commands that was called without one of them: it lists them."""
+
+    def __init__(self, group: argparse.ArgumentParser) -> None:
+        self._group = group
+
+    def get(self) -> "Alone":
+        """Itself: there is nothing to import."""
+        return self
+
+    def __call__(self, _: argparse.Namespace) -> int:
+        """Print the help where mistakes are printed: nothing was done."""
+        self._group.print_help(sys.stderr)
+        return BAD_USAGE
+
+
+def with_commands(group: argparse.ArgumentParser, title: str, metavar: str) -> Any:
+    """The place for the commands of a group; the group alone lists them."""
+    group.set_defaults(command=Alone(group))
+    return group.add_subparsers(title=title, metavar=metavar)
 
 
 def with_config(command: argparse.ArgumentParser) -> None:

@@ -21,6 +21,11 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "--stats", action="store_true", help="show how the records of each dataset were read"
     )
+    command.add_argument(
+        "--wide",
+        action="store_true",
+        help="show also watermarks, windows, epoch and undone windows; wider than 100 columns",
+    )
     with_config(command)
     with_output(command)
     command.set_defaults(command=Later("penstock.cli.commands.status:run"))

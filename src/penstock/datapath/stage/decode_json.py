@@ -6,7 +6,7 @@ decoded afterwards, dataset by dataset. A dataset that the plan does not know is
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -106,7 +106,7 @@ class JsonContent:
         fields = {path: chosen(column, members) for path, column in self.fields.items()}
         ready = self.ready
         if ready is not None:
-            ready = replace(ready, batch=ready.batch.take(pa.array(members)))
+            ready = ready.take(members)
         return JsonContent(self.decoder, self.texts, self.members[members], fields, ready)
 
     def parts(self, dataset: str) -> Iterator[DatasetPart]:
@@ -114,8 +114,11 @@ class JsonContent:
         samples, codec = self.decoder.samples, self.decoder.codec
         schema = self.decoder.schemas.get(dataset)
         if self.ready is not None and self.ready.schema.dataset == dataset and schema is not None:
-            numbers, counts = np.arange(len(self.members)), ReadCounts(fast=len(self.members))
-            yield self._part(schema, self.ready.batch, numbers, [], counts)
+            numbers = np.arange(len(self.members))
+            if self.ready.unknown:
+                texts = take(self.texts, self.members)
+                samples.add_unknown(dataset, texts, self.ready.unknown)
+            yield self._part(schema, self.ready.batch, numbers, [], self.ready.counts)
             return
         texts = take(self.texts, self.members)
         if schema is None:
@@ -126,7 +129,8 @@ class JsonContent:
             some = texts.slice(chunk.start, len(chunk))
             decoded = codec.decode(some, reading)
             if decoded.unknown:
-                samples.add_unknown(dataset, some, decoded)
+                unknown = dict(zip(decoded.unknown, decoded.unknown_at, strict=True))
+                samples.add_unknown(dataset, some, unknown)
             numbers = np.arange(chunk.start, chunk.stop)
             bad = renumbered(decoded.bad, numbers)
             counts = decoded.counts.moved(chunk.start)

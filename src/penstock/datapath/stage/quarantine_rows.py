@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.api.file_format import FileUnreadable
 from penstock.api.store import Store
 from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
 from penstock.datapath.stage.record_rows import or_firsts
@@ -59,9 +60,12 @@ def wanted_pieces(
         if source is None:
             raise StoreUnavailable("read", final, "this file of the quarantine is gone")
         with source:
-            file = QUARANTINE_FORMAT.open(source)
-            for batch in file.pieces([*columns, *({ROW_COLUMN} & set(file.schema.names))]):
-                yield _piece(batch, wanted, part.fingerprint)
+            try:
+                file = QUARANTINE_FORMAT.open(source)
+                for batch in file.pieces([*columns, *({ROW_COLUMN} & set(file.schema.names))]):
+                    yield _piece(batch, wanted, part.fingerprint)
+            except FileUnreadable as error:
+                raise StoreUnavailable("read", final, f"it is damaged: {error}") from error
 
 
 def _piece(batch: pa.RecordBatch, wanted: Wanted, fingerprint: str) -> WantedPiece:

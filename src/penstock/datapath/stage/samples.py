@@ -1,9 +1,10 @@
 """What a task tells the driver so that it can learn: payloads, and names of schemas."""
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 from penstock.api.codec import Message
-from penstock.datapath.codec.json.decoder import Decoded
 from penstock.datapath.stage.shred_plan import Samples, Unlearned
 
 SAMPLE_ROWS = 1_000
@@ -50,14 +51,14 @@ class Sampling:
         self.has_new = True
         self._fill((dataset, True), values)
 
-    def add_unknown(self, dataset: str, values: pa.Array, decoded: Decoded) -> None:
-        """Take payloads with fields that have no column.
+    def add_unknown(self, dataset: str, values: pa.Array, unknown: Mapping[str, int]) -> None:
+        """Take payloads with fields that have no column, each with the first that shows it.
 
         The record that shows a field first comes before all others, and has room of its own, so
         that a field that comes late and seldom is learned too.
         """
         first: set[int] = set()
-        for path, at in zip(decoded.unknown, decoded.unknown_at, strict=True):
+        for path, at in unknown.items():
             if (dataset, path) not in self._shown and len(self._shown) < SAMPLE_ROWS:
                 self._shown.add((dataset, path))
                 first.add(at)

@@ -52,6 +52,7 @@ class WayTally:
                 ),
             )
             for dataset, counts in sorted(self._counts.items())
+            if counts.fast or counts.reference
         )
 
     def _conflict(self, misfit: Misfit, records: int, offset: int) -> Conflict:

@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from penstock.api.store import Store
-from penstock.model.entries import AnyBody, Bind, Deciding, FeedBody
+from penstock.model.entries import AnyBody, Bind, Deciding, FeedBody, Replay
 from penstock.model.layout import Layout
 from penstock.model.manifest import Content, ManifestRef
 from penstock.ports.store.create_once import create_once
@@ -47,6 +47,12 @@ class FeedJournal(Journal[FeedState, FeedBody, Inventory]):
         return read_content(self.store, body)
 
     def forget(self, body: AnyBody) -> None:
-        """Remove the manifest object of a body that is known not to have been decided."""
+        """Remove the objects of a body that is known not to have been decided.
+
+        They are its manifest object, and the corrected records of a replay.
+        """
         if isinstance(body, Deciding) and body.manifest is not None:
             self.store.delete(body.manifest.key)
+        if isinstance(body, Replay) and body.corrections is not None:
+            for each in body.corrections.files:
+                self.store.delete(each.key)

@@ -22,6 +22,7 @@ from penstock.model.entries import (
     Window,
 )
 from penstock.model.envelope import Claim
+from penstock.model.manifest import Content
 from penstock.protocol.feed_book.state import FeedState, PartitionState, Undone
 
 
@@ -40,6 +41,9 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
         case Replay() as replay:
             _show_versions(state, replay.schemas)
             state.directories |= replay.directories
+            state.left_quarantine += replay.consumed or _named(replay.content)
+        case Drop() as drop:
+            state.left_quarantine += _named(drop.content)
         case Gap() as gap:
             _partition(state, gap.range.topic_id, gap.range.partition).watermark = gap.range.end
         case Seek() as seek:
@@ -53,11 +57,16 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
         case Unpark() as unpark:
             del state.parked[unpark.dataset]
             state.stopped = [name for name in state.stopped if name != unpark.dataset]
-        case Drop() | Replace() | Compact() | Retire() | Generation():
+        case Replace() | Compact() | Retire() | Generation():
             pass  # they move no watermark; what they deliver is taken up below
         case _ as never:
             assert_never(never)
     _take_up_groups(state, sealed)
+
+
+def _named(content: Content | None) -> int:
+    """How many quarantined records an entry names; 0 if an old one has them in a manifest."""
+    return 0 if content is None else sum(len(part.offsets) for part in content.records)
 
 
 def _partition(state: FeedState, topic_id: str, partition: int) -> PartitionState:

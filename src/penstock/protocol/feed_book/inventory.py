@@ -148,7 +148,10 @@ class Inventory:
         match entry.body:
             case Compact():
                 return self._compaction_objection(content)
-            case Replay():
+            case Replay() as replay:
+                count = sum(len(part.offsets) for part in content.records)
+                if replay.corrections is not None and replay.corrections.records < count:
+                    return f"it has fewer corrected records than the {count} that it takes"
                 into = _records_evidence(content.records)
                 into += Evidence.total(seen.extra for seen in content.evidence)
             case Retire() | Drop():

@@ -60,7 +60,10 @@ def body_objection(state: FeedState, entry: Entry) -> str | None:
             )
         case Replace() as replace:
             return replace_objection(state, replace)
-        case Replay() | Compact() | Retire() | Generation():
+        case Replay() as replay:
+            stale = stale_objection(entry.epoch, replay.window)
+            return stale or corrections_objection(replay)
+        case Compact() | Retire() | Generation():
             return stale_objection(entry.epoch, entry.body.window)
         case Drop():
             return None
@@ -74,6 +77,18 @@ def stale_objection(epoch: int, window: str) -> str | None:
         return f"{window!r} is no window id"
     if epoch_of(window) != epoch:
         return f"it was staged as {window}, and the epoch is {epoch} now"
+    return None
+
+
+def corrections_objection(replay: Replay) -> str | None:
+    """Corrected records have an author and a reason, and their bytes lie in the lake."""
+    corrections = replay.corrections
+    if corrections is None:
+        return None
+    if not replay.author.strip() or not corrections.reason.strip():
+        return "corrections need an author and a reason"
+    if not corrections.files:
+        return "it names no file with the corrected records"
     return None
 
 

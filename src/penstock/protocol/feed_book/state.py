@@ -50,7 +50,8 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     `parked` has the cause by dataset; those that wait for an operator are also `stopped`.
     `directories` are the recorded directory keys of datasets, and `settings` what the configuration
     said in the last window; both are empty where only older formats were written. `ways` says by
-    dataset how the records of all windows since format 3 were read.
+    dataset how the records of all windows since format 3 were read. `left_quarantine` are the
+    records that were delivered or given up after they were quarantined.
     """
 
     number: int = -1
@@ -76,6 +77,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     directories: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
     ways: dict[str, ReadWays] = {}
+    left_quarantine: int = 0
 
     @property
     def record_bytes(self) -> float:
@@ -115,3 +117,9 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
         if undone is None:
             return ()
         return tuple(name for name in undone.groups if name not in self.parked)
+
+
+def is_pending(state: FeedState, number: int, dataset: str) -> bool:
+    """True while no marker proves that this group of an entry is done."""
+    undone = state.undone.get(number)
+    return undone is not None and dataset in undone.groups

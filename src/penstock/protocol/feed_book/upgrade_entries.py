@@ -5,7 +5,8 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
 
     format 1   steps are names: `"steps": ["publish_files"]`
     format 2   steps are values: `"steps": [{"step": "publish_files"}]`
-    format 3   windows and replays record `directories`, windows also `settings`
+    format 3   windows and replays record `directories`, windows also `settings`; a replay says how
+               many records it `consumed`, and may name corrections
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from penstock.errors import PenstockError
+from penstock.errors import FeedHalted, PenstockError
 
 _SHOWN = 3
 
@@ -45,3 +45,18 @@ class PartitionChanged(PenstockError):
             "topics with a feed of another name.",
         )
         self.changed = dict(changed)
+
+
+class TopicWithoutId(FeedHalted):
+    """The source gives a topic no id of its own, so its identity cannot be checked."""
+
+    code = "TOPIC_ID_MISSING"
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(
+            f"Topic {topic!r} has no topic id: its broker is older than Kafka 2.8, or gives none, "
+            "and a topic that is deleted and created again would look the same.",
+            "Nothing was read. Upgrade the brokers, and `inter.broker.protocol.version` with them, "
+            "to 2.8 or newer; then run again.",
+        )
+        self.topic = topic

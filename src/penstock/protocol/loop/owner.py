@@ -27,6 +27,7 @@ from penstock.model.entries import AnyBody, SealedEntry, Start, Unpark, Window
 from penstock.model.feed_shape import FeedShape
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
+from penstock.model.plural import number_of
 from penstock.model.steps import DELIVER
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.ports.store.discard_windows import discard_windows
@@ -251,8 +252,9 @@ class Owner:
         It stands in the window's own entry: no crash and no operator can come in between.
         """
         return {
-            dataset: f"{count} records came in window {order.window} whose schema cannot be merged "
-            "with that of the dataset; they are in the quarantine, and `incompatible` is `stop`"
+            dataset: f"{number_of(count, 'record')} came in window {order.window} whose schema "
+            "cannot be merged with that of the dataset; they are in the quarantine, and "
+            "`incompatible` is `stop`"
             for dataset, count in sorted(staged.misfits.items())
             if count and self._rules.stops(dataset)
         }
@@ -335,6 +337,7 @@ class Owner:
         starts = new_starts(state.topics, state.watermarks(), available, self._rules.first_offset)
         if starts:
             self._append_marked(Start(starts))
+            self._check_source(available)  # a first offset may have expired: that is a gap
 
     def _append_marked(self, body: AnyBody) -> None:
         """Decide what publishes nothing, and leave the mark that publishing would have left.

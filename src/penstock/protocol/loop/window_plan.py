@@ -2,11 +2,18 @@
 
 from collections.abc import Callable, Mapping
 
-from penstock.errors import ClusterChanged, GapFound, LogWentBack, TopicMissing, TopicReplaced
+from penstock.errors import (
+    ClusterChanged,
+    GapFound,
+    LogWentBack,
+    TopicMissing,
+    TopicReplaced,
+)
 from penstock.model.entries import PartitionStart
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.value import Value
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.protocol.loop.errors import TopicWithoutId
 
 FIRST_RECORDS = 100_000
 
@@ -49,6 +56,7 @@ def check_source(
 
 def check_identity(cluster_id: str, bound: Mapping[str, str], available: Available) -> None:
     """The cluster and every topic must still be the ones that were read before."""
+    check_topic_ids(available)
     if available.cluster_id != cluster_id:
         raise ClusterChanged(cluster_id, available.cluster_id)
     topics = {topic.topic: topic for topic in available.topics}
@@ -58,6 +66,15 @@ def check_identity(cluster_id: str, bound: Mapping[str, str], available: Availab
             raise TopicMissing(name)
         if topic.topic_id != topic_id:
             raise TopicReplaced(name, topic_id, topic.topic_id)
+
+
+def check_topic_ids(available: Available) -> None:
+    """Every topic needs an id of its own: by its name alone, a recreated one looks the same."""
+    found: set[str] = set()
+    for topic in available.topics:
+        if not topic.topic_id or topic.topic_id in found:
+            raise TopicWithoutId(topic.topic)
+        found.add(topic.topic_id)
 
 
 def _check_offsets(topic: TopicOffsets, watermarks: Mapping[TopicPartition, int]) -> None:

@@ -25,6 +25,7 @@ from penstock.api.source import (
     HashesLastRecords,
     ReadFailed,
     ReadRequest,
+    ReadsGroupOffsets,
     ResolvesStarts,
     Source,
 )
@@ -310,6 +311,23 @@ class StartsContract(WithTopics):
         assert isinstance(source, ResolvesStarts)
         world.append(topic, 0, *some_records(3))
         assert source.offset_at(topic, 0, TIME_MS + after_ms) == offset
+
+
+class GroupsContract(WithTopics):
+    """For a source that knows how far its readers are, and has a place to write it down."""
+
+    def test_the_offsets_of_a_group_are_those_that_it_wrote_last(
+        self, source: Source, topic: str
+    ) -> None:
+        assert isinstance(source, ExportsLag)
+        assert isinstance(source, ReadsGroupOffsets)
+        source.export_offsets(f"group-{topic}", {(topic, 0): 3})
+        source.export_offsets(f"group-{topic}", {(topic, 0): 7})
+        assert dict(source.group_offsets(f"group-{topic}")) == {(topic, 0): 7}
+
+    def test_a_group_that_nobody_knows_has_no_offsets(self, source: Source, topic: str) -> None:
+        assert isinstance(source, ReadsGroupOffsets)
+        assert dict(source.group_offsets(f"nobody-{topic}")) == {}
 
 
 class LagContract(WithTopics):

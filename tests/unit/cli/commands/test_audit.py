@@ -80,7 +80,7 @@ def test_a_window_that_is_not_published_yet_is_said_to_be_pending(
     decided_only(an_owner(lake.room(["a"])))
     assert main(lake.words("audit", FEED)) == 0
     printed = capsys.readouterr().out
-    assert "pending    entry 3, a: 1 files, 1 rows decided, not yet visible\n" in printed
+    assert "pending    entry 3, a: 1 file, 1 row decided, not yet visible\n" in printed
     assert "verdict    ok: every offset is accounted for; some files" in printed
 
 
@@ -94,7 +94,7 @@ def test_a_removed_file_is_a_difference_with_its_name_and_offsets(
     told = capsys.readouterr()
     name = victim.relative_to(lake.root).as_posix()
     assert (
-        f"DIFFERENT  file missing\n           {name}\n           it is gone, with 1 rows\n"
+        f"DIFFERENT  file missing\n           {name}\n           it is gone, with 1 row\n"
         "           entry 3, events/0 [0, 2)\n"
         "verdict    different: 1 difference, see above\n"
     ) in told.out

@@ -1,20 +1,25 @@
 """`check` judges a feed as its owner would; every new command explains itself."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.cli.commands.check import Finding, _check_schemas, _registry, _tell_topics
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.errors import ClusterChanged, GapFound, TopicMissing, TopicReplaced
-from penstock.feeds.next_window import judge_feed, next_window
+from penstock.feeds.errors import StartBeyondLog, StartIncomplete
+from penstock.feeds.next_window import NextWindow, judge_feed, next_window
 from penstock.model.entries import Park
-from penstock.model.spec import FeedSpec
-from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.model.spec import FeedSpec, StartSpec
+from penstock.model.window import Available, PartitionOffsets, Place, TopicOffsets
 from penstock.ports.registry.errors import RegistryDown
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.loop.errors import FormatChanged
+from penstock.protocol.loop.errors import FormatChanged, TopicWithoutId
 from tests.helpers.journals import BEGINNING, told
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
 
@@ -44,12 +49,61 @@ def test_what_would_stop_the_owner_is_found(available: Available, error: type[Ex
     assert (finding.state, finding.exit_code) == ("halted", 5)
 
 
+@dataclass(frozen=True)
+class Looked:
+    """A source that says what it is told to say."""
+
+    available: Available
+    groups: Mapping[str, Mapping[Place, int]] = field(default_factory=dict)
+
+    def look(self) -> Available:
+        return self.available
+
+    def group_offsets(self, group: str) -> Mapping[Place, int]:
+        return self.groups.get(group, {})
+
+
+def test_a_first_start_is_judged_as_the_owner_would() -> None:
+    """Starts from a group: the offsets that result, those that are missing, gone or beyond."""
+    there = kafka(earliest=3)
+    (topic,) = there.topics
+    start = StartSpec(kind="group", group="old")
+    feed = FeedSpec(name="events", topics=(TOPIC,), start=start)
+    places = [(TOPIC, partition) for partition in topic.partitions]
+
+    def begun(offset: int | None, **changes: Any) -> NextWindow:
+        offsets = {} if offset is None else dict.fromkeys(places, offset)
+        asked = msgspec.structs.replace(feed, **changes)
+        return next_window(asked, FeedState(), there, Looked(there, {"old": offsets}))
+
+    assert set(begun(4).starts.values()) == {4}
+    with pytest.raises(StartIncomplete, match=f"'old'.*has no offset for {TOPIC}/0"):
+        begun(None)
+    filled = msgspec.structs.replace(start, missing="earliest")
+    assert set(begun(None, start=filled).starts.values()) == {3}
+    with pytest.raises(GapFound):
+        begun(1)
+    assert {each.start for each in begun(1, on_gap="accept").ranges} == {3}
+    with pytest.raises(StartBeyondLog, match="read up to 10000"):
+        begun(10_000)
+
+
+def test_a_topic_without_an_id_of_its_own_stops_a_feed_before_it_reads() -> None:
+    """Brokers before Kafka 2.8 give all topics the same id."""
+    for topic_id in ("", "0"):
+        (topic,) = kafka(topic_id=topic_id).topics
+        other = msgspec.structs.replace(topic, topic="other")
+        there = Available(CLUSTER, (topic, other))
+        with pytest.raises(TopicWithoutId, match="no topic id"):
+            judge_feed(FeedSpec(name="events", topics=(TOPIC,)), FeedState(), there)
+
+
 def test_a_gap_that_the_configuration_accepts_stops_nothing() -> None:
     feed = FeedSpec(name="events", topics=(TOPIC,), on_gap="accept")
     gap = judge_feed(feed, STATE, kafka(earliest=9))
     assert gap is not None
     assert gap.end == 9
-    found = next_window(feed, STATE, kafka(earliest=9), None)
+    found = next_window(feed, STATE, kafka(earliest=9), Looked(kafka(earliest=9)))
     assert {each.start for each in found.ranges} == {9}, "what is lost counts as passed"
 
 

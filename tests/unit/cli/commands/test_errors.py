@@ -88,7 +88,7 @@ def test_where_groups_are_too_many_the_largest_are_shown_and_the_others_told(
     assert main(lake.words("errors", "list", FEED, "--output", output)) == 0
     told = capsys.readouterr()
     assert few.shown[0].fingerprint in told.out
-    assert told.err == "2 smaller groups are not shown, with 2 records\n"
+    assert told.err == "not shown: 2 smaller groups, with 2 records\n"
 
 
 def test_of_a_large_record_a_group_keeps_the_beginning(lake: DiskLake) -> None:
@@ -228,7 +228,7 @@ def test_records_of_a_window_that_is_not_published_are_announced(
     assert main(lake.words("errors", "list", FEED)) == 0
     told = capsys.readouterr()
     assert told.out == ""
-    assert "4 more records are decided but not yet visible" in told.err
+    assert "decided but not yet visible: 4 more records" in told.err
 
 
 @pytest.mark.usefixtures("room")
@@ -341,7 +341,7 @@ def test_a_cut_text_keeps_to_its_length_whatever_it_holds() -> None:
     "words",
     [
         ("audit",), ("errors",), ("errors", "list"), ("errors", "show"), ("errors", "accept"),
-        ("errors", "replay"), ("errors", "drop"),
+        ("errors", "replay"), ("errors", "drop"), ("errors", "export"),
         ("jars",), ("jars", "list"), ("jars", "fetch"),
     ],
 )  # fmt: skip

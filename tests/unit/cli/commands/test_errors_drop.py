@@ -108,12 +108,14 @@ def test_what_is_given_up_is_told_once_and_is_not_there_any_more(
 ) -> None:
     room = delivered(lake, [GOOD, UNTIMED, UNTIMED_TOO])
     assert dropped(lake, "events/0/1") == 0
-    assert "1 records of feed are given up, by entry " in capsys.readouterr().out
+    assert "1 record of feed is given up, by entry " in capsys.readouterr().out
     assert left(room) == [(TOPIC_ID, ((2, 3),))]
     assert dropped(lake, "events/0/1") == 2
     assert "has no record 'events/0/1'" in capsys.readouterr().err
     assert main(lake.words("audit", FEED)) == 0
     assert "by ann: load test" in capsys.readouterr().out
+    assert main(lake.words("status", FEED)) == 0
+    assert "  1 of 2  " in capsys.readouterr().out  # one waits, of all that ever came
 
 
 @pytest.mark.parametrize("empty", ["--reason", "--author"])

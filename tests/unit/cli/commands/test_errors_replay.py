@@ -171,7 +171,7 @@ def test_records_that_are_not_visible_yet_are_announced(
     decided_only(an_owner(lake.room([]), ShreddedSource(lake.store, SPEC, MIXED), max_records=9))
     assert replayed(lake) == 1
     told = capsys.readouterr().err
-    assert "3 more records are decided but not yet visible" in told
+    assert "decided but not yet visible: 3 more records" in told
     assert "ENTRY_REFUSED" in told
 
 

@@ -139,3 +139,20 @@ def test_a_dataset_that_is_not_there_is_told(
     assert story.run_once() == 0
     assert main(["schema", "conflicts", "feed/nothing", "-c", str(story.config)]) == 2
     assert "It has: order." in capsys.readouterr().err
+
+
+def test_another_type_for_a_delivered_column_stops_the_run_before_anything_is_written(
+    story: DriftStory,
+) -> None:
+    story.orders(1, 2)
+    assert story.run_once() == 0
+    story.orders("C-3")
+    before = sorted(story.store.list_after(""))
+    typed: FeedSpec = msgspec.structs.replace(
+        FEED, decode=DecodeSpec(types=(("customer_id", "string"),))
+    )
+    assert story.run_once(typed) == 2
+    assert any("it was int64 and is now string" in line for line in story.said)
+    data = [key for key in story.store.list_after("") if key.endswith(".parquet")]
+    assert data == [key for key in before if key.endswith(".parquet")]
+    assert len(story.entries(Window)) == 1

@@ -3,10 +3,7 @@
 import json
 
 import msgspec
-import numpy as np
-import pyarrow as pa
 
-from penstock.datapath.codec.json.route_guess import code_type, guess_routes
 from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.stage.shred_plan import TaskReport
 from penstock.model.convert_spec import Condition
@@ -65,11 +62,3 @@ def test_a_name_beyond_all_measure_is_no_column_and_asks_for_none() -> None:
     assert json.loads(rest) == {long: 1, "user": {long: 3}, "only": {long: 5}}
     assert not learning.learn([done.report])
     assert learning.schemas.known["a"] == known
-
-
-def test_codes_hold_as_many_kinds_as_there_are() -> None:
-    assert code_type(2**15 - 1) is np.int16
-    assert code_type(2**15) is np.int32
-    codes = {f"t{number}": number for number in range(40_000)}
-    payloads = [b'{"type":"t39999","a":1}', b'{"type":"t5","more":"than the longest"}', b"{}"]
-    assert guess_routes(pa.array(payloads, pa.binary()), "type", codes).tolist() == [39_999, 5, -1]

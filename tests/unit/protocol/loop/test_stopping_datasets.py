@@ -65,7 +65,7 @@ def test_it_stops_by_name_and_all_others_go_on() -> None:
     assert rows(store, "b") == [(1, 0), (1, 1), (1, 2)]
     assert sorted(state.watermarks().values()) == [3, 3], "everything is decided"
     assert state.stopped == ["a"]
-    assert "1 records came" in state.parked["a"]
+    assert "1 record came" in state.parked["a"]
     assert store.published("quarantine/"), "the record itself can be looked at"
     assert "Park" not in kinds(room), "it stands in the entry of its window"
 
@@ -163,7 +163,7 @@ def test_a_dataset_that_fails_and_is_stopped_waits_for_both() -> None:
     state = run_all(room).fold.state
     assert kinds(room).count("Park") == 1
     assert state.stopped == ["a"]
-    assert "1 records came" in state.parked["a"]
+    assert "1 record came" in state.parked["a"]
     store.broken = set()
     run_all(room)
     assert rows(store, "a") == []
@@ -254,7 +254,7 @@ def test_the_command_answers_in_json_and_knows_a_dataset_by_its_own_name(
 def test_status_shows_what_is_stopped(lake: DiskLake, capsys: pytest.CaptureFixture[str]) -> None:
     run_all(lake.room(*FATES))
     assert main(lake.words("status")) == 0
-    assert f"{FEED}: a is stopped: 1 records came" in capsys.readouterr().out
+    assert f"{FEED}: a is stopped: 1 record came" in capsys.readouterr().out
     assert main(lake.words("status", FEED, "--output", "json")) == 0
     row = json.loads(capsys.readouterr().out)
     assert (row["stopped"], list(row["parked"])) == (["a"], ["a"])

@@ -1,4 +1,4 @@
-"""JSON: payloads to columns, by templates, by a typed parser, or by the reference.
+"""JSON: payloads to columns, by the scanner, or by the reference.
 
 It must not know other formats.
 """

@@ -1,28 +1,29 @@
-"""One batch on its way into columns: the fast way, and the reference for whatever it refuses."""
+"""One batch on its way into columns: the scanner, and the reference for whatever it refuses."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.api.codec import RowRange
 from penstock.datapath.codec.json.columns import columns_of
 from penstock.datapath.codec.json.decode_plan import DecodePlan
-from penstock.datapath.codec.json.payload import PARSER_ERRORS, Screen, fault_of, refuse
+from penstock.datapath.codec.json.payload import fault_of
 from penstock.datapath.codec.json.reference import ReferenceDecoder
-from penstock.datapath.codec.json.unknown_fields import UnknownFields
+from penstock.datapath.codec.json.scan_tables import scan_plan
+from penstock.datapath.codec.json.scanner import Payloads, Scanned, scan
 from penstock.datapath.codec.json.value_count import has_too_many
+from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.reasons import TOO_MANY, BadValue
+from penstock.datapath.codec.shared.record_order import in_record_order
 from penstock.datapath.codec.shared.value_count import too_many
 from penstock.datapath.codec.shared.value_types import ParsedRecord
 from penstock.model.bad_records import BadRecord
 from penstock.model.pinned_types import TypeTree
 from penstock.model.read_ways import NO_COLUMN, NOT_FITTING, OTHER_FORM, OTHER_TYPE, ReadCounts
 
-# Small enough that parsed objects stay in the processor's cache until they are columns.
+# Small enough that objects stay in the processor's cache until they are columns.
 _CHUNK = 2_048
 
 
@@ -54,121 +55,117 @@ def decode(
     types: TypeTree | None = None,
 ) -> Decoded:
     """Decode every record; a bad one never affects its neighbours."""
-    decoding = _Decoding(values, plan, limits, ReferenceDecoder(exact_only, types))
-    for chunk in plan.counter.chunks(values, _CHUNK, limits.max_values):
-        decoding.add(chunk, values.slice(chunk.start, len(chunk)).to_pylist())
-    return decoding.result(len(values))
+    tables = scan_plan(plan, limits)
+    chunks: list[Scanned] = []
+    left: Numbers = np.arange(len(values))
+    if tables is not None and not exact_only and len(values):
+        chunks = list(scan(Payloads.of(values), plan, tables, types))
+        left = np.concatenate([chunk.left for chunk in chunks])
+    reference = ReferenceDecoder(exact_only, types)
+    judge = _Judge(plan, limits, reference, is_scannable=tables is not None)
+    for start in range(0, len(left), _CHUNK):
+        some = left[start : start + _CHUNK]
+        judge.add(some, values.take(pa.array(some)).to_pylist())
+    return _joined(chunks, judge, left)
 
 
-class _Decoding:
-    """Gathers columns chunk by chunk."""
+def _joined(chunks: list[Scanned], judge: "_Judge", left: Numbers) -> Decoded:
+    """What both ways have read, in the order of the records."""
+    counts, unknown = judge.counts, judge.unknown
+    for chunk in chunks:
+        counts.fast += chunk.counts.fast
+        counts.empty += chunk.counts.empty
+        for misfit, (records, first) in chunk.counts.misfits.items():
+            counts.add_misfit(misfit, int(chunk.members[first]), records)
+        for path, place in chunk.unknown.items():
+            at = int(chunk.members[place])
+            unknown[path] = min(at, unknown.get(path, at))
+    slow, slow_rows = judge.batch()
+    fast, fast_rows = slow.slice(0, 0), np.empty(0, np.int64)
+    if chunks:
+        fast = pa.concat_batches([chunk.batch for chunk in chunks])
+        fast_rows = np.concatenate([chunk.members for chunk in chunks])
+    found = in_record_order(fast, fast_rows, slow, slow_rows, judge.bad)
+    paths = sorted(unknown)
+    return Decoded(
+        batch=found.batch,
+        good=found.good,
+        bad=judge.bad,
+        unknown=tuple(paths),
+        unknown_at=tuple(unknown[path] for path in paths),
+        counts=counts,
+        singly=tuple(left.tolist()),
+    )
+
+
+class _Judge:
+    """Lets the reference decide about single records, and gathers their columns."""
 
     def __init__(
-        self, values: pa.Array, plan: DecodePlan, limits: Limits, reference: ReferenceDecoder
+        self, plan: DecodePlan, limits: Limits, reference: ReferenceDecoder, *, is_scannable: bool
     ) -> None:
         self._plan = plan
         self._limits = limits
-        self._exact_only = reference.exact_only
         self._reference = reference
-        self._counts = self._reference.counts
-        self._singly: list[int] = []
-        screen = Screen(values, limits)
-        self._has_long = bool(screen.too_long())
-        self._unknown_fields = UnknownFields(screen, self._reference)
+        self._is_scannable = is_scannable
+        self.counts = reference.counts
+        self.unknown = reference.unknown
         self._columns: list[list[pa.Array]] = [[] for _ in plan.schema]
-        self._good: list[npt.NDArray[np.int64]] = []
-        self._bad: list[BadRecord] = []
+        self._good: list[Numbers] = []
+        self.bad: list[BadRecord] = []
 
-    def add(self, chunk: RowRange, payloads: list[bytes]) -> None:
-        """Decode a chunk; of a record that may be too much, the parser makes nothing unjudged."""
-        parse: Callable[[bytes], ParsedRecord] = refuse
-        start = chunk.start
-        if not self._exact_only and not chunk.is_heavy and not self._is_long(payloads):
-            self._plan = self._unknown_fields.widen(self._plan)
-            parse = self._plan.decode or refuse
+    def add(self, rows: Numbers, payloads: list[bytes]) -> None:
+        """Judge the records with these numbers."""
         objects: list[ParsedRecord] = []
-        keep = objects.append
-        left: dict[int, str] = {}
-        bad_before = len(self._bad)
-        for payload in self._unknown_fields.without_suspects(self._plan, start, payloads):
-            try:
-                keep(parse(payload))
-            except PARSER_ERRORS:
-                index = len(objects)
-                found = self._judge(start + index, payloads[index], left)
-                self._singly.append(start + index)
-                self._count_reference(is_bad=found is None)
-                keep(found)
-        good = np.arange(start, start + len(objects), dtype=np.int64)
-        if len(self._bad) > bad_before:
-            good = good[[each is not None for each in objects]]
-            objects = [each for each in objects if each is not None]
-        self._unknown_fields.gather(self._plan, objects, good, left)
-        self._take(objects, good, left)
-
-    def _is_long(self, payloads: list[bytes]) -> bool:
-        """True when the chunk has a payload that is too long, which the parser would not mind."""
-        return self._has_long and max(map(len, payloads)) > self._limits.max_bytes
-
-    def _count_reference(self, *, is_bad: bool) -> None:
-        """Count a record that the reference has read, and why it had to."""
-        self._counts.reference += 1
-        misfit = next(iter(self._reference.misfits), None)
-        if is_bad:
-            self._counts.add_reason(self._bad[-1].reason)
-        elif self._plan.decode is None:
-            self._counts.add_reason(OTHER_TYPE)
-        elif misfit is not None:
-            path, wanted, _ = misfit
-            self._counts.add_reason(NOT_FITTING if wanted else NO_COLUMN, path)
-        else:
-            self._counts.add_reason(OTHER_FORM)
-
-    def _judge(self, index: int, payload: bytes, left: dict[int, str]) -> ParsedRecord | None:
-        """Decide about one record alone: an object of the plan, or None when it is bad."""
-        fault = fault_of(payload, self._limits)
-        if fault is not None:
-            self._bad.append(BadRecord(index, *fault))
-            return None
-        if has_too_many(payload, self._plan.fields, self._limits.max_values):
-            self._bad.append(BadRecord(index, TOO_MANY, too_many(self._limits.max_values)))
-            return None
-        try:
-            fitted, rest = self._reference.fit(self._plan, index, payload)
-        except BadValue as bad_value:
-            self._bad.append(BadRecord(index, bad_value.reason, str(bad_value)))
-            return None
-        if rest is not None:
-            left[index] = rest
-        return fitted
-
-    def _take(
-        self, objects: list[ParsedRecord], good: npt.NDArray[np.int64], left: dict[int, str]
-    ) -> None:
-        """Turn the good objects of a chunk into a piece of every column."""
-        rest = pa.nulls(len(objects), pa.string())
-        if left:
-            rest = pa.array([left.get(index) for index in good.tolist()], pa.string())
-        pieces = [*columns_of(self._plan.root, objects), rest]
+        rests: list[str | None] = []
+        good: list[int] = []
+        for row, payload in zip(rows.tolist(), payloads, strict=True):
+            judged = self._judge(row, payload)
+            self._count(is_bad=judged is None)
+            if judged is not None:
+                good.append(row)
+                objects.append(judged[0])
+                rests.append(judged[1])
+        pieces = [*columns_of(self._plan.root, objects), pa.array(rests, pa.string())]
         for column, piece in zip(self._columns, pieces, strict=True):
             column.append(piece)
-        self._good.append(good)
+        self._good.append(np.array(good, np.int64))
 
-    def result(self, records: int) -> Decoded:
-        """Everything added so far as one batch, of so many records."""
-        self._counts.fast = records - self._counts.reference
+    def batch(self) -> tuple[pa.RecordBatch, Numbers]:
+        """The good records so far, and their numbers."""
         schema = self._plan.schema
         arrays = [
             pa.concat_arrays(pieces) if pieces else pa.array([], column.type)
             for pieces, column in zip(self._columns, schema, strict=True)
         ]
-        unknown = sorted(self._reference.unknown.items())
-        return Decoded(
-            batch=pa.RecordBatch.from_arrays(arrays, schema=schema),
-            good=np.concatenate(self._good) if self._good else np.empty(0, np.int64),
-            bad=self._bad,
-            unknown=tuple(path for path, _ in unknown),
-            unknown_at=tuple(index for _, index in unknown),
-            counts=self._counts,
-            singly=tuple(self._singly),
-        )
+        rows = np.concatenate(self._good) if self._good else np.empty(0, np.int64)
+        return pa.RecordBatch.from_arrays(arrays, schema=schema), rows
+
+    def _count(self, *, is_bad: bool) -> None:
+        """Count a record that the reference has read, and why it had to."""
+        self.counts.reference += 1
+        misfit = next(iter(self._reference.misfits), None)
+        if is_bad:
+            self.counts.add_reason(self.bad[-1].reason)
+        elif not self._is_scannable:
+            self.counts.add_reason(OTHER_TYPE)
+        elif misfit is not None:
+            path, wanted, _ = misfit
+            self.counts.add_reason(NOT_FITTING if wanted else NO_COLUMN, path)
+        else:
+            self.counts.add_reason(OTHER_FORM)
+
+    def _judge(self, index: int, payload: bytes) -> tuple[ParsedRecord, str | None] | None:
+        """An object of the plan and the rest of a record, or None when it is bad."""
+        fault = fault_of(payload, self._limits)
+        if fault is not None:
+            self.bad.append(BadRecord(index, *fault))
+            return None
+        if has_too_many(payload, self._plan.fields, self._limits.max_values):
+            self.bad.append(BadRecord(index, TOO_MANY, too_many(self._limits.max_values)))
+            return None
+        try:
+            return self._reference.fit(self._plan, index, payload)
+        except BadValue as bad_value:
+            self.bad.append(BadRecord(index, bad_value.reason, str(bad_value)))
+            return None

@@ -5,7 +5,7 @@ once. Nothing here is pickled; executors compile what they are sent.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from types import GenericAlias
 from typing import Annotated
@@ -16,7 +16,7 @@ import pyarrow as pa
 from penstock.datapath.codec.json.value_count import json_value_counter
 from penstock.datapath.codec.shared.shapes import arrow_schema, bounds_of, path_below
 from penstock.datapath.codec.shared.value_count import ValueCounter
-from penstock.datapath.codec.shared.value_types import ColumnValue, ParsedRecord, ParserType
+from penstock.datapath.codec.shared.value_types import ColumnValue, ParserType
 from penstock.model.arrow_types import arrow_type
 from penstock.model.schema import DatasetSchema, Field, FieldType
 
@@ -78,21 +78,13 @@ class JsonField:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodePlan:
-    """All that decoding needs of a schema. `decode` is None if only the reference way is exact.
-
-    `outside` are fields without a column that the parser reads along as text, by attribute. `met`
-    counts the fields without a column, over all batches; it is a memory for speed and changes no
-    result.
-    """
+    """All that decoding needs of a schema."""
 
     root: JsonObject
     declared: bool
     fields: tuple[Field, ...]
     schema: pa.Schema
     counter: ValueCounter
-    decode: Callable[[bytes], ParsedRecord] | None
-    extra_fields: tuple[tuple[str, str], ...] = ()
-    unknown_counts: dict[str, int] = field(default_factory=dict)
 
 
 def may_be_renamed(name: str) -> bool:
@@ -104,31 +96,12 @@ def may_be_renamed(name: str) -> bool:
 def plan_of(schema: DatasetSchema) -> DecodePlan:
     """Compile a schema."""
     root = _record(schema.fields, "")
-    decode = msgspec.json.Decoder(root.make).decode if root.parsable else None
     return DecodePlan(
         root,
         schema.declared,
         schema.fields,
         arrow_schema(schema),
         json_value_counter(schema.fields),
-        decode,
-    )
-
-
-@lru_cache(maxsize=512)
-def widened(plan: DecodePlan, names: tuple[str, ...]) -> DecodePlan:
-    """The same plan with a parser that reads these unknown fields along, as text.
-
-    Only the reader changes, and only for speed: what is read so must be screened before, since
-    the parser skips over it.
-    """
-    extra_fields = tuple((f"x{number}", name) for number, name in enumerate(names))
-    make = _struct(plan.root.members, True, extra_fields)
-    return replace(
-        plan,
-        root=replace(plan.root, make=make),
-        decode=msgspec.json.Decoder(make).decode,
-        extra_fields=extra_fields,
     )
 
 
@@ -180,25 +153,7 @@ def _member(number: int, field: Field, path: str) -> JsonField:
     return JsonField(field.name, field.column, f"f{number}", field.nullable, shape, decode)
 
 
-def tagged_struct(
-    members: tuple[JsonField, ...], field: str, text: str, nulls: tuple[str, ...] = ()
-) -> type[msgspec.Struct]:
-    """The class of parsed objects that have this text in this field, which is not a member.
-
-    Without a field there is no such text. The fields named in `nulls` may be there, as null.
-    """
-    extra_fields = tuple((f"x{number}", name) for number, name in enumerate(nulls))
-    tag = (field, text) if field else (None, None)
-    return _struct(members, True, extra_fields, tag, unread=type(None))
-
-
-def _struct(
-    members: tuple[JsonField, ...],
-    parsable: bool,
-    extra_fields: tuple[tuple[str, str], ...] = (),
-    tag: tuple[str | None, str | None] = (None, None),
-    unread: type = msgspec.Raw,
-) -> type[msgspec.Struct]:
+def _struct(members: tuple[JsonField, ...], parsable: bool) -> type[msgspec.Struct]:
     """The class of parsed objects. Attributes are numbered, since names may be anything.
 
     Unknown fields make the parser refuse an object, so that nothing is dropped unseen.
@@ -210,8 +165,7 @@ def _struct(
             fields.append((member.attribute, parsed | None if parsable else ColumnValue, None))
         else:
             fields.append((member.attribute, parsed))
-    fields += [(attribute, unread, None) for attribute, _ in extra_fields]
-    names = {member.attribute: member.name for member in members} | dict(extra_fields)
+    names = {member.attribute: member.name for member in members}
     made = msgspec.defstruct(
         "Parsed",
         fields,
@@ -219,10 +173,8 @@ def _struct(
         forbid_unknown_fields=True,
         kw_only=True,
         gc=False,
-        tag_field=tag[0],
-        tag=tag[1],
     )
     attributes = tuple(member.attribute for member in members)
-    if made.__struct_fields__[: len(attributes)] != attributes:
+    if made.__struct_fields__ != attributes:
         raise ValueError("the parser has another order of fields than the schema")
     return made

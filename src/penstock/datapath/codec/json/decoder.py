@@ -1,11 +1,10 @@
 """JSON records to Arrow columns, and to schemas: the door to this room.
 
-There is a fast way and a reference. The fast way is one call into a compiled parser per record,
-with a struct generated from the schema; it forbids unknown fields and bounds numbers, so whatever
-it accepts is exactly what the reference would give. Whatever it refuses goes to the reference,
-which takes that one record apart value by value and decides its fate. Where a thousand records of
-a dataset come together, those with the same text around their values are read as columns without
-the parser (`template_columns`), under the same rule.
+There is a fast way and a reference. The fast way is the scanner (`scan_kernel`): one pass over the
+bytes of each record, compiled once for all schemas, and driven by tables that are made of a schema.
+It accepts a record only if every byte of it is proven, so whatever it accepts is exactly what the
+reference would give. Whatever it refuses goes to the reference, which takes that one record apart
+value by value and decides its fate.
 
     what a payload holds                          its fate
     ------------------------------------------    ------------------------------------------------
@@ -31,7 +30,8 @@ the parser (`template_columns`), under the same rule.
     a date or time outside the years 1 to 9999    does not fit: OUT_OF_RANGE
     any other kind than the column's              does not fit: WRONG_TYPE
     a field without a column                      its text goes to `_rest`, unless it says nothing:
-                                                    null, [], {}, or an object of such values
+                                                    null, [], {}, or arrays and objects of
+                                                    nothing else
     a number, true or false for a text that       the text as it is written: 17, 1.50, 1e3; an
       accepts scalars                               object or an array does not fit
     anything but null for a text that accepts     its text as it is written, of a string with
@@ -106,7 +106,7 @@ class JsonDecoder:
         self, schemas: Mapping[str, DatasetSchema], tag: str, paths: tuple[str, ...]
     ) -> OnePass:
         """A reader for records of many datasets at once, by the text of the field `tag`."""
-        return OnePass({} if self.exact_only else schemas, tag, paths, self.limits)
+        return OnePass({} if self.exact_only else schemas, tag, paths, self.limits, self.types)
 
     def infer(self, samples: Sequence[bytes], dataset: str, version: int = 1) -> DatasetSchema:
         """The schema that samples of a dataset suggest. Driver, once per new dataset."""

@@ -117,7 +117,8 @@ class SeenField:
 
     def _add_object(self, members: dict[str, JsonValue], depth: int) -> None:
         if self.kind != "struct":
-            self._meet(("struct" if depth < MAX_NESTING else CONFLICT) if members else NOTHING)
+            is_deep = depth >= MAX_NESTING
+            self._meet(NOTHING if _says_nothing(members) else CONFLICT if is_deep else "struct")
         if self.kind != "struct":
             return
         fields, below = self.fields, depth + 1
@@ -137,7 +138,8 @@ class SeenField:
 
     def _add_array(self, items: list[JsonValue], depth: int) -> None:
         if self.kind != "list":
-            self._meet(("list" if depth < MAX_NESTING else CONFLICT) if items else NOTHING)
+            is_deep = depth >= MAX_NESTING
+            self._meet(NOTHING if _says_nothing(items) else CONFLICT if is_deep else "list")
         if self.kind == "list":
             self.item = item = self.item or SeenField(self._types.item)
             if not item.taught.issuperset(map(type, items)):
@@ -168,7 +170,7 @@ def _says_nothing(value: JsonValue) -> bool:
     """As `value_text.says_nothing`, for a parsed value."""
     if isinstance(value, dict):
         return all(map(_says_nothing, value.values()))
-    return value is None or value == []
+    return value is None or (isinstance(value, list) and all(map(_says_nothing, value)))
 
 
 def _number_kind(number: int | float) -> str:

@@ -117,8 +117,12 @@ def _decode_doubtful(
 
 def value_at(payload: bytes, path: str) -> object | None:
     """The reference: the value at a dotted path of a payload that is one JSON object."""
-    text = payload.strip(b" \t\r\n")
-    for name in path.split("."):
+    return value_at_text(payload.strip(b" \t\r\n"), tuple(path.split(".")))
+
+
+def value_at_text(text: bytes, names: tuple[str, ...]) -> object | None:
+    """The value that names lead to, from a value that is known by its text."""
+    for name in names:
         if kind_of(text) != "object":
             return None
         text = bytes(members_of(text).get(name, b"null"))

@@ -28,7 +28,6 @@ from penstock.model.read_ways import Misfit, ReadCounts
 Text = bytes | msgspec.Raw
 Fitted = tuple[ColumnValue, str | None]
 _NULL = b"null"
-_MOST_UNKNOWN = 256
 
 
 class ReferenceDecoder:
@@ -46,7 +45,6 @@ class ReferenceDecoder:
         self.exact_only = exact_only
         self._types = types or TypeTree()
         self._index = 0
-        self._unknown_counts: dict[str, int] = {}
         self.unknown: dict[str, int] = {}
         self.counts = ReadCounts()
         self.misfits: dict[Misfit, None] = {}
@@ -58,7 +56,6 @@ class ReferenceDecoder:
         a value does not fit.
         """
         self._index = index
-        self._unknown_counts = plan.unknown_counts
         self.misfits = {}
         fitted = self._object(plan.root, payload, not plan.declared)
         for misfit in self.misfits:
@@ -78,8 +75,6 @@ class ReferenceDecoder:
         for name in sorted(found):
             part = bytes(found[name])
             is_short = may_be_column(name)
-            if not record.path and is_short:
-                self._count(name)
             if says_nothing(part):
                 self.counts.empty += 1
                 continue
@@ -88,11 +83,6 @@ class ReferenceDecoder:
             if is_short:
                 self.remember(record.path_of(name), self._index, part)
         return record.make(**values), object_text(left) if left else None
-
-    def _count(self, name: str) -> None:
-        """Count an unknown field of the top level, as long as there are not too many."""
-        if name in self._unknown_counts or len(self._unknown_counts) < _MOST_UNKNOWN:
-            self._unknown_counts[name] = self._unknown_counts.get(name, 0) + 1
 
     def remember(self, path: str, index: int, text: Text) -> None:
         """Note a field without a column, met in the record with this number and not null there."""

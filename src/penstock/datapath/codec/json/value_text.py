@@ -58,13 +58,14 @@ def object_text(members: dict[str, str]) -> str:
 def says_nothing(text: bytes) -> bool:
     """True for a value that tells neither a type nor a content.
 
-    These are null, an empty array, and an object whose values all say nothing, such as `{}`. An
-    array that is not empty says how many items it has.
+    These are null, and arrays and objects that hold nothing else: `[]`, `{}`, `[null, {}]`.
     """
     kind = kind_of(text)
     if kind == "object":
         return all(says_nothing(bytes(part)) for part in members_of(text).values())
-    return kind == "null" or (kind == "array" and not text[1:-1].strip(_SPACE))
+    if kind == "array":
+        return all(says_nothing(bytes(part)) for part in items_of(text))
+    return kind == "null"
 
 
 def is_integer(number: bytes) -> bool:

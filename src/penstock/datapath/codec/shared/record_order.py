@@ -15,7 +15,7 @@ def in_record_order(
     slow_rows: Numbers,
     bad: list[BadRecord],
 ) -> DecodedBatch:
-    """The records of both ways as one batch, those of the slow one marked; neither read the `bad`."""
+    """The records of both ways as one batch, the slow ones marked; neither read the `bad`."""
     if len(slow_rows) == 0:
         return DecodedBatch(fast, fast_rows, bad)
     rows = np.concatenate((fast_rows, slow_rows))

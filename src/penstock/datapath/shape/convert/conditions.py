@@ -1,8 +1,8 @@
 """Which values fulfil a condition: of a column, or as they were found in JSON.
 
-Both ways mean the same. A value of a kind that a test is not about does not fulfil it: no text is
-`least: 3`, no fraction is a multiple. So whether a record passes never depends on how the others
-in its batch look. `fits` is about texts alone.
+Both ways mean the same. A test is for one kind of value, and a value of another kind fails it: no
+text is `least: 3`, no fraction is a multiple. So whether a record passes never depends on how the
+others in its batch look. `fits` is about texts alone.
 """
 
 import math

@@ -24,6 +24,7 @@ LATEST = -1
 API_TIMEOUT = "default.api.timeout.ms"
 REQUEST_TIMEOUT = "request.timeout.ms"
 _CLOSE_TIMEOUT_MS = 1_000
+_ZERO_ID = "AAAAAAAAAAAAAAAAAAAAAA"  # what brokers say that have no topic ids
 
 # Kafka's words for "not now": the topic is being deleted, or nobody leads the partition.
 NOT_NOW = frozenset({
@@ -134,6 +135,25 @@ class KafkaAdmin:
             wanted.put(self._java_place(place), metadata(offset))
         self._ask(lambda: self._client.alterConsumerGroupOffsets(group, wanted).all().get())
 
+    def group_offsets(self, group: str) -> dict[Place, int]:
+        """The committed offsets of a consumer group; empty for a group that nobody knows."""
+        asked = self._client.listConsumerGroupOffsets
+        try:
+            answer = asked(group).partitionsToOffsetAndMetadata().get()
+            found: dict[Place, int] = {}
+            for entry in answer.entrySet():
+                committed = entry.getValue()
+                if committed is not None:  # null: the group knows the partition, and no offset
+                    place = entry.getKey()
+                    found[str(place.topic()), int(place.partition())] = int(committed.offset())
+        except Py4JJavaError as error:
+            if cause_of(error)[0] == "GroupIdNotFoundException":
+                return {}
+            raise self._unavailable(error) from error
+        except (Py4JError, OSError, Interrupted) as error:
+            raise self._unavailable(error) from error
+        return found
+
     def _list_offsets(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
         """What there is; partitions that cannot answer now are noted and left out."""
         if not wanted:
@@ -220,7 +240,8 @@ class KafkaAdmin:
                 raise self._unavailable(error) from error
             except (Py4JError, OSError, Interrupted) as error:
                 raise self._unavailable(error) from error
-            found[name] = str(topic.topicId().toString()), self._led(name, topic.partitions())
+            topic_id = known_id(str(topic.topicId().toString()))
+            found[name] = topic_id, self._led(name, topic.partitions())
         return found
 
     def _led(self, name: str, partitions: Any) -> list[int]:
@@ -261,6 +282,11 @@ def within(options: Mapping[str, str], limit_ms: int) -> dict[str, str]:
     if request_ms.isdigit() and int(request_ms) > limit_ms:
         return {**limited, API_TIMEOUT: request_ms}  # Kafka wants it at least as long
     return {REQUEST_TIMEOUT: str(limit_ms), **limited, API_TIMEOUT: str(limit_ms)}
+
+
+def known_id(topic_id: str) -> str:
+    """The id of a topic; empty where the broker gives none, which every topic shares then."""
+    return "" if topic_id == _ZERO_ID else topic_id
 
 
 def secrets_in(options: Mapping[str, str]) -> list[str]:

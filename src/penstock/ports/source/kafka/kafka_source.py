@@ -23,7 +23,10 @@ from penstock.spark.job_errors import cause_of_job
 
 
 class KafkaSource:
-    """The topics of one feed. Also exports lag, resolves times, and hashes last records."""
+    """The topics of one feed.
+
+    Also exports lag, resolves times, reads offsets of groups, and hashes last records.
+    """
 
     kind = "kafka"
 
@@ -66,6 +69,10 @@ class KafkaSource:
     def offset_at(self, topic: str, partition: int, time_ms: int) -> int:
         """The first offset at or after a time, or the log's end."""
         return self._admin().offset_at(topic, partition, time_ms)
+
+    def group_offsets(self, group: str) -> dict[Place, int]:
+        """The committed offsets of a consumer group."""
+        return self._admin().group_offsets(group)
 
     def export_offsets(self, reader: str, offsets: Mapping[Place, int]) -> None:
         """Write the offsets into a consumer group of that name."""

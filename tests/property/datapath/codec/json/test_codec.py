@@ -193,10 +193,10 @@ def test_what_has_no_column_is_all_in_the_rest(drawn: tuple[DatasetSchema, list[
 
 
 def _says_nothing(value: Any) -> bool:
-    """True for null, an empty list, and an object of nothing else."""
+    """True for null, and for lists and objects that hold nothing else."""
     if isinstance(value, dict):
         return all(map(_says_nothing, value.values()))
-    return value is None or value == []
+    return value is None or (isinstance(value, list) and all(map(_says_nothing, value)))
 
 
 def _is_inferable(kind: FieldType) -> bool:

@@ -1,0 +1,117 @@
+"""Where reading begins in partitions that were never read: what `start` means in each of them.
+
+`group` and `file` are for coming from another consumer, so nothing may be skipped by mistake. On
+the first start every partition must have an offset, unless `missing: earliest` is set; all that
+have none are named at once. An offset that has expired is written down as it is, and is a gap then,
+as any other. An offset beyond the end of the log belongs to another log, and is refused. Topics
+that the feed meets later begin where the group or the file says, and otherwise at the beginning of
+their log.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, assert_never
+
+from penstock.api.source import ReadsGroupOffsets, ResolvesStarts
+from penstock.feeds.errors import (
+    PartitionsUnread,
+    StartBeyondLog,
+    StartIncomplete,
+    StartNotResolved,
+)
+from penstock.model.spec import FeedSpec
+from penstock.model.window import Available, PartitionOffsets, Place
+
+
+class LooksAtTopics(Protocol):
+    """A source, as far as starts are concerned."""
+
+    def look(self) -> Available:
+        """What there is to read now."""
+        ...
+
+
+class StartOffsets:
+    """The first offsets of one feed. Driver only; asked once per partition, by a run and a check.
+
+    `is_first` tells whether the feed has never read anything.
+    """
+
+    def __init__(self, feed: FeedSpec, source: LooksAtTopics, is_first: Callable[[], bool]) -> None:
+        self._feed = feed
+        self._source = source
+        self._is_first = is_first
+        self._given: dict[Place, int] | None = None
+        self._asked: set[str] = set()
+
+    def of(self, topic: str, partition: int, offsets: PartitionOffsets) -> int:
+        """The first offset to read of a partition."""
+        start = self._feed.start
+        match start.kind:
+            case "earliest":
+                return offsets.earliest
+            case "latest":
+                return offsets.latest
+            case "offsets":
+                wanted = start.offsets.get(topic, {}).get(partition, offsets.earliest)
+                return min(max(wanted, offsets.earliest), offsets.latest)
+            case "time":
+                if not isinstance(self._source, ResolvesStarts):
+                    raise StartNotResolved("a time", topic, partition)
+                return self._source.offset_at(topic, partition, start.time_ms)
+            case "group" | "file":
+                return self._from_another(topic, partition, offsets)
+            case _ as never:
+                assert_never(never)
+
+    def _from_another(self, topic: str, partition: int, offsets: PartitionOffsets) -> int:
+        """Where another consumer stopped reading."""
+        wanted = self._offsets_for(topic, partition).get((topic, partition))
+        if wanted is None:
+            return offsets.earliest
+        if wanted > offsets.latest:
+            raise StartBeyondLog(self._origin, topic, partition, wanted, offsets.latest)
+        return wanted
+
+    def _offsets_for(self, topic: str, partition: int) -> Mapping[Place, int]:
+        """The offsets of the group or the file; a group is asked again for a new topic."""
+        if self._given is None or topic not in self._asked:
+            self._given = self._ask(topic, partition)
+            self._asked |= {topic, *(name for name, _ in self._given)}
+            if self._feed.start.missing == "refuse" and self._is_first():
+                self._require_all(self._given)
+        return self._given
+
+    def _ask(self, topic: str, partition: int) -> dict[Place, int]:
+        start = self._feed.start
+        if start.kind == "file":
+            return {
+                (name, number): offset
+                for name, partitions in start.offsets.items()
+                for number, offset in partitions.items()
+            }
+        if not isinstance(self._source, ReadsGroupOffsets):
+            raise StartNotResolved("a consumer group", topic, partition)
+        return dict(self._source.group_offsets(start.group))
+
+    def _require_all(self, given: Mapping[Place, int]) -> None:
+        """Every partition has an offset, also those that cannot be read at this moment.
+
+        One that is left out would begin at the start of its log later.
+        """
+        available = self._source.look()
+        if available.unreadable:
+            raise PartitionsUnread(self._feed.name, available.unreadable)
+        absent = tuple(
+            (topic.topic, partition)
+            for topic in available.topics
+            for partition in sorted(topic.partitions)
+            if (topic.topic, partition) not in given
+        )
+        if absent:
+            raise StartIncomplete(self._feed.name, self._origin, absent)
+
+    @property
+    def _origin(self) -> str:
+        """Where the offsets come from, in words."""
+        start = self._feed.start
+        return f"The consumer group {start.group!r}" if start.kind == "group" else "The file"
