@@ -106,6 +106,7 @@ class RangeShredder:
                 samples=self._samples.all(),
                 named=self._samples.named(),
                 unlearned=self._samples.unlearned(),
+                read_bytes=self._tally.read_bytes,
             )
         return TaskReport(
             evidence,

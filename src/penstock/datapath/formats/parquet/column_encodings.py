@@ -9,6 +9,9 @@ texts that are all different tell a reader next to nothing, and take long to fin
 Whole numbers that are all different are written as differences, in as many bits as those need: that
 is smaller than what a compressor makes of them, and none is opened. Texts are written behind their
 lengths, which leaves less to compress.
+
+A file of few rows may have hundreds of columns with some bytes each. There a dictionary makes most
+columns larger, and a compressor takes longer to open than such a column takes to write.
 """
 
 from collections.abc import Iterator
@@ -21,6 +24,7 @@ _LOOKED_AT = 1_000
 _TOO_FEW = 500
 _FEW = 0.5  # of the values looked at, at most this share may be different
 _HANDFUL = 16
+_WORTH_BYTES = 256  # what a column of few rows has at least, if it is compressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,32 @@ def encodings_of(rows: pa.RecordBatch, compression: str) -> ColumnEncodings | No
     return ColumnEncodings(
         repeating, chosen, [path for path in paths if path not in vague], encodings
     )
+
+
+def encodings_of_file(rows: pa.Table, compression: str, advice: object) -> ColumnEncodings:
+    """How a file is written that begins with these rows.
+
+    Advice is seen from many rows. Without it, the columns of few rows are written by their sizes,
+    and those of more rows all alike.
+    """
+    if isinstance(advice, ColumnEncodings):
+        return advice
+    by_size = _encodings_by_size(rows, compression) if 0 < rows.num_rows < _TOO_FEW else None
+    return by_size or ColumnEncodings(True, compression, True)
+
+
+def _encodings_by_size(rows: pa.Table, compression: str) -> ColumnEncodings | None:
+    """No dictionaries, and a compressor only for columns that are worth opening one."""
+    paths = _paths(rows.schema)
+    if len(set(paths)) < len(paths):
+        return None
+    columns = [column.combine_chunks() for column in rows.columns]
+    leaves = [leaf for column in columns for leaf in _leaves(column)]
+    chosen = {
+        path: compression if values.nbytes >= _WORTH_BYTES else "none"
+        for path, values in zip(paths, leaves, strict=True)
+    }
+    return ColumnEncodings(False, chosen, True)
 
 
 def _is_whole(kind: pa.DataType) -> bool:
