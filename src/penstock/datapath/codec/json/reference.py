@@ -5,6 +5,7 @@ Whatever has no column keeps its own text, digit for digit.
 """
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import cast
 
 import msgspec
@@ -44,7 +45,8 @@ class ReferenceDecoder:
     def __init__(self, exact_only: bool, types: TypeTree | None = None) -> None:
         self.exact_only = exact_only
         self._types = types or TypeTree()
-        self._index = 0
+        self._empty = 0
+        self._outside: list[tuple[str, bytes]] = []
         self.unknown: dict[str, int] = {}
         self.counts = ReadCounts()
         self.misfits: dict[Misfit, None] = {}
@@ -55,11 +57,13 @@ class ReferenceDecoder:
         The payload is known to be one JSON object. Raises BadValue if the schema is declared and
         a value does not fit.
         """
-        self._index = index
-        self.misfits = {}
+        self.misfits, self._empty, self._outside = {}, 0, []
         fitted = self._object(plan.root, payload, not plan.declared)
         for misfit in self.misfits:
             self.counts.add_misfit(misfit, index)
+        self.counts.empty += self._empty
+        for path, text in self._outside:
+            self._remember(path, index, text)
         return fitted
 
     def _object(self, record: JsonObject, text: Text, tolerant: bool) -> Fitted:
@@ -76,19 +80,19 @@ class ReferenceDecoder:
             part = bytes(found[name])
             is_short = may_be_column(name)
             if says_nothing(part):
-                self.counts.empty += 1
+                self._empty += 1
                 continue
             left[name] = part.decode()
             self.misfits[(record.path_of(name), "", found_kind(part))] = None
             if is_short:
-                self.remember(record.path_of(name), self._index, part)
+                self._outside.append((record.path_of(name), part))
         return record.make(**values), object_text(left) if left else None
 
-    def remember(self, path: str, index: int, text: Text) -> None:
+    def _remember(self, path: str, index: int, text: bytes) -> None:
         """Note a field without a column, met in the record with this number and not null there."""
         if index >= self.unknown.get(path, index + 1):
             return
-        if is_learnable(bytes(text), self._types.at(path)):
+        if is_learnable(text, self._types.at(path)):
             self.unknown[path] = index
 
     def _member(self, member: JsonField, raw: Text, tolerant: bool) -> Fitted:
@@ -103,13 +107,21 @@ class ReferenceDecoder:
             if not member.nullable:
                 raise BadValue(MISSING_FIELD, member.shape.path, "missing or null")
             return None, None
+        before = len(self.misfits), self._empty, len(self._outside)
         try:
             return self._value(member.shape, text, tolerant)
         except BadValue as bad_value:
             if not tolerant:
                 raise
+            self._forget(*before)
             self.misfits[(bad_value.path, bad_value.wanted, bad_value.found)] = None
             return None, text.decode()
+
+    def _forget(self, misfits: int, empty: int, outside: int) -> None:
+        """Forget what was noted inside of a value that is left out as a whole."""
+        self.misfits = dict(islice(self.misfits.items(), misfits))
+        self._empty = empty
+        del self._outside[outside:]
 
     def _value(self, shape: JsonType, text: bytes, tolerant: bool) -> Fitted:
         """A value that is not null."""

@@ -16,6 +16,13 @@ from numpy.typing import NDArray
 
 from penstock.datapath.shape.event_time.number_times import Read, read_int64
 from penstock.datapath.shape.event_time.single_time import ISO
+from penstock.datapath.shape.event_time.time_names import (
+    MONTHS,
+    TABLES,
+    WEEKDAYS,
+    are_usual,
+    numbers_of_names,
+)
 from penstock.datapath.shape.event_time.zones import DAY, HOUR, SECOND, wall_to_utc
 
 _MOST_LAYOUTS = 8
@@ -33,7 +40,9 @@ _WIDE = {
     "M": "(?P<minute>[0-9]{2})",
     "S": "(?P<second>[0-9]{2})",
     "f": "(?P<fraction>[0-9]{1,6})(?![0-9])",
-    "z": "(?:(?P<utc>Z)|(?P<sign>[+-])(?P<ahead_h>[0-9]{2}):?(?P<ahead_m>[0-9]{2}))\\Z",
+    "z": "(?:(?P<utc>Z)|(?P<sign>[+-])(?P<ahead_h>[0-9]{2}):?(?P<ahead_m>[0-9]{2}))(?![0-9:.])",
+    "a": f"(?P<weekday_name>{'|'.join(WEEKDAYS)})",
+    "b": f"(?P<month_name>{'|'.join(MONTHS)})",
     "%": "%",
 }
 # Days from 1970 to the first day of each month, counted from January of the year 0 (which has
@@ -125,9 +134,14 @@ def _read_places(
     """Read texts by the layout of one of them; row n of `places` has the n-th byte of each."""
     spans = {name: layout.span(name) for name in layout.re.groupindex if layout[name] is not None}
     sign, is_utc = spans.pop("sign", None), spans.pop("utc", None) is not None
+    named = {name: spans.pop(name) for name in TABLES if name in spans}
+    later = [*named.values()] if sign is None else [*named.values(), sign]
     values = places - np.uint8(ord("0"))  # anything but a digit becomes more than nine
-    fits = _fits(places, values, layout[0], spans, sign)
+    fits = _fits(places, values, layout[0], spans, later)
     parts = {name: _number(values[start:end]) for name, (start, end) in spans.items()}
+    for name, (start, end) in named.items():
+        parts[name] = numbers_of_names(places[start:end], name)
+        fits &= parts[name] > 0
     if "number" in parts:
         micros, is_read = read_int64(parts["number"], unit)
         return micros, is_read & fits
@@ -145,15 +159,18 @@ def _fits(
     values: NDArray[np.uint8],
     exemplar: str,
     spans: dict[str, Span],
-    sign: Span | None,
+    later: list[Span],
 ) -> NDArray[np.bool_]:
-    """Which texts have digits in the spans, and the marks of the exemplar everywhere else."""
+    """Which texts have digits in the spans, and the marks of the exemplar everywhere else.
+
+    Signs and names are looked at later.
+    """
     is_digit = np.zeros(len(places), np.bool_)
     for start, end in spans.values():
         is_digit[start:end] = True
     is_mark = ~is_digit
-    if sign is not None:
-        is_mark[sign[0]] = False  # plus or minus, which is looked at later
+    for start, end in later:
+        is_mark[start:end] = False
     marks = np.frombuffer(exemplar.encode("ascii"), np.uint8)[is_mark]
     has_marks = (places[is_mark] == marks[:, None]).all(axis=0)
     fits: NDArray[np.bool_] = (values[is_digit] <= 9).all(axis=0) & has_marks
@@ -171,7 +188,7 @@ def _number(digits: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 def _wall(parts: dict[str, NDArray[np.int64]], spans: dict[str, Span]) -> Read:
     """What the clock shows, and whether there is such a day and time of day."""
-    month = parts["month"]
+    month = parts["month_name"] if "month_name" in parts else parts["month"]
     exists = (parts["year"] >= 1) & (parts["year"] <= 9999) & (month >= 1) & (month <= 12)
     index = np.where(exists, parts["year"] * 12 + month - 1, 12)
     exists &= (parts["day"] >= 1) & (parts["day"] <= _MONTH_DAYS[index])
@@ -208,8 +225,11 @@ def _expression(unit: str) -> re.Pattern[str] | None:
     literals, directives = pieces[::2], pieces[1::2]
     if len(set(directives)) < len(directives) or not set(directives) <= set(_WIDE):
         return None
+    if {"b", "m"} <= set(directives) or not (are_usual() or {"a", "b"}.isdisjoint(directives)):
+        return None
     wide = [re.escape(literals[0])]
     for directive, literal in zip(directives, literals[1:], strict=True):
         wide += [_WIDE[directive], re.escape(literal)]
     expression = re.compile("".join(wide))
-    return expression if {"year", "month", "day"} <= set(expression.groupindex) else None
+    groups = {name.removesuffix("_name") for name in expression.groupindex}
+    return expression if {"year", "month", "day"} <= groups else None

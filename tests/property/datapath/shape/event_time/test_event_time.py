@@ -72,6 +72,7 @@ UNITS = st.sampled_from(
         "%Y%m%d%H%M",
         "%f%m%Y%d",
         "%d/%b/%Y",
+        "%a %b %d %H:%M:%S %z %Y",
     ]
 )
 
