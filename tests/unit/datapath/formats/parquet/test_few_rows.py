@@ -52,9 +52,10 @@ def test_many_rows_and_rows_with_advice_are_written_as_before() -> None:
     assert set(compressions(written(many)).values()) == {"ZSTD"}
     advice = encodings_of(many.to_batches()[0], "zstd")
     assert advice is not None
+    assert isinstance(advice.compression, dict)
     assert compressions(written(ROWS, advice=advice)) == {
         path: word.upper().replace("NONE", "UNCOMPRESSED")
-        for path, word in dict(advice.compression).items()
+        for path, word in advice.compression.items()
     }
 
 
