@@ -6,7 +6,7 @@
 .DELETE_ON_ERROR:
 .PHONY: help setup demo lock format lint test unit property durations simulate simulate-all \
 	mutations bench bench-shapes bench-formats bench-growth bench-window bench-first-window \
-	bench-start bench-journal bench-memory bench-audit bench-commands fuzz certify clean
+	bench-journal bench-memory bench-audit bench-commands fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -168,9 +168,6 @@ bench-shapes: setup ## Measure records of real shape, nested and long; joins ben
 
 bench-first-window: setup ## Measure the window in which a new feed learns, in a warm session
 	$(PY) -m bench.first_window $(ARGS)
-
-bench-start: setup ## Measure how long penstock --help and status take
-	$(PY) -m bench.start_up
 
 bench-formats: setup ## Measure formats and broken records; joins bench/results.json (ONLY=avro-12)
 	$(PY) -m bench.formats --out bench $(if $(ONLY),--only $(ONLY)) $(ARGS)

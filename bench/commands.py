@@ -14,21 +14,17 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from random import Random
+from random import SystemRandom
 
-from penstock.model.layout import Layout
+from bench.events import event
+from penstock.feeds.runner import Runner, RunSpec
+from penstock.feeds.running_feed import FeedTools
+from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.ports.store.open_store import local_spec, open_store
-from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.runtime.surroundings import Surroundings
+from penstock.testing.list_source import ListCluster, ListSource
 
-CONFIG = """\
-version: 1
-lake: ./lake
-kafka: {bootstrap.servers: "nowhere:1"}
-feeds:
-  events: {topics: [events]}
-"""
+WINDOWS = 10
 HELP_S, STATUS_S = 0.3, 1.0
 COMMANDS: tuple[tuple[tuple[str, ...], float | None], ...] = (
     (("--help",), HELP_S),
@@ -37,6 +33,14 @@ COMMANDS: tuple[tuple[tuple[str, ...], float | None], ...] = (
     (("files", "events"), None),
     (("errors", "list", "events"), None),
     (("audit",), None),
+)
+
+FEED = FeedSpec(
+    name="events",
+    topics=("events",),
+    route=RouteSpec("field", "type"),
+    time=TimeSpec(field="event_time", unit="ms"),
+    window=WindowSpec(every_s=0.0, max_records=100),
 )
 
 
@@ -62,15 +66,20 @@ def main() -> None:
             show(measured(words, aim_s, asked.runs, Path(directory)), asked.output)
 
 
-def make_lake(directory: Path) -> None:
-    """A configuration, and a lake with a feed that was claimed once."""
-    (directory / "penstock.yaml").write_text(CONFIG)
-    store = open_store(local_spec(directory / "lake"))
-    around = Surroundings(time.time, time.sleep, Random(1))
-    journal = FeedJournal(store, Layout("events"), lake_identity(store, around), around)
-    fold = journal.open()
-    journal.bind(fold, "bench", "parquet")
-    journal.claim(fold, "bench")
+def make_lake(home: Path) -> None:
+    """A configuration file beside a lake of ten windows of three types."""
+    cluster = ListCluster()
+    cluster.create_topic("events", partitions=1)
+    cluster.append("events", 0, *(event(number, 3) for number in range(WINDOWS * 100)))
+    around = Surroundings(time.time, time.sleep, SystemRandom())
+    store = open_store(local_spec(home / "lake"))
+    tools = FeedTools(lambda feed: ListSource(feed, cluster), store, around)
+    Runner((FEED,), tools, lambda _event: None, lambda: False, RunSpec(once=True)).run()
+    feeds = {"events": {"topics": ["events"], "route": {"by": "field:type"}}}
+    kafka = {"bootstrap.servers": "127.0.0.1:1"}
+    written = {"version": 1, "lake": str(home / "lake"), "kafka": kafka, "feeds": feeds}
+    # JSON is YAML as well.
+    (home / "penstock.yaml").write_text(json.dumps(written), encoding="utf-8")
 
 
 def measured(words: tuple[str, ...], aim_s: float | None, runs: int, directory: Path) -> Result:
