@@ -24,8 +24,10 @@ from penstock.datapath.codec.json.scan_layout import (
     KIND,
     LATER,
     LATER_USED,
+    LIST,
     LOG_USED,
     LOW,
+    MAP,
     MISFITS,
     MOST_FORCED,
     MOST_LATER,
@@ -225,13 +227,20 @@ def tag_status(scan: Scan, start: int, end: int) -> int:
 
 @compiled
 def force(scan: Scan, node: int, found: int, top: int) -> int:
-    """Read the record again without the member that holds an item which does not fit."""
+    """Read the record again without the member that holds an item which does not fit.
+
+    Not where the item is in a map: a later one with the same key takes its place.
+    """
     cells = scan.cells
     if cells[FORCED_USED] >= MOST_FORCED:
         return REFUSED
     frame = STACK + top * FRAME_FIELDS
-    while of(scan, of(scan, cells[frame + FRAME_NODE], PARENT), KIND) != STRUCT:
+    holder = cells[frame + FRAME_NODE]
+    while of(scan, of(scan, holder, PARENT), KIND) != STRUCT and of(scan, holder, KIND) == LIST:
         frame -= FRAME_FIELDS
+        holder = cells[frame + FRAME_NODE]
+    if of(scan, holder, KIND) == MAP:
+        return REFUSED
     place = FORCED + 3 * cells[FORCED_USED]
     cells[place] = cells[frame + FRAME_START]
     cells[place + 1] = node

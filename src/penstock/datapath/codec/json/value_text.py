@@ -3,9 +3,12 @@
 Every text here is valid JSON without white space around it, as `payload` has made sure.
 """
 
+import json
 import re
 
 import msgspec
+
+from penstock.datapath.codec.shared.value_types import JsonValue
 
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
@@ -58,14 +61,21 @@ def object_text(members: dict[str, str]) -> str:
 def says_nothing(text: bytes) -> bool:
     """True for a value that tells neither a type nor a content.
 
-    These are null, and arrays and objects that hold nothing else: `[]`, `{}`, `[null, {}]`.
+    These are null, and arrays and objects that hold nothing else: `[]`, `{}`, `[null, {}]`. What
+    is under a key that comes twice counts both times, since its text is kept.
     """
-    kind = kind_of(text)
-    if kind == "object":
-        return all(says_nothing(bytes(part)) for part in members_of(text).values())
-    if kind == "array":
-        return all(says_nothing(bytes(part)) for part in items_of(text))
-    return kind == "null"
+    if kind_of(text) not in {"object", "array"}:
+        return kind_of(text) == "null"
+    found = json.loads(text, object_pairs_hook=_values, parse_int=str, parse_float=str)
+    return _holds_nothing(found)
+
+
+def _values(pairs: list[tuple[str, JsonValue]]) -> list[JsonValue]:
+    return [value for _, value in pairs]
+
+
+def _holds_nothing(value: JsonValue) -> bool:
+    return value is None or (isinstance(value, list) and all(map(_holds_nothing, value)))
 
 
 def is_integer(number: bytes) -> bool:

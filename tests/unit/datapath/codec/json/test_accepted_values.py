@@ -121,7 +121,16 @@ NOTHING = [
     "null", "[]", "{}", "[ ]", "{ }", '{"b":null}', '{"b":[],"c":{"d":{}}}', "[null]", "[[ ]]",
     '[{},null,{"b":[null]}]',
 ]  # fmt: skip
-SOMETHING = ["0", '""', "false", "[null,0]", '[[""]]', '{"b":[{"c":false}]}', '{"b":{"c":0}}']
+SOMETHING = [
+    "0",
+    '""',
+    "false",
+    "[null,0]",
+    '[[""]]',
+    '{"b":[{"c":false}]}',
+    '{"b":{"c":0}}',
+    '{"b":0,"b":null}',
+]
 
 
 @pytest.mark.parametrize("written", NOTHING)

@@ -257,6 +257,15 @@ def test_the_items_of_a_list_fit_all_or_not_at_all(codec: JsonDecoder) -> None:
 
 
 @BOTH
+def test_of_a_key_of_a_map_that_comes_twice_only_the_last_value_has_to_fit(
+    codec: JsonDecoder,
+) -> None:
+    schema = _schema(m=map_of(INT64), l=list_of(map_of(list_of(INT64))))
+    row = _row(codec, b'{"m":{"x":"no","x":1},"l":[{"x":["no"],"x":[1]}]}', schema)
+    assert row == {"m": [("x", 1)], "l": [[("x", [1])]], "_rest": None}
+
+
+@BOTH
 @pytest.mark.parametrize("odd", ['{"x":2,"y":3}', '{"x":2,"l":[true]}'])
 def test_a_list_of_objects_is_filled_and_kept_whole(codec: JsonDecoder, odd: str) -> None:
     fields = [("x", INT64, True), ("l", list_of(INT64), True)]
