@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from py4j import java_gateway  # type: ignore[import-untyped]
+from py4j.protocol import get_return_value  # type: ignore[import-untyped]
 
 from penstock.config import places
 from penstock.model.spec import FeedSpec
@@ -26,11 +28,18 @@ URL = "https://login.example/token"
 
 @pytest.fixture(scope="module")
 def jvm(java: Java) -> Iterator[Any]:
-    """One gateway for these tests."""
+    """One gateway for these tests.
+
+    While Spark runs in this process, which no command does beside a gateway, pyspark asks its own
+    JVM about every exception, also about those of this one. So py4j's own function is put back.
+    """
+    of_spark = java_gateway.get_return_value
+    java_gateway.get_return_value = get_return_value
     options = kafka_java_options({"sasl.oauthbearer.token.endpoint.url": URL})
     jars = jar_paths(CONNECTOR, places.jar_cache())
     with kafka_jvm(JvmSpec(java.path, jars, options=options)) as found:
         yield found
+    java_gateway.get_return_value = of_spark
 
 
 @pytest.fixture
