@@ -53,7 +53,7 @@ def test_the_quickstart_is_run() -> None:
 def test_no_fence_escapes_the_runner() -> None:
     """Shell in a block of another kind, or of none, would never be looked at."""
     kinds = {kind for page in PAGES for kind in fence_kinds(page.read_text(encoding="utf-8"))}
-    assert kinds <= {"sh", "text", "python", "yaml", "json", "toml", "mermaid"}
+    assert kinds <= {"sh", "text", "python", "yaml", "json", "toml", "mermaid", "sql", "ini"}
 
 
 def test_a_fence_without_a_kind_and_one_that_is_indented_or_of_tildes_are_noticed() -> None:

@@ -74,6 +74,7 @@ def test_a_long_line_is_cut() -> None:
 def test_the_message_names_the_file_with_the_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(log_file, "_current", [])
     assert cause_of_job(Exception("it failed.")) == "it failed"
     monkeypatch.setattr(log_file, "_current", [tmp_path / "spark-1.log"])
     told = cause_of_job(Exception("it failed."))

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.api.codec import DecodedBatch
-from penstock.datapath.codec.json import decoder, one_pass
+from penstock.datapath.codec.json import decoder, scanner
 from penstock.datapath.codec.json.decoder import DatasetRecords, JsonDecoder
 from penstock.datapath.codec.json.value_count import count_items, json_value_counter
 from penstock.datapath.codec.protobuf import protobuf_reader
@@ -87,7 +87,7 @@ def test_one_pass_leaves_what_may_become_too_much(
     payloads = data.draw(st.lists(sound, max_size=8))
     values, codec = pa.array(payloads, pa.binary()), JsonDecoder(Limits(max_values=most))
     parts: list[DatasetRecords] = []
-    with mock.patch.object(one_pass, "MOST_AT_ONCE", most):
+    with mock.patch.object(scanner, "MOST_AT_ONCE", most):
         left = codec.one_pass({"d": schema}, "", ()).read(values, parts.append)
     rows = [left, *(part.members for part in parts)]
     assert sorted(np.concatenate(rows).tolist()) == list(range(len(payloads)))
@@ -172,7 +172,7 @@ def test_rows_are_the_same_however_few_values_are_made_at_once(
     values = [*EVENTS, *SPARSE, an_event("a", n=1, other=5), an_event("a", items=5)]
     wanted = shred(BY_TYPE, values, known)
     with ExitStack() as patches:
-        for module in (one_pass, decoder):
+        for module in (scanner, decoder):
             patches.enter_context(mock.patch.object(module, "MOST_AT_ONCE", most))
         found = shred(BY_TYPE, values, known)
     assert found.rows("a") == wanted.rows("a")
