@@ -373,14 +373,14 @@ class TopicMissing(FeedHalted):
     code = "TOPIC_MISSING"
 
     def __init__(self, *topics: str, never_read: bool = False) -> None:
-        gone = "which this feed has read, no longer exists in Kafka."
-        never = "named in the configuration, not found in Kafka, or not visible to this user."
-        what = "Topic" if len(topics) == 1 else "Topics"
-        super().__init__(
-            f"{what} {', '.join(map(repr, topics))}, {never if never_read else gone}",
-            "What was delivered is safe. Correct `topics` in the configuration, or create the "
-            "topic. One that was read has another id then: `penstock offsets rebind` accepts it.",
-        )
+        names = ", ".join(map(repr, topics))
+        what = f"Topic {names} does not" if len(topics) == 1 else f"Topics {names} do not"
+        found = f"{what} exist in Kafka, or this user has no access."
+        advice = "What was delivered is safe. Correct `topics` in the configuration, or create it."
+        if not never_read:
+            found = f"{what} exist any more, and this feed has read from there."
+            advice += " A topic made again has another id; `penstock offsets rebind` accepts it."
+        super().__init__(found, advice)
         self.topics = topics
         self.places = tuple(map(HaltedPlace, topics))
 

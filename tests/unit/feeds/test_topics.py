@@ -26,7 +26,7 @@ def test_once_fails_when_a_named_topic_does_not_exist() -> None:
     story = Story()
     assert story.run_once(MISSPELT) == 5
     assert [line.partition(":")[0] for line in story.said] == ["claimed", "halted"]
-    assert "TOPIC_MISSING: Topic 'evnets', named in the configuration, not found" in story.said[-1]
+    assert "TOPIC_MISSING: Topic 'evnets' does not exist in Kafka" in story.said[-1]
     journal = story.journal()
     halted = read_halted(journal, journal.open().state)
     assert halted is not None
@@ -37,7 +37,7 @@ def test_once_delivers_the_topics_that_are_there_before_it_fails() -> None:
     story = Story()
     story.cluster.append(TOPIC, 0, *events("click", 12))
     assert story.run_once(ONE_OF_TWO) == 5
-    assert "Topics 'evnets', 'orders', named in the configuration" in story.said[-1]
+    assert "Topics 'evnets', 'orders' do not exist in Kafka" in story.said[-1]
     assert story.delivered() == places(0, *range(12))
     for name in ("evnets", "orders"):
         story.cluster.create_topic(name)
