@@ -4,11 +4,11 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 
-from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of
+from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of, group_facts
 from penstock.cli.common import feed_named, print_rows
 from penstock.cli.printable import printable, printable_bytes
 from penstock.model.broken_groups import BrokenRecord
-from penstock.model.halted import Halted, HaltedGroup
+from penstock.model.halted import Halted
 from penstock.model.ranges import OffsetRange
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.halted_objects import read_halted, read_samples, shown_halted
@@ -64,7 +64,7 @@ def _rows_as_text(halted: Halted, samples: Samples) -> Iterator[dict[str, object
     for group in halted.groups:
         first = next(iter(samples.get(group.fingerprint, ())), None)
         yield {
-            **_row(group),
+            **group_facts(group),
             "detail": printable(first.detail) if first is not None else None,
             "sample": printable_bytes(first.value, SAMPLE_CHARACTERS) if first else None,
         }
@@ -74,23 +74,12 @@ def _rows_as_json(halted: Halted, samples: Samples) -> Iterator[dict[str, object
     for group in halted.groups:
         records = samples.get(group.fingerprint, [])
         yield {
-            **_row(group),
+            **group_facts(group),
             "dataset": [name or None for name in group.datasets],
             "detail": records[0].detail if records else None,
             "sample": printable_bytes(records[0].value, SAMPLE_CHARACTERS) if records else None,
             "records": [_record_as_json(each) for each in records],
         }
-
-
-def _row(group: HaltedGroup) -> dict[str, object]:
-    return {
-        "fingerprint": group.fingerprint,
-        "count": group.count,
-        "reason": printable(group.reason),
-        "dataset": printable(",".join(name or "-" for name in group.datasets)),
-        "first": printable(str(group.first)),
-        "last": printable(str(group.last)),
-    }
 
 
 def _record_as_json(record: BrokenRecord) -> dict[str, object]:

@@ -20,7 +20,7 @@ from penstock.cli.commands.errors_halted import (
     ranges_as_text,
     run_list_halted,
 )
-from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of
+from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of, group_facts
 from penstock.cli.common import (
     author_of,
     feed_named,
@@ -163,15 +163,7 @@ def wanted(word: str) -> Callable[[QuarantinedRecord], bool]:
 
 def group_as_row(group: QuarantineGroup) -> dict[str, object]:
     """A group as a row of text."""
-    return {
-        "fingerprint": group.fingerprint,
-        "count": group.count,
-        "reason": printable(group.reason),
-        "dataset": printable(",".join(name or "-" for name in group.datasets)),
-        "first": printable(str(group.first)),
-        "last": printable(str(group.last)),
-        "sample": printable_bytes(group.sample, SAMPLE_CHARACTERS),
-    }
+    return {**group_facts(group), "sample": printable_bytes(group.sample, SAMPLE_CHARACTERS)}
 
 
 def group_as_json(group: QuarantineGroup) -> dict[str, object]:
