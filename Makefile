@@ -6,7 +6,7 @@
 .DELETE_ON_ERROR:
 .PHONY: help setup demo lock format lint test unit property durations simulate simulate-all \
 	mutations bench bench-shapes bench-formats bench-growth bench-window bench-first-window \
-	bench-journal bench-memory bench-audit bench-commands fuzz certify clean
+	bench-journal bench-large bench-memory bench-audit bench-commands fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -180,6 +180,9 @@ bench-window: setup ## The same as bench with 12 types only; writes nothing
 
 bench-journal: setup ## Measure the journal
 	$(PY) -m bench.journal $(ARGS)
+
+bench-large: setup ## Measure feeds that are large and old
+	$(PY) -m bench.large_journal $(ARGS)
 
 bench-memory: setup ## Measure the memory of tasks with very many files
 	$(PY) -m bench.memory $(ARGS)

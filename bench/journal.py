@@ -4,6 +4,7 @@ Three questions, each answered with the median of a few runs:
   old    a journal of many entries with a checkpoint near its tail: opening it
   fold   many windows of many files and no checkpoint: opening it light, and deep with its files
   append one entry at a time with everything synced: how long each takes
+and a table of what acts cost on a store that takes 40 ms for each request, in requests and seconds.
 
 The journals are written straight to files without syncing, which only the building needs. All of
 it lies in a temporary directory that is removed at the end.
@@ -22,6 +23,7 @@ from random import Random
 
 import msgspec
 
+from penstock.care.clean import clean
 from penstock.model.entries import (
     FORMAT,
     AnyBody,
@@ -50,7 +52,13 @@ from penstock.protocol.journal.book_state import Checkpoint
 from penstock.protocol.journal.every_book import apply
 from penstock.protocol.journal.markers import Marker
 from penstock.protocol.journal.wire import seal
+from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.tidying import TidyOrder, tidy
+from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.runtime.surroundings import Surroundings
+from penstock.testing.cost_store import CostStore
+from penstock.testing.memory_store import MemoryStore
+from tests.simulator.kafka import SimKafka, SimSource
 
 LAYOUT = Layout("bench")
 LAKE, TOPIC, TOPIC_ID = "bench-lake", "events", "bench-topic-id"
@@ -249,6 +257,79 @@ def bench_append(scratch: Path, appends: int, runs: int) -> Iterator[Result]:
     shutil.rmtree(root)
 
 
+@dataclass(frozen=True)
+class ActCost:
+    """What one act of an owner costs on a store far away."""
+
+    act: str
+    requests: dict[str, int]
+    seconds: float
+
+
+class FarFeed:
+    """A feed in memory whose every request is counted; its tasks write without being counted."""
+
+    def __init__(self, files: int) -> None:
+        self.inner = MemoryStore(atomic_publish=True)
+        self.store = CostStore(self.inner)
+        self.kafka = SimKafka({0: [f"d{n % files}" for n in range(files * 310)]}, {0: 0})
+        self.files = files
+        self.around = Surroundings(
+            time.time, lambda _s: None, Random(1), do_all=self.store.side_by_side
+        )
+        self.orders: list[TidyOrder] = []
+        source = SimSource(self.kafka, self.inner, self.around)
+        spec = OwnerSpec("bench", WindowPolicy(files), files="parquet")
+        self.owner = Owner(self.journal(), source, self.around, spec, hand_out=self.orders.append)
+
+    def journal(self) -> FeedJournal:
+        """A client that has folded nothing."""
+        return FeedJournal(self.store, LAYOUT, LAKE, self.around)
+
+    def window(self) -> None:
+        """New records come and are delivered."""
+        self.kafka.latest[0] += self.files
+        self.owner.run_window()
+
+    def cost(self, act: str, do: Callable[[], object]) -> ActCost:
+        """What one act costs."""
+        self.store.take()
+        do()
+        cost = self.store.take()
+        return ActCost(act, cost.requests, cost.seconds)
+
+    def tidy(self) -> None:
+        """What runs beside the loop after a hundred entries."""
+        tidy(self.store, LAYOUT, self.orders.pop(), self.around.sleep)
+
+
+def bench_far() -> Iterator[ActCost]:
+    """The acts of an owner whose lake is far away, one after the other."""
+    far = FarFeed(files=1)
+    yield far.cost("first start: bind, claim", far.owner.take_over)
+    yield far.cost("first window, with its start entry", far.window)
+    yield far.cost("steady window of 1 file", far.window)
+    yield far.cost("turn without a window", far.owner.run_window)
+    yield far.cost("a look at what others decided", far.owner.notice_others)
+    for _ in range(195):
+        far.window()
+    yield far.cost("open, 198 entries and no checkpoint", lambda: far.journal().open())
+    yield far.cost("tidy after 100 entries, beside the loop", far.tidy)
+    yield far.cost("open, right after a checkpoint", lambda: far.journal().open())
+    yield far.cost("clean, nothing to remove, beside the loop", lambda: clean(far.journal()))
+    wide = FarFeed(files=240)
+    wide.owner.take_over()
+    wide.window()
+    yield wide.cost("steady window of 240 files", wide.window)
+
+
+def show_act(cost: ActCost) -> None:
+    """One line for people."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(cost.requests.items()))
+    total = sum(cost.requests.values())
+    print(f"{cost.seconds:10.2f} s   {cost.act:42} {total:5}  {kinds}", flush=True)
+
+
 def show(result: Result) -> None:
     """One line for people."""
     if result.seconds < 0.1:
@@ -259,7 +340,7 @@ def show(result: Result) -> None:
 
 
 def main() -> int:
-    """Run all three; 1 when a target was missed."""
+    """Run all of it; 1 when a target was missed."""
     parser = argparse.ArgumentParser(description="Measure the journal.")
     parser.add_argument("--entries", type=int, default=1_000_000, help="entries of the old journal")
     parser.add_argument("--windows", type=int, default=10_000, help="windows to fold")
@@ -281,8 +362,13 @@ def main() -> int:
                 results.append(result)
                 if not asked.json:
                     show(result)
+    costs = []
+    for cost in bench_far():
+        costs.append(cost)
+        if not asked.json:
+            show_act(cost)
     if asked.json:
-        print(json.dumps([asdict(result) for result in results]))
+        print(json.dumps([*map(asdict, results), *map(asdict, costs)]))
     return int(any("MISSED" in result.verdict for result in results))
 
 

@@ -129,8 +129,8 @@ class ForeignFile(StoreError):
     def __init__(self, final: str, wanted: str, seen: str) -> None:
         super().__init__(
             f"{final!r} is not the file this window wrote: wanted {wanted}, found {seen}.",
-            "It was not changed, and the staged file is kept. Find out where it comes from, move "
-            "it away, and restart `penstock run`: a new owner publishes parked datasets first.",
+            "It was not changed, and the staged file is kept. Find out where it comes from, and "
+            "move it away: a run publishes ours by itself, at once after `penstock unpark`.",
         )
         self.final = final
 
@@ -305,7 +305,7 @@ class Fenced(PenstockError):
         super().__init__(
             f"Feed {feed!r} was claimed with epoch {newest} by {owner}; this owner had {mine}.",
             "This owner has stopped. If the other one should run, do nothing; otherwise stop the "
-            "other one and start this one again.",
+            "other one: a run that waits follows by itself, after --once start this one again.",
         )
         self.feed = feed
 
@@ -333,8 +333,8 @@ class StagedSetWrong(PenstockError):
     def __init__(self, window: str, why: str) -> None:
         super().__init__(
             f"The staged files of window {window} do not add up: {why}.",
-            "Nothing became visible and the watermark did not move. The window is staged again; if "
-            "this happens twice, keep the log and report it.",
+            "Nothing became visible and the watermark did not move. A run stages the window again, "
+            "a few times; if this happens twice, keep the log and report it.",
         )
         self.window = window
         self.why = why

@@ -297,6 +297,20 @@ def test_many_publishes_share_the_syncs_and_take_no_staged_name_before_them(lake
     assert syncs.count(f"{STAGING}/0-1") == syncs.count(STAGING) == 1
 
 
+def test_many_deletes_share_the_syncs_and_none_returns_before_them(lake: Path) -> None:
+    keys = ["data/one/a", "data/one/b", "data/two/a", "data/gone/a"]
+    before = LocalStore(lake)
+    for key in keys[:-1]:
+        before.create(key, b"rows")
+    disk = RecordingDisk(lake)
+    assert LocalStore(lake, disk).delete_all(keys) == set()
+    acts = disk.operations
+    syncs = [act.path for act in acts if isinstance(act, SyncDirectory)]
+    assert sorted(syncs) == ["data", "data/one", "data/two"]
+    assert [act for act in acts if isinstance(act, Unlink)] == [Unlink(key) for key in keys[:-1]]
+    assert all(isinstance(act, SyncDirectory) for act in acts[-3:])
+
+
 def test_many_publishes_try_once_to_remove_the_directory_of_a_window(lake: Path) -> None:
     before = LocalStore(lake)
     handles = [stage(before, f"data/{n}", b"rows", f"t{n}") for n in range(20)]
@@ -455,6 +469,16 @@ class CrowdedDisk(Disk):
         if path.endswith("/data"):
             raise OSError(errno.EMFILE, "Too many open files", path)
         super().sync_directory(path)
+
+
+def test_of_many_deletes_those_of_a_directory_that_cannot_be_synced_are_in_doubt(
+    lake: Path,
+) -> None:
+    keys = ["one/data/a", "one/data/b", "two/a"]
+    for key in keys:
+        LocalStore(lake).create(key, b"rows")
+    assert LocalStore(lake, CrowdedDisk()).delete_all(keys) == {"one/data/a", "one/data/b"}
+    assert LocalStore(lake).list_after("one") == []
 
 
 def test_a_name_that_could_not_be_synced_is_unknown_and_not_refused(lake: Path) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from penstock.testing.contracts.store import StoreContract
-from penstock.testing.memory_store import MemoryStore
+from penstock.testing.contracts.store_replacing import ReplacingContract
+from penstock.testing.memory_store import MemoryStore, ReplacingMemoryStore
 
 
 class TestMemoryStore(StoreContract):
@@ -20,3 +21,11 @@ class TestMemoryStoreThatPublishesInOneAct(StoreContract):
     @pytest.fixture
     def store(self) -> MemoryStore:
         return MemoryStore(atomic_publish=True)
+
+
+class TestMemoryStoreThatReplaces(StoreContract, ReplacingContract):
+    """Replacing conditionally, as object stores do."""
+
+    @pytest.fixture
+    def store(self) -> ReplacingMemoryStore:
+        return ReplacingMemoryStore()

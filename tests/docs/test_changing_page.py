@@ -19,8 +19,9 @@ def rows() -> dict[str, tuple[str, str]]:
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
         if len(cells) == 3 and cells[0].startswith("`"):
-            assert cells[0] not in found, "a key is named twice"
-            found[cells[0].strip("`")] = (cells[1], cells[2])
+            key = cells[0].strip("`")
+            assert key not in found, f"{key} is named twice"
+            found[key] = (cells[1], cells[2])
     return found
 
 

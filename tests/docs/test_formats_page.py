@@ -47,7 +47,7 @@ def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dataset on disk in which an id was a number first, and a text or nothing later."""
     feed = FeedSpec(name="events", route=RouteSpec("field", "type"))
     known = learned(an_event("order", customer_id=1))
-    ids: list[object] = [17, "C-18", None, "C-20"]
+    ids: list[object] = [17, "C-18", None, "C-20", 5058740000000000017]
     done = shred(feed, [an_event("order", customer_id=each) for each in ids], known)
     for file in done.report.files:
         done.store.publish(file.handle)
@@ -57,7 +57,7 @@ def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-WANTED = ["17", "C-18", None, "C-20"]
+WANTED = ["17", "C-18", None, "C-20", "5058740000000000017"]
 
 
 @pytest.mark.usefixtures("orders")

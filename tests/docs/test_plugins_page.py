@@ -67,6 +67,7 @@ HEADINGS = {
     "partition value": "Partition values",
     "converter": "Converters",
     "fork function": "Forks",
+    "price": "Prices",
 }
 
 

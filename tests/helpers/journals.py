@@ -23,7 +23,7 @@ from penstock.model.evidence import Evidence
 from penstock.model.layout import Layout
 from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.ranges import OffsetRange
-from penstock.model.staged import StagedHandle
+from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.steps import DELIVER, REWRITE
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
@@ -33,6 +33,7 @@ from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.feed_rules import FeedRules
 from penstock.protocol.loop.owner import Intake, Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
+from penstock.protocol.publish.troubles import PublishPolicy
 from penstock.testing.memory_store import Act, Answer, MemoryStore
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID, SimKafka, SimSource
 from tests.simulator.programs import FEED, LAKE, Room, surroundings
@@ -93,6 +94,7 @@ class WatchedStore(MemoryStore):
         super().__init__(self._watched)
         self.acts: list[Act] = []
         self.broken: set[str] = set()
+        self.refused = 0  # how often a broken dataset was to be published
         self._waiting: list[tuple[Callable[[Act], bool], Callable[[], object]]] = []
 
     def once(self, fits: Callable[[Act], bool], happens: Callable[[], object]) -> None:
@@ -117,6 +119,7 @@ class WatchedStore(MemoryStore):
     def publish(self, handle: StagedHandle) -> None:
         """As memory does, unless the dataset is broken."""
         if self.broken & set(handle.final.split("/")):
+            self.refused += 1
             raise StoreUnavailable("publish", handle.final, "it is broken on purpose")
         super().publish(handle)
 
@@ -180,11 +183,13 @@ def an_owner(
     max_records: int = 2,
     rules: FeedRules | None = None,
     files: str = "parquet",
+    park_after: int = 1,
     **spec: Any,
 ) -> Owner:
-    """An owner that has taken over."""
+    """An owner that has taken over. It parks what fails, and does not try it again by itself."""
     source = source or SimSource(room.kafka, room.store, room.around)
-    how = OwnerSpec(room.name, WindowPolicy(max_records), files=files, **spec)
+    policy = PublishPolicy(park_after, 0.0 if park_after > 1 else 1e9, 1e9)
+    how = OwnerSpec(room.name, WindowPolicy(max_records), files=files, publish=policy, **spec)
     owner = Owner(room.journal(), source, room.around, how, rules)
     owner.take_over()
     return owner
@@ -207,6 +212,13 @@ def decided_only(owner: Owner) -> int:
     sealed = owner.decide(order, staged, owner.prove(order, staged))
     assert sealed is not None
     return sealed.number
+
+
+def leftover(room: Room, window: str, attempt: str = "1") -> None:
+    """A staged file that nobody decided."""
+    writer = room.store.open_staged("feed/a/leftover", StagingSpot(LAYOUT.staging, window, attempt))
+    writer.write(b"rows")
+    writer.finish()
 
 
 def rows(store: Store, dataset: str) -> list[tuple[int, int]]:

@@ -21,6 +21,7 @@ from penstock.model.schema import (
     list_of,
     map_of,
     struct_of,
+    text_of,
     with_columns,
 )
 
@@ -71,7 +72,9 @@ def schemas(draw: st.DrawFn) -> DatasetSchema:
 @st.composite
 def accepting(draw: st.DrawFn, schema: DatasetSchema) -> DatasetSchema:
     """The schema, with some of its texts accepting scalars or any JSON."""
-    choice = st.sampled_from([STRING, TEXT_OF_SCALARS, TEXT_OF_JSON])
+    choice = st.sampled_from(
+        [STRING, TEXT_OF_SCALARS, TEXT_OF_JSON, text_of({"integer", "string"})]
+    )
 
     def field(each: Field) -> Field:
         return Field(each.name, each.column, inside(each.type), each.nullable)

@@ -19,6 +19,8 @@ from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from penstock.testing.registry_server import EmbeddedRegistry
 
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 @pytest.fixture(scope="session")
 def java() -> Java:
@@ -70,8 +72,9 @@ def registry(
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """One session for the whole run."""
+    """One session for the whole run. Its jobs are small, so that compiling them well costs more."""
     jars = jar_paths(CONNECTOR, places.jar_cache())
-    session = open_session("tests", {"spark.master": "local[2]"}, jars)
+    settings = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": QUICK_JVM}
+    session = open_session("tests", settings, jars)
     yield session
     session.stop()

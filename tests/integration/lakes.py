@@ -24,7 +24,7 @@ from penstock.model.encryption_keys import Keys
 from penstock.model.entries import AnyBody, Window
 from penstock.model.layout import Layout
 from penstock.model.manifest import QUARANTINE
-from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec
+from penstock.model.spec import FeedSpec, PublishSpec, QuarantineSpec, RouteSpec, TimeSpec
 from penstock.ports.registry.registry import Registry
 from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.ports.source.kafka.recheck import KafkaRecheck
@@ -39,6 +39,7 @@ from penstock.testing.kafka_client import KafkaClient, ReadRecord
 AROUND = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
 HASTY = Surroundings(time.time, lambda _s: time.sleep(0.01), SystemRandom(), do_all=side_by_side)
 DAY_MS = 86_400_000
+QUICK_TRIES = PublishSpec(retry_after_s=0.05)  # parked after five tries, without the pauses
 NOON_MS = int(time.time() * 1000) // DAY_MS * DAY_MS - DAY_MS // 2  # of yesterday
 
 IMPATIENT = {

@@ -19,6 +19,7 @@ from tests.helpers.flaky_store import FOR_GOOD, FlakyStore
 from tests.integration.lakes import (
     AROUND,
     HASTY,
+    QUICK_TRIES,
     data_files,
     deep_fold,
     event,
@@ -71,11 +72,12 @@ def test_garmadon_unhappy_cases_s8_on_kafka_and_spark(
     client.create_topic("unhappy")
     store = FlakyStore(tmp_path)
     store.broken["A"] = FOR_GOOD
+    feed = mixed_feed("unhappy", publish=QUICK_TRIES)
     kinds = ""
     for step in ("AAAAB", "BBAC"):
         client.produce("unhappy", 0, [event(k, len(kinds) + i) for i, k in enumerate(step)])
         kinds += step
-        code, told = run_feeds(spark, kafka, store, mixed_feed("unhappy"))
+        code, told = run_feeds(spark, kafka, store, feed)
         # Decided, safe, and not visible: that is no success, and a person has to be told.
         assert code == 5
         assert "DATASET_PARKED" in told[-1]
@@ -86,7 +88,7 @@ def test_garmadon_unhappy_cases_s8_on_kafka_and_spark(
     assert watermarks(tmp_path) == {("unhappy", 0): 9}
     store.broken.clear()
     unpark(journal_of(tmp_path), AROUND, "A", "me")
-    assert run_feeds(spark, kafka, store, mixed_feed("unhappy"))[0] == 0
+    assert run_feeds(spark, kafka, store, feed)[0] == 0
     assert deep_fold(tmp_path).state.undone == {}
     assert landed(tmp_path, client, "unhappy").datasets() == {"A": 5, "B": 3, "C": 1}
     after = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in data_files(tmp_path)}

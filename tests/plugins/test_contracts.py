@@ -8,6 +8,7 @@ import pytest
 
 from penstock.api.codec import Codec
 from penstock.api.file_format import FileFormat
+from penstock.api.price import Price
 from penstock.api.records import Records
 from penstock.api.store import Store
 from penstock.model.plugin import PluginRef
@@ -16,6 +17,7 @@ from penstock.testing.contracts.codec import JsonContract
 from penstock.testing.contracts.converter import ConverterContract
 from penstock.testing.contracts.file_format import FileFormatContract
 from penstock.testing.contracts.per_record import ForkContract, PartitionContract, RouteContract
+from penstock.testing.contracts.price import PriceContract
 from penstock.testing.contracts.source import SourceContract
 from penstock.testing.contracts.store import StoreContract
 from penstock.testing.sample_records import sample_records
@@ -23,6 +25,7 @@ from tests.plugins.acme.acme_penstock.arrow_format import FORMAT
 from tests.plugins.acme.acme_penstock.cents_converter import Cents
 from tests.plugins.acme.acme_penstock.pairs_codec import CODEC
 from tests.plugins.acme.acme_penstock.places import Bucket, Tenant, Tiers
+from tests.plugins.acme.acme_penstock.storage_tiers import StorageTiers
 from tests.plugins.acme.acme_penstock.vault_store import open_vault
 from tests.plugins.tapes import Tapes
 
@@ -34,6 +37,12 @@ class TestVault(StoreContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Store:
         return open_vault(StoreSpec("vault", "main", OPENER, {"file": str(tmp_path / "lake.db")}))
+
+
+class TestStorageTiers(PriceContract):
+    @pytest.fixture
+    def make(self) -> Callable[[], Price]:
+        return lambda: StorageTiers(free_bytes=1_000_000, gb=0.02)
 
 
 class TestTape(SourceContract):

@@ -7,6 +7,10 @@ from concurrent.futures import ProcessPoolExecutor
 from random import SystemRandom
 
 from tests.simulator.exhaustive import Found, explore
+from tests.simulator.inventory_schedules import INVENTORY_MUTATIONS, catch_inventory
+from tests.simulator.inventory_worlds import first_inventory_violation
+from tests.simulator.lease_mutations import LEASE_MUTATIONS, catch_lease
+from tests.simulator.lease_runs import first_lease_violation
 from tests.simulator.mutations import MUTATIONS, Catch, catch, fails_with_every_rule, table
 from tests.simulator.random_runs import simulate
 from tests.simulator.small_worlds import all_worlds, quick_worlds
@@ -29,7 +33,13 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.way == "random":
         seed = SystemRandom().randrange(10**9) if chosen.seed is None else chosen.seed
-        return simulate(chosen.schedules, seed) or simulate_tally(chosen.schedules // 10, seed)
+        schedules = chosen.schedules
+        return (
+            simulate(schedules, seed)
+            or simulate_tally(schedules // 10, seed)
+            or simulate_lease(schedules // 50, seed)
+            or simulate_inventory(schedules // 10, seed)
+        )
     if chosen.way == "exhaustive":
         return explore_all("quick" if chosen.quick else "all")
     return show_mutations()
@@ -39,6 +49,20 @@ def simulate_tally(schedules: int, seed: int) -> int:
     """Run the second book as well; 1 when one of its schedules failed."""
     found = first_violation(schedules, seed)
     print(found or f"{schedules} schedules of the tally: nothing broken")
+    return 1 if found else 0
+
+
+def simulate_lease(schedules: int, seed: int) -> int:
+    """Let instances contend for the lease as well; 1 when one of its schedules failed."""
+    found = first_lease_violation(schedules, seed)
+    print(found or f"{schedules} schedules of the lease: nothing broken")
+    return 1 if found else 0
+
+
+def simulate_inventory(schedules: int, seed: int) -> int:
+    """Run worlds with inventory checkpoints as well; 1 when a schedule failed."""
+    found = first_inventory_violation(schedules, seed)
+    print(found or f"{schedules} schedules of inventory checkpoints: nothing broken")
     return 1 if found else 0
 
 
@@ -74,6 +98,8 @@ def show_mutations() -> int:
         return 1
     catches: list[Catch] = [catch(mutation) for mutation in MUTATIONS]
     catches += [catch_tally(mutation) for mutation in TALLY_MUTATIONS]
+    catches += [catch_lease(mutation) for mutation in LEASE_MUTATIONS]
+    catches += [catch_inventory(mutation) for mutation in INVENTORY_MUTATIONS]
     print(table(catches))
     missed = [each.rule for each in catches if not each.by]
     print(f"{len(catches) - len(missed)} of {len(catches)} mutations caught")

@@ -29,11 +29,15 @@ class FaultyRun:
         self.commands: list[tuple[str, Program]] = []  # started from the last on
         self._started = 0
         self._asleep: set[str] = set()
+        self.steps = STEPS
+        self.commands_from = 0  # the step from which on commands start, unless nobody else does
+        self._step_now = 0
 
     def run(self) -> None:
         """Run until everybody has ended, then let the dust settle and check the end."""
         current = ""
-        for _ in range(STEPS):
+        for step in range(self.steps):
+            self._step_now = step
             waiting = [n for n, p in self._world.processes.items() if p.is_alive]
             if self._is_time_to_start(waiting):
                 if not self._start_somebody():
@@ -49,6 +53,8 @@ class FaultyRun:
         """Somebody starts when nobody is awake, and now and then in between."""
         if all(name in self._asleep for name in waiting):
             return self._can_start() or not waiting
+        if self._starts == 0 and self._step_now < self.commands_from:
+            return False
         return self._can_start() and self._chooser.index(12) == 0
 
     def _can_start(self) -> bool:
@@ -58,7 +64,8 @@ class FaultyRun:
         if not self._can_start():
             return False
         self._started += 1
-        if self.commands and (self._starts == 0 or self._chooser.index(2) == 0):
+        is_early = self._step_now < self.commands_from and self._starts > 0
+        if self.commands and not is_early and (self._starts == 0 or self._chooser.index(2) == 0):
             kind, program = self.commands.pop()
             self._world.spawn(f"{kind}{self._started}", program)
         else:

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass, field
 
 from penstock.api.store import Store
+from penstock.errors import GapFound, PenstockError, TopicReplaced
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, ManifestFile, RecordSet
@@ -26,6 +27,12 @@ STOPPING = "a"  # the dataset that goes no further once a misfit has come
 FILTERED = "!filtered"
 MARKER = "!marker"  # an offset at which Kafka holds no record
 TOPIC, TOPIC_ID, CLUSTER = "events", "topic-id-1", "cluster-1"
+LIFE = 100  # partition 1 of the topic's second life is known as 101: rows of two lives are not one
+
+
+def known_as(topic_id: str, partition: int) -> int:
+    """The number under which a partition of one life of the topic is known here."""
+    return (int(topic_id.rpartition("-")[2]) - 1) * LIFE + partition
 
 
 def content_hash(partition: int, offset: int) -> int:
@@ -36,10 +43,15 @@ def content_hash(partition: int, offset: int) -> int:
 
 @dataclass
 class SimKafka:
-    """Partitions as lists of fates by offset; `latest` says how much of each is there already."""
+    """Partitions as lists of fates by offset; `latest` says how much of each is there already.
+
+    `earliest` says how much of each has expired; `life` how often the topic was made again.
+    """
 
     partitions: dict[int, list[str]]
     latest: dict[int, int] = field(default_factory=dict)
+    earliest: dict[int, int] = field(default_factory=dict)
+    life: int = 0
 
     def __post_init__(self) -> None:
         for partition, fates in self.partitions.items():
@@ -47,13 +59,40 @@ class SimKafka:
 
     def available(self) -> Available:
         """What an owner sees now."""
-        offsets = {p: PartitionOffsets(0, end) for p, end in self.latest.items()}
-        return Available(CLUSTER, (TopicOffsets(TOPIC, TOPIC_ID, offsets),))
+        offsets = {
+            p % LIFE: PartitionOffsets(self.earliest.get(p, 0), end)
+            for p, end in self.latest.items()
+            if p // LIFE == self.life
+        }
+        return Available(CLUSTER, (TopicOffsets(TOPIC, self.topic_id, offsets),))
+
+    @property
+    def topic_id(self) -> str:
+        """The id of the topic as it is now."""
+        return f"topic-id-{self.life + 1}"
+
+    def make_again(self, partitions: dict[int, list[str]]) -> None:
+        """Somebody deletes the topic and makes a new one of the same name."""
+        self.life += 1
+        for partition, fates in partitions.items():
+            self.partitions[self.life * LIFE + partition] = fates
+            self.latest[self.life * LIFE + partition] = len(fates)
 
     def records(self, covered: OffsetRange) -> list[tuple[int, str]]:
         """Offsets and fates of the records in a range; markers are no records."""
-        fates = self.partitions[covered.partition][covered.start : covered.end]
+        partition = known_as(covered.topic_id, covered.partition)
+        self._require(covered, self.earliest.get(partition, 0))
+        fates = self.partitions[partition][covered.start : covered.end]
         return [(covered.start + i, fate) for i, fate in enumerate(fates) if fate != MARKER]
+
+    def _require(self, covered: OffsetRange, earliest: int) -> None:
+        missing: PenstockError | None = None
+        if covered.topic_id != self.topic_id:
+            missing = TopicReplaced(covered.topic, covered.topic_id, self.topic_id)
+        elif covered.start < earliest:
+            missing = GapFound(covered.topic, covered.partition, covered.start, earliest)
+        if missing is not None:
+            raise missing
 
 
 def rows_as_bytes(partition: int, offsets: list[int]) -> bytes:
@@ -84,12 +123,12 @@ class SimSource:
             records = self._kafka.records(covered)
             files += self._stage_range(order, covered, records)
             evidence.append(_evidence(covered, records))
-            quarantined += _quarantined(covered.partition, records)
+            quarantined += _quarantined(covered, records)
             misfits += sum(fate == MISFIT for _, fate in records)
             if records:
                 offset = records[-1][0]
-                value = content_hash(covered.partition, offset)
-                last.append(LastRecord(TOPIC_ID, covered.partition, offset, value))
+                value = content_hash(known_as(covered.topic_id, covered.partition), offset)
+                last.append(LastRecord(covered.topic_id, covered.partition, offset, value))
         return StagedWindow(
             tuple(files),
             tuple(evidence),
@@ -127,18 +166,19 @@ def write_file(
         f"_penstock/{order.feed}/quarantine" if dataset == QUARANTINE else f"{order.feed}/{dataset}"
     )
     writer = store.open_staged(f"{place}/day=2026-11-15/{name}", order.spot(around.nonce()[:8]))
-    writer.write(rows_as_bytes(covered.partition, offsets))
+    writer.write(rows_as_bytes(known_as(covered.topic_id, covered.partition), offsets))
     seen = Evidence.of_positions(covered.topic, covered.partition, offsets)
     return ManifestFile(dataset, writer.finish(), seen, (covered,))
 
 
-def _quarantined(partition: int, records: list[tuple[int, str]]) -> list[RecordSet]:
+def _quarantined(covered: OffsetRange, records: list[tuple[int, str]]) -> list[RecordSet]:
     """The broken records by the dataset that they were meant for."""
     found = []
     for dataset, broken in (("", BAD), (STOPPING, MISFIT)):
         offsets = OffsetSet.of(offset for offset, fate in records if fate == broken)
         if offsets.runs:
-            found.append(RecordSet(TOPIC, TOPIC_ID, partition, dataset, offsets))
+            place = (covered.topic, covered.topic_id, covered.partition)
+            found.append(RecordSet(*place, dataset, offsets))
     return found
 
 
@@ -153,7 +193,10 @@ def _evidence(covered: OffsetRange, records: list[tuple[int, str]]) -> RangeEvid
         range=covered,
         offsets=OffsetSet.of(offsets),
         read=Evidence.of_positions(covered.topic, covered.partition, offsets),
-        content_sum=sum(content_hash(covered.partition, o) for o in offsets) % 2**64,
+        content_sum=sum(
+            content_hash(known_as(covered.topic_id, covered.partition), o) for o in offsets
+        )
+        % 2**64,
         filtered=of(FILTERED),
         quarantined=of(*BROKEN),
     )

@@ -12,14 +12,17 @@ from unittest.mock import patch
 
 import msgspec
 
+from penstock.api.store import Store
 from penstock.care import clean as clean_room
 from penstock.errors import OutcomeUnknown, PenstockError
 from penstock.model.entries import SealedEntry, Start
+from penstock.model.layout import Layout
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import Step
 from penstock.model.window import Available
 from penstock.ports.store import create_once as create_once_room
+from penstock.ports.store.create_once import Sleep
 from penstock.protocol.feed_book import rules
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory import Inventory
@@ -27,10 +30,11 @@ from penstock.protocol.feed_book.state import FeedState, PartitionState
 from penstock.protocol.journal import checkpoints, every_book, wire
 from penstock.protocol.journal import journal as journal_room
 from penstock.protocol.journal import witnesses as witness
-from penstock.protocol.journal.checkpoints import FoundCheckpoint, write_checkpoint
+from penstock.protocol.journal.checkpoints import FoundCheckpoint
 from penstock.protocol.journal.wire import unseal
 from penstock.protocol.loop import owner as owner_room
 from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.window_plan import new_starts
 from penstock.protocol.publish import acts
 from penstock.protocol.publish.acts import (
@@ -42,6 +46,8 @@ from penstock.protocol.publish.acts import (
 )
 from penstock.testing.memory_store import MemoryStore, Shelf
 from tests.simulator.chooser import RandomChooser
+from tests.simulator.lane_mutations import LANE_RULES
+from tests.simulator.outside_faults import faults_of
 from tests.simulator.random_runs import fates_of, run_choices
 from tests.simulator.schedules import SCHEDULES
 
@@ -78,7 +84,7 @@ def catch(mutation: Mutation, random_schedules: int = 3_000) -> Catch:
                 return Catch(mutation.rule, schedule.__name__, str(error), tried)
         for seed in range(random_schedules):
             tried += 1
-            failure = run_choices(RandomChooser(seed), fates_of(seed))
+            failure = run_choices(RandomChooser(seed), fates_of(seed), faults_of(seed))
             if failure is not None:
                 return Catch(mutation.rule, f"random seed {seed}", failure.error, tried)
     return Catch(mutation.rule, "", "nothing noticed", tried)
@@ -93,7 +99,7 @@ def catch_by_random(mutation: Mutation, random_schedules: int) -> Catch:
     """Only random schedules: how good is the fuzzer without directions?"""
     with mutation.switch_off():
         for seed in range(random_schedules):
-            failure = run_choices(RandomChooser(seed), fates_of(seed))
+            failure = run_choices(RandomChooser(seed), fates_of(seed), faults_of(seed))
             if failure is not None:
                 return Catch(mutation.rule, f"random seed {seed}", failure.error, seed + 1)
     return Catch(mutation.rule, "", "nothing noticed", random_schedules)
@@ -127,13 +133,45 @@ def _clobber() -> Iterator[None]:
 def _trim_journal() -> Iterator[None]:
     """After a checkpoint, delete the entries that it makes unnecessary."""
 
-    def trimming(journal: FeedJournal, state: FeedState) -> None:
-        write_checkpoint(journal, state)
-        for number in range(state.number - 1):
-            journal.store.delete(journal.layout.entry(number))
+    def trimming(store: Store, layout: Layout, order: TidyOrder, sleep: Sleep) -> None:
+        tidy(store, layout, order, sleep)
+        for number in range(order.checkpoint.number - 1):
+            store.delete(layout.entry(number))
 
-    with patch.object(owner_room, "write_checkpoint", trimming):
+    with patch.object(owner_room, "tidy", trimming):
         yield
+
+
+@contextmanager
+def _settled_otherwise(settle: Callable[[Owner], OwnWindows]) -> Iterator[None]:
+    def assign(owner: Owner) -> None:
+        owner.own_windows = settle(owner)
+
+    with patch.object(Owner, "_settle_windows", assign):
+        yield
+
+
+def _undone(owner: Owner) -> frozenset[str]:
+    return frozenset(each.window for each in owner.fold.state.undone.values())
+
+
+def _undone_is_settled() -> AbstractContextManager[None]:
+    """A window that is decided and not done counts as one that needs nothing any more."""
+    return _settled_otherwise(lambda owner: OwnWindows(owner.epoch, owner._sequence))
+
+
+def _one_too_many() -> AbstractContextManager[None]:
+    """The window that is planned after an order counts as settled by it."""
+    return _settled_otherwise(
+        lambda owner: OwnWindows(owner.epoch, owner._sequence + 1, _undone(owner))
+    )
+
+
+def _doubt_is_settled() -> AbstractContextManager[None]:
+    """A window without an answer to its decision counts as one that was not decided."""
+    return _settled_otherwise(
+        lambda owner: OwnWindows(owner.epoch, owner._sequence, _undone(owner))
+    )
 
 
 def _exists_is_ours(store: MemoryStore, handle: Any) -> FinalState:
@@ -223,13 +261,13 @@ def _with_defaults(_book: object, key: str, raw: bytes) -> FoundCheckpoint[FeedS
 @contextmanager
 def _owners_forget_what_is_stopped() -> Iterator[None]:
     """A new owner tries a stopped dataset again, as one that only failed."""
-    plain = Owner._try_parked_again
+    plain = Owner._let_go_what_may_go
 
     def eager(self: Owner) -> None:
         self.fold.state.stopped.clear()
         plain(self)
 
-    with patch.object(Owner, "_try_parked_again", eager):
+    with patch.object(Owner, "_let_go_what_may_go", eager):
         yield
 
 
@@ -260,6 +298,10 @@ MUTATIONS: tuple[Mutation, ...] = (
         "cleaner spares what is referenced",
         _patch(clean_room, "is_referenced", lambda _state, _ref: False),
     ),
+    Mutation("tidying spares what is not done", _undone_is_settled),
+    Mutation("tidying spares the window that is planned next", _one_too_many),
+    Mutation("what is in doubt is not settled", _doubt_is_settled),
+    Mutation("pruning spares the newest", _patch(checkpoints, "old_ones", lambda keys, _: keys)),
     Mutation("a window starts at the watermark", _patch(rules, "window_objection", _nothing)),
     Mutation("nothing is deleted on unknown", _discard_on_unknown),
     Mutation("a hole is not the tail", _patch(FeedJournal, "_first_after", _nothing)),
@@ -271,6 +313,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("misfits stop their dataset", _patch(Owner, "_stops_of", lambda *_: {})),
     Mutation("only a person lets a stopped dataset go on", _owners_forget_what_is_stopped),
+    *(Mutation(rule, switch_off) for rule, switch_off in LANE_RULES.items()),
 )
 
 

@@ -13,7 +13,7 @@ from penstock.care.clean import clean
 from penstock.care.compact import RewriteOrder, compact, retire
 from penstock.care.replay import KeptRecords, ReplayOrder, StagedReplay, live_records, replay
 from penstock.care.seek import Approval, seek_all
-from penstock.errors import EntryRefused
+from penstock.errors import EntryRefused, OutcomeUnknown, StoreUnavailable
 from penstock.model.entries import CorrectedFile, Corrections
 from penstock.model.evidence import Evidence
 from penstock.model.layout import Layout
@@ -25,9 +25,11 @@ from penstock.ports.store.create_once import create_once
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.loop.feed_rules import TakeEverything
 from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.tidying import TidyOrder, tidy
 from penstock.protocol.loop.window_plan import FirstOffset, WindowPolicy, from_earliest
+from penstock.protocol.publish.troubles import PublishPolicy
 from penstock.runtime.surroundings import Surroundings
-from tests.simulator.kafka import STOPPING, TOPIC, TOPIC_ID, SimKafka, SimSource, write_file
+from tests.simulator.kafka import LIFE, STOPPING, TOPIC, TOPIC_ID, SimKafka, SimSource, write_file
 
 FEED, LAKE = "feed", "lake-1"
 
@@ -73,6 +75,7 @@ def is_stopping(dataset: str) -> bool:
 
 
 Program = Callable[[Room], str]
+AT_ONCE_AGAIN = PublishPolicy(retry_after_s=0.0)
 
 
 def surroundings(seed: str) -> Surroundings:
@@ -85,8 +88,13 @@ def owner(
     max_windows: int = 10,
     checkpoint_every: int = 100,
     first_offset: FirstOffset = from_earliest,
+    publish: PublishPolicy = AT_ONCE_AGAIN,
+    hand_out: Callable[[TidyOrder], None] | None = None,
 ) -> Program:
-    """An owner that delivers windows until there is nothing left."""
+    """An owner that delivers windows until there is nothing left.
+
+    It tidies between its windows, unless a test takes the orders out of its hands.
+    """
 
     def run(room: Room) -> str:
         spec = OwnerSpec(
@@ -94,10 +102,11 @@ def owner(
             policy=WindowPolicy(max_records),
             files="parquet",
             checkpoint_every=checkpoint_every,
+            publish=publish,
         )
         source = SimSource(room.kafka, room.store, room.around)
         rules = GivenRules(begin=first_offset, stopping=is_stopping)
-        mine = Owner(room.journal(), source, room.around, spec, rules)
+        mine = Owner(room.journal(), source, room.around, spec, rules, hand_out=hand_out)
         mine.take_over()
         for _ in range(max_windows):
             if not mine.run_window():
@@ -108,9 +117,39 @@ def owner(
     return run
 
 
+def late_tidying_owner(
+    checkpoint_every: int = 2, publish: PublishPolicy = AT_ONCE_AGAIN
+) -> Program:
+    """An owner that tidies only when it is through, with orders that may be very old by then."""
+
+    def run(room: Room) -> str:
+        orders: list[TidyOrder] = []
+        try:
+            mine = owner(checkpoint_every=checkpoint_every, publish=publish, hand_out=orders.append)
+            return mine(room)
+        finally:
+            for order in orders:
+                tidier(order)(room)
+
+    return run
+
+
+def tidier(order: TidyOrder) -> Program:
+    """The thread that tidies for an owner, whatever became of that one meanwhile."""
+
+    def run(room: Room) -> str:
+        try:
+            tidy(room.store, Layout(FEED), order, room.around.sleep)
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            return f"told: {error.code}"
+        return "tidied"
+
+    return run
+
+
 def cleaner() -> Program:
     """`clean` beside whoever runs."""
-    return lambda room: f"removed {clean(room.journal())}"
+    return lambda room: f"removed {clean(room.journal()).total}"
 
 
 def seeker(partition: int, to_offset: int) -> Program:
@@ -221,12 +260,12 @@ def _rewrite(room: Room, order: RewriteOrder) -> ManifestFile:
     spot = StagingSpot(order.staging, order.window, room.around.nonce()[:8])
     writer = room.store.open_staged(f"{FEED}/{order.dataset}/day=2026-11-15/{name}", spot)
     writer.write(json.dumps([list(row) for row in sorted(rows)]).encode())
-    seen = Evidence.total(Evidence.of_positions(TOPIC, p, [o]) for p, o in rows)
+    seen = Evidence.total(Evidence.of_positions(TOPIC, p % LIFE, [o]) for p, o in rows)
     return ManifestFile(order.dataset, writer.finish(), seen, ())
 
 
 def _decode(room: Room, order: ReplayOrder, dataset: str, records: RecordSet) -> ManifestFile:
     offsets = list(records.offsets)
-    covered = OffsetRange(TOPIC, TOPIC_ID, records.partition, offsets[0], offsets[-1] + 1)
+    covered = OffsetRange(TOPIC, records.topic_id, records.partition, offsets[0], offsets[-1] + 1)
     stage = StageOrder(FEED, order.window, order.staging, (covered,))
     return write_file(room.store, room.around, stage, dataset, covered, offsets)

@@ -9,24 +9,37 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from penstock.protocol.publish.troubles import PublishPolicy
 from tests.simulator.chooser import Chooser, ListChooser, RandomChooser, pick, shrink
 from tests.simulator.faulty_run import FaultyRun
 from tests.simulator.kafka import BAD, FILTERED, MARKER, MISFIT, STOPPING, SimKafka
+from tests.simulator.outside_faults import (
+    BROKEN,
+    SOURCE,
+    Faults,
+    faults_of,
+    happenings,
+    limits,
+)
 from tests.simulator.programs import (
+    AT_ONCE_AGAIN,
     Program,
     cleaner,
     compactor,
+    late_tidying_owner,
     owner,
     replayer,
     retirer,
     seeker,
 )
+from tests.simulator.rare_programs import dropper, gap_accepter, rebinder
 from tests.simulator.story import Violation
 from tests.simulator.world import World, unparker
 
 REGRESSIONS = Path(__file__).parent / "regressions"
 FATES = ("a", "a", "a", "b", "b", BAD, FILTERED, MARKER)
 WITH_MISFITS = (*FATES, MISFIT)
+QUICKLY_PARKED = PublishPolicy(tries=2, retry_after_s=0.0)
 
 
 @dataclass(frozen=True)
@@ -38,42 +51,63 @@ class Failure:
     choices: list[int]
     record: list[str]
     fates: tuple[str, ...] = FATES
+    faults: Faults = frozenset()
 
 
 class RandomRun:
     """One world from one chooser."""
 
-    def __init__(self, chooser: Chooser, fates: tuple[str, ...] = FATES) -> None:
+    def __init__(
+        self,
+        chooser: Chooser,
+        fates: tuple[str, ...] = FATES,
+        faults: Faults = frozenset(),
+    ) -> None:
         self._chooser = chooser
-        kafka = _kafka(chooser, fates)
+        self._faults = faults
+        kafka = _kafka(chooser, fates, longest=5 if not faults else 9)
         self.world = World(kafka, atomic_publish=chooser.index(3) == 0)
         self.turns = FaultyRun(chooser, self.world, self._new_owner, self._grow)
-        self.turns.commands += [_command(chooser, fates) for _ in range(chooser.index(4))]
+        count = chooser.index(4)
+        if faults:  # losses matter when files were consumed: more commands, and not too early
+            count += 3
+            self.turns.steps, self.turns.commands_from = 1_200, 60 + chooser.index(150)
+        self.turns.commands += [_command(chooser, fates, faults) for _ in range(count)]
+        self._happen = happenings(faults, chooser, self.world)
 
     def run(self) -> None:
         """Run until everybody has ended, then let the dust settle and check the end."""
-        self.turns.run()
+        with limits(self._faults):
+            self.turns.run()
 
     def _new_owner(self) -> Program:
-        return owner(checkpoint_every=2 + self._chooser.index(3) * 49)
+        how = self._chooser.index(3)
+        publish = QUICKLY_PARKED if BROKEN in self._faults else AT_ONCE_AGAIN
+        if how == 1:
+            return late_tidying_owner(publish=publish)
+        return owner(checkpoint_every=2 if how == 0 else 100, publish=publish)
 
     def _grow(self) -> None:
+        for happen in self._happen:
+            happen()
         kafka = self.world.kafka
         short = [p for p, end in kafka.latest.items() if end < len(kafka.partitions[p])]
         if short and self._chooser.index(10) == 0:
             kafka.latest[pick(self._chooser, short)] += 1
 
 
-def _kafka(chooser: Chooser, possible: tuple[str, ...]) -> SimKafka:
+def _kafka(chooser: Chooser, possible: tuple[str, ...], longest: int) -> SimKafka:
     partitions = {
-        partition: [pick(chooser, possible) for _ in range(chooser.index(5))]
+        partition: [pick(chooser, possible) for _ in range(chooser.index(longest))]
         for partition in range(1 + chooser.index(3))
     }
     latest = {p: chooser.index(len(fates) + 1) for p, fates in partitions.items()}
     return SimKafka(partitions, latest)
 
 
-def _command(chooser: Chooser, fates: tuple[str, ...]) -> tuple[str, Program]:
+def _command(chooser: Chooser, fates: tuple[str, ...], faults: Faults) -> tuple[str, Program]:
+    if faults and chooser.index(2):
+        return pick(chooser, (("compact", compactor("a")), ("compact", compactor("b"))))
     options: list[tuple[str, Program]] = [
         ("clean", cleaner()),
         ("compact", compactor("a")),
@@ -86,16 +120,24 @@ def _command(chooser: Chooser, fates: tuple[str, ...]) -> tuple[str, Program]:
     ]
     if MISFIT in fates:
         options += [("accept", unparker(STOPPING))] * 2
+    if BROKEN in faults:
+        options += [("unpark", unparker("a")), ("unpark", unparker("b"))]
+    if SOURCE in faults:
+        options += [("gaps", gap_accepter()), ("rebind", rebinder())]
+        options += [("drop", dropper())] * 3
     return pick(chooser, options)
 
 
-def run_choices(chooser: Chooser, fates: tuple[str, ...] = FATES) -> Failure | None:
+def run_choices(
+    chooser: Chooser, fates: tuple[str, ...] = FATES, faults: Faults = frozenset()
+) -> Failure | None:
     """Run one world; a broken invariant comes back as a value."""
-    run = RandomRun(chooser, fates)
+    run = RandomRun(chooser, fates, faults)
     try:
         run.run()
     except Violation as error:
-        return Failure(None, str(error), list(chooser.taken), list(run.world.record), fates)
+        found = (list(chooser.taken), list(run.world.record))
+        return Failure(None, str(error), *found, fates, faults)
     return None
 
 
@@ -106,17 +148,17 @@ def fates_of(seed: int) -> tuple[str, ...]:
 
 def run_seed(seed: int) -> Failure | None:
     """Run the world of one seed; a failure is shrunk."""
-    fates = fates_of(seed)
-    failure = run_choices(RandomChooser(seed), fates)
+    fates, faults = fates_of(seed), faults_of(seed)
+    failure = run_choices(RandomChooser(seed), fates, faults)
     if failure is None:
         return None
     invariant = failure.error.split(":")[0]
 
     def still_fails(choices: list[int]) -> bool:
-        again = run_choices(ListChooser(choices), fates)
+        again = run_choices(ListChooser(choices), fates, faults)
         return again is not None and again.error.startswith(invariant)
 
-    shorter = run_choices(ListChooser(shrink(failure.choices, still_fails)), fates)
+    shorter = run_choices(ListChooser(shrink(failure.choices, still_fails)), fates, faults)
     found = shorter or failure
     return replace(found, seed=seed)
 
@@ -126,15 +168,16 @@ def keep(failure: Failure) -> Path:
     REGRESSIONS.mkdir(exist_ok=True)
     path = REGRESSIONS / f"seed-{failure.seed}.json"
     found = {name: getattr(failure, name) for name in ("seed", "error", "choices", "fates")}
-    path.write_text(json.dumps(found))
+    path.write_text(json.dumps(found | {"faults": sorted(failure.faults)}))
     return path
 
 
-def kept() -> Iterator[tuple[str, list[int], tuple[str, ...]]]:
-    """Every regression: its name, its choices, and what its records could meet."""
+def kept() -> Iterator[tuple[str, list[int], tuple[str, ...], Faults]]:
+    """Every regression: its name, its choices, what its records could meet, and the faults."""
     for path in sorted(REGRESSIONS.glob("*.json")):
         found = json.loads(path.read_text())
-        yield path.stem, found["choices"], tuple(found.get("fates", FATES))
+        fates, faults = tuple(found.get("fates", FATES)), frozenset(found.get("faults", ()))
+        yield path.stem, found["choices"], fates, faults
 
 
 def _run_block(block: tuple[int, int]) -> tuple[int, Failure | None]:

@@ -26,6 +26,8 @@ class Scheduler:
     in_flight: list[tuple[str, Act]] = field(default_factory=list)
     record: list[str] = field(default_factory=list)
     damaged: bool = False
+    broken: When = lambda _act: False  # what fails whoever asks for it, as long as this says so
+    good_reasons: tuple[type[PenstockError], ...] = GOOD_REASONS
 
     def check_step(self, before: Shelf, act: Act, after: Shelf) -> None:
         """Judge one act; raises `Violation`."""
@@ -37,6 +39,7 @@ class Scheduler:
 
     def end_faults(self) -> None:
         """Nobody runs any more, and what is in flight lands."""
+        self.broken = lambda _act: False
         for process in self.processes.values():
             process.kill()
         while self.in_flight:
@@ -52,6 +55,9 @@ class Scheduler:
     def go(self, name: str) -> None:
         """Perform the pending act and give the answer."""
         process, act = self._pending(name)
+        if self.broken(act):
+            self.fail(name)
+            return
         answer = self._perform(name, act)
         process.resume(answer)
         self._note_end(process)
@@ -140,13 +146,15 @@ class Scheduler:
         if process.ended is not None:
             self.record.append(f"{process.name} ends: {process.ended.result}")
             if not self.damaged:
-                check_ended(process)
+                check_ended(process, self.good_reasons)
 
 
-def check_ended(process: Process) -> None:
+def check_ended(
+    process: Process, good_reasons: tuple[type[PenstockError], ...] = GOOD_REASONS
+) -> None:
     """In an undamaged world there are few good reasons to give up."""
     error = process.ended.error if process.ended is not None else None
-    if error is not None and not isinstance(error, GOOD_REASONS):
+    if error is not None and not isinstance(error, good_reasons):
         raise Violation("I11", f"{process.name} gave up without a cause: {error}") from error
 
 

@@ -5,21 +5,32 @@ protocol does not survive it. Z numbers are those of the fault catalogue.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
-from penstock.errors import JournalError
+from penstock.errors import JournalError, OutcomeUnknown
 from penstock.model.entries import FORMAT, Window
 from penstock.model.envelope import Claim
+from penstock.model.layout import Layout
+from penstock.ports.store.create_once import PAUSES_S
+from penstock.ports.store.discard_windows import discard_each, staged_of
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import open_entry, seal
+from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.tidying import TidyOrder
+from penstock.protocol.loop.window_plan import WindowPolicy
+from penstock.protocol.publish.troubles import PublishPolicy
 from penstock.testing.memory_store import Act, MemoryStore, Shelf
 from tests.helpers.older_formats import checkpoint_of_fold_1
-from tests.simulator.kafka import BAD, MISFIT, SimKafka
+from tests.simulator.kafka import BAD, MISFIT, SimKafka, SimSource
+from tests.simulator.kind_schedules import KIND_SCHEDULES
+from tests.simulator.lane_schedules import LANE_SCHEDULES
 from tests.simulator.oracle import DONE, JOURNAL, TAIL
 from tests.simulator.process import Process
 from tests.simulator.programs import (
+    FEED,
     Room,
     cleaner,
     compactor,
@@ -29,10 +40,12 @@ from tests.simulator.programs import (
     retirer,
     seeker,
     surroundings,
+    tidier,
 )
 from tests.simulator.world import World, unparker
 
 Schedule = Callable[[], None]
+CHECKPOINTS = f"{Layout(FEED).checkpoints}/"
 
 
 def _entry(number: int) -> str:
@@ -144,6 +157,110 @@ def z5_cleaner_resumes_late() -> None:
     world.run_until("new", at_link)
     world.run("cleaner")
     world.run("new")
+    world.settle()
+
+
+def z5_tidying_resumes_late() -> None:
+    """A thread that tidies for an owner sleeps at each of its requests and comes back too late.
+
+    Meanwhile its owner goes on with its next windows, or is fenced and followed; a file that is
+    staged and parked is still needed.
+    """
+    acts = _tidying_acts()
+    assert {act.name for act in acts} >= {"list_staged", "create", "delete"}
+    for at in range(len(acts)):
+        for is_fenced in (False, True):
+            _tidy_after(at, is_fenced=is_fenced)
+
+
+def _tidy_after(at: int, *, is_fenced: bool) -> None:
+    world, order = _with_order()
+    world.spawn("thread", tidier(order))
+    for _ in range(at):
+        world.go("thread")
+    world.run_until("owner", at_link)
+    if is_fenced:
+        world.spawn("next", owner(checkpoint_every=2))
+        world.run("next")
+    world.run("thread")
+    world.run("owner")
+    if is_fenced:
+        world.spawn("again", tidier(order))
+        world.run("again")
+    _mend(world)
+
+
+def _with_order() -> tuple[World, TidyOrder]:
+    """An owner with a parked dataset that has handed out what to tidy, and is at its next window.
+
+    It is about to decide that window, so everything of it is staged.
+    """
+    orders: list[TidyOrder] = []
+    world = _world(["a"] * 8, ["b"] * 8)
+    parked_soon = PublishPolicy(tries=2, retry_after_s=0.0)
+    world.spawn("owner", owner(checkpoint_every=6, publish=parked_soon, hand_out=orders.append))
+    world.run_until("owner", at_link)
+    pending = world.processes["owner"].pending
+    assert pending is not None
+    world.oracle.planted.add(pending.other)
+    world.put(pending.other, b"[]", "plants a foreign file at")
+    while not orders:
+        world.go("owner")
+    assert world.oracle.story(world.shelf).parked == {"a@files"}
+    world.run_until("owner", at_window)
+    return world, orders[0]
+
+
+def _tidying_acts() -> list[Act]:
+    """The requests of a thread that tidies."""
+    world, order = _with_order()
+    thread = world.spawn("thread", tidier(order))
+    acts = []
+    while thread.pending is not None:
+        acts.append(thread.pending)
+        world.go("thread")
+    return acts
+
+
+def _mend(world: World) -> None:
+    """The foreign files go, and everything has to arrive."""
+    for key in sorted(world.oracle.planted):
+        world.put(key, None, "removes the foreign file at")
+    world.oracle.planted.clear()
+    world.settle()
+
+
+def what_a_window_in_doubt_has_staged_is_kept() -> None:
+    """No answer came to a decision that lands later; its owner goes on, and cleans around it."""
+    owners: list[Owner] = []
+
+    def stubborn(room: Room) -> str:
+        spec = OwnerSpec(room.name, WindowPolicy(2), files="parquet")
+        source = SimSource(room.kafka, room.store, room.around)
+        mine = Owner(room.journal(), source, room.around, spec)
+        owners.append(mine)
+        mine.take_over()
+        with suppress(OutcomeUnknown):
+            mine.run_window()
+        mine.run_window()
+        return "went on"
+
+    def cleaning(room: Room) -> str:
+        refs = staged_of(room.store, Layout(FEED).staging, owners[0].own_windows.is_garbage)
+        return f"removed {discard_each(room.store, refs)}"
+
+    world = _world(["a", "a", "b"])
+    world.spawn("owner", stubborn)
+    world.run_until("owner", at_window)
+    world.delay("owner")  # the first try lands later
+    for _ in PAUSES_S:
+        world.run_until("owner", at_window)
+        world.fail("owner")
+    world.run_until("owner", at_window)  # of its next window
+    world.spawn("thread", cleaning)
+    world.run("thread")
+    world.deliver()
+    _ended(world, "owner", "went on")
     world.settle()
 
 
@@ -416,7 +533,7 @@ def foreign_file_under_a_final_name() -> None:
     world.oracle.planted.add(pending.other)
     world.put(pending.other, b"[]", "plants a foreign file at")
     world.run("owner")
-    assert world.oracle.story(world.shelf).parked == {"a"}, "the dataset should be parked"
+    assert world.oracle.story(world.shelf).parked == {"a@files"}, "the dataset should be parked"
     assert world.shelf.objects[pending.other] == b"[]", "the foreign file was overwritten"
     world.put(pending.other, None, "removes the foreign file at")
     world.oracle.planted.clear()
@@ -462,14 +579,13 @@ def staged_files_lost_after_the_decision() -> None:
     """Lost staged files are derived again from the source, with the same rows."""
     world = _world(["a", "b", "a"], ["b", "a", "b"])
     world.spawn("dead", owner())
-    world.run_until("dead", lambda act: act.name == "create" and act.key.startswith(TAIL))
+    world.run_until("dead", at_link)
     world.crash("dead")
     for key in sorted(world.shelf.staged):
-        world.shelf = world.shelf.with_staged(key, None)
-        world.record.append(f"somebody: loses {key}")
+        world.lose(key)
     world.spawn("new", owner())
-    _run_unwatched(world, "new", until=lambda act: b'"kind":"replace"' in act.data)
     world.run("new")
+    assert world.oracle.story(world.shelf).replaced
     world.settle()
 
 
@@ -481,9 +597,9 @@ def _run_unwatched(world: World, name: str, until: Callable[[Act], bool]) -> Non
         world.processes[name].resume(answer)
 
 
-def _delivered() -> World:
+def _delivered(checkpoint_every: int = 100) -> World:
     world = _world(["a", "a", "b"], ["b", "b"])
-    world.spawn("first", owner())
+    world.spawn("first", owner(checkpoint_every=checkpoint_every))
     world.run("first")
     return world
 
@@ -513,13 +629,18 @@ def journal_cut_at_the_tail() -> None:
 
 
 def journal_restored_from_an_older_backup() -> None:
-    """Journal and markers are older than the data: the tail mark beside the data tells."""
-    world = _delivered()
-    last = world.oracle.story(world.shelf).number
-    for number in (last, last - 1):
-        world.put(_entry(number), None, "restores an older copy without")
-        world.put(f"{DONE}{number:020}.json", None, "restores an older copy without")
-    _refuses(world)
+    """Journal and markers are older than the data: the tail mark beside the data tells.
+
+    Also when the owner has pruned its marks after every window.
+    """
+    for checkpoint_every in (100, 1):
+        world = _delivered(checkpoint_every)
+        last = world.oracle.story(world.shelf).number
+        for number in (last, last - 1):
+            world.put(_entry(number), None, "restores an older copy without")
+            world.put(f"{DONE}{number:020}.json", None, "restores an older copy without")
+            world.put(f"{CHECKPOINTS}{number:020}.json", None, "restores an older copy without")
+        _refuses(world)
 
 
 def journal_cut_and_grown_again() -> None:
@@ -624,6 +745,8 @@ SCHEDULES: tuple[Schedule, ...] = (
     z3_old_owner_paused_inside_publish,
     z4_old_owner_resumes_after_its_files_were_replaced,
     z5_cleaner_resumes_late,
+    z5_tidying_resumes_late,
+    what_a_window_in_doubt_has_staged_is_kept,
     z7_an_owner_that_cannot_claim_does_nothing,
     z8_old_owner_resumes_after_many_checkpoints,
     z9_publisher_paused_between_check_and_link,
@@ -653,4 +776,6 @@ SCHEDULES: tuple[Schedule, ...] = (
     journal_entry_missing_where_no_marker_tells,
     journal_entry_of_a_newer_version,
     checkpoint_of_an_older_version,
+    *LANE_SCHEDULES,
+    *KIND_SCHEDULES,
 )

@@ -2,7 +2,15 @@
 
 from tests.simulator.exhaustive import Actor, SmallWorld
 from tests.simulator.kafka import BAD, SimKafka
-from tests.simulator.programs import cleaner, compactor, corrector, owner, replayer, seeker
+from tests.simulator.programs import (
+    cleaner,
+    compactor,
+    corrector,
+    late_tidying_owner,
+    owner,
+    replayer,
+    seeker,
+)
 
 
 def _kafka() -> SimKafka:
@@ -17,6 +25,7 @@ def quick_worlds() -> tuple[SmallWorld, ...]:
         SmallWorld("two owners, a crash each", _kafka(), _owners(1), switches=1, delays=0),
         SmallWorld("two owners, a delay", _kafka(), _owners(0), switches=1, delays=1),
         SmallWorld("two owners, a crash each, a delay", _kafka(), _owners(1), switches=0),
+        SmallWorld("two owners that tidy late", _kafka(), _tidying(0), switches=2, delays=0),
     )
 
 
@@ -34,6 +43,10 @@ def all_worlds() -> tuple[SmallWorld, ...]:
         ),
         SmallWorld("two owners, a crash each", _kafka(), _owners(1), switches=3, delays=0),
         SmallWorld("two owners, a delay", _kafka(), _owners(0), switches=3, delays=1),
+        SmallWorld("two owners that tidy late, a delay", _kafka(), _tidying(0), switches=1),
+        SmallWorld(
+            "two owners that tidy late, a crash each", _kafka(), _tidying(1), switches=2, delays=0
+        ),
         SmallWorld(
             "an owner, a compaction, a cleaner, a crash each",
             beside,
@@ -77,3 +90,8 @@ def all_worlds() -> tuple[SmallWorld, ...]:
 
 def _owners(crashes: int) -> tuple[Actor, ...]:
     return (Actor("one", owner(), crashes), Actor("two", owner(), crashes))
+
+
+def _tidying(crashes: int) -> tuple[Actor, ...]:
+    tidying = late_tidying_owner()
+    return (Actor("one", tidying, crashes), Actor("two", tidying, crashes))

@@ -5,65 +5,33 @@ keep by itself: I1 numbers and chain, I2 epochs, I3 contiguous ranges, I4 no ove
 and that no owner lets a stopped dataset go on (I15).
 """
 
+import base64
 import hashlib
 import json
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Mapping
 from typing import Any
 
-from tests.simulator.kafka import BROKEN, FILTERED, MISFIT, STOPPING, SimKafka
+from tests.simulator.facts import (
+    PERSON,
+    QUARANTINE_GROUP,
+    FileFact,
+    Row,
+    Story,
+    Violation,
+    deliver,
+    fact_of,
+    inputs_of,
+    rows_of_records,
+)
+from tests.simulator.kafka import BROKEN, FILTERED, MISFIT, STOPPING, SimKafka, known_as
+from tests.simulator.rare_kinds import RARE_KINDS
 
-Row = tuple[int, int]
-PERSON = "simulator"  # who may let a stopped dataset go on
-_QUARANTINE = "_quarantine"
-
-
-class Violation(AssertionError):
-    """An invariant does not hold; names it and says where."""
-
-    def __init__(self, invariant: str, what: str) -> None:
-        super().__init__(f"{invariant}: {what}")
-        self.invariant = invariant
-        self.what = what
-
-    def __reduce__(self) -> tuple[type["Violation"], tuple[str, str]]:
-        return Violation, (self.invariant, self.what)
-
-
-@dataclass(frozen=True)
-class FileFact:
-    """A decided file: who decided it, where it is staged, what must be in it."""
-
-    number: int
-    dataset: str
-    staged: tuple[str, ...]
-    checksums: tuple[str, ...]
-    rows: frozenset[Row]
+__all__ = ["PERSON", "Row", "Story", "Violation", "tell"]
 
 
-@dataclass(frozen=True)
-class Story:
-    """Everything a journal has decided so far."""
-
-    number: int = -1
-    sha256: str = "0" * 64
-    epoch: int = 0
-    watermarks: dict[int, int] = field(default_factory=dict)
-    files: dict[str, FileFact] = field(default_factory=dict)
-    consumed: dict[str, int] = field(default_factory=dict)
-    groups: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    hashes: dict[int, str] = field(default_factory=dict)
-    outputs: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    live_rows: frozenset[Row] = frozenset()
-    quarantined: frozenset[Row] = frozenset()
-    skipped: frozenset[Row] = frozenset()
-    retired: frozenset[Row] = frozenset()
-    corrected: dict[str, str] = field(default_factory=dict)  # hashes of corrected bytes, by key
-    parked: frozenset[str] = frozenset()
-    stopped_at: dict[str, int] = field(default_factory=dict)
-
-
-def tell(story: Story, raw: bytes, kafka: SimKafka) -> Story:
-    """The story after one more entry; raises `Violation`."""
+def tell(story: Story, raw: bytes, kafka: SimKafka, objects: Mapping[str, bytes]) -> Story:
+    """The story after one more entry; raises `Violation`. `objects` hold contents outside."""
     entry, digest = _unseal(story.number + 1, raw)
     if entry["number"] != story.number + 1 or entry["previous"] != story.sha256:
         raise Violation("I1", f"entry {story.number + 1} does not continue the journal")
@@ -75,6 +43,7 @@ def tell(story: Story, raw: bytes, kafka: SimKafka) -> Story:
         )
     changes: dict[str, Any] = {"number": entry["number"], "sha256": digest, "epoch": entry["epoch"]}
     changes["hashes"] = {**story.hashes, entry["number"]: digest}
+    changes |= _take_content(story, entry["number"], body, objects)
     changes |= _TELLERS[kind](story, entry["number"], body, kafka)
     return Story(
         **{**{name: getattr(story, name) for name in story.__dataclass_fields__}, **changes}
@@ -93,6 +62,22 @@ def _unseal(number: int, raw: bytes) -> tuple[dict[str, Any], str]:
     return entry, digest
 
 
+def _take_content(
+    story: Story, number: int, body: Any, objects: Mapping[str, bytes]
+) -> dict[str, Any]:
+    """Put the content into the body, from wherever it lies."""
+    if body.get("packed"):
+        body["content"] = json.loads(zlib.decompress(base64.b64decode(body["packed"])))
+    ref = body.get("manifest")
+    if not ref:
+        return {}
+    raw = objects.get(ref["key"], b"")
+    if hashlib.sha256(raw).hexdigest() != ref["sha256"]:
+        raise Violation("I12", f"the content of entry {number} is not at {ref['key']}")
+    body["content"] = json.loads(zlib.decompress(raw) if ref.get("packed") else raw)
+    return {"manifests": {**story.manifests, ref["key"]: ref["sha256"]}}
+
+
 def _nothing(_story: Story, _number: int, _body: Any, _kafka: SimKafka) -> dict[str, Any]:
     return {}
 
@@ -101,15 +86,18 @@ def _start(story: Story, _number: int, body: Any, kafka: SimKafka) -> dict[str, 
     marks = dict(story.watermarks)
     skipped = set(story.skipped)
     for start in body["partitions"]:
-        if start["partition"] in marks:
-            raise Violation("I3", f"partition {start['partition']} starts twice")
-        marks[start["partition"]] = start["offset"]
-        skipped |= {(start["partition"], o) for o in range(start["offset"])}
-    return {"watermarks": marks, "skipped": frozenset(skipped)}
+        partition = known_as(start["topic_id"], start["partition"])
+        if partition in marks:
+            raise Violation("I3", f"partition {partition} starts twice")
+        marks[partition] = start["offset"]
+        skipped |= {(partition, o) for o in range(start["offset"])}
+    topic_id = body["partitions"][0]["topic_id"]
+    return {"watermarks": marks, "skipped": frozenset(skipped), "topic_id": topic_id}
 
 
 def _seek(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
-    partition, before, after = body["partition"], body["from_offset"], body["to_offset"]
+    partition = known_as(body["topic_id"], body["partition"])
+    before, after = body["from_offset"], body["to_offset"]
     if story.watermarks.get(partition) != before:
         raise Violation("I3", f"entry {number} seeks from {before}, not from the watermark")
     forward = {(partition, o) for o in range(before, after)}
@@ -117,6 +105,8 @@ def _seek(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str, A
     if back & story.live_rows or back & story.quarantined:
         raise Violation("I4", f"entry {number} seeks back over delivered offsets")
     marks = {**story.watermarks, partition: after}
+    if body["topic_id"] != story.topic_id:
+        return {"watermarks": marks}  # of a life that has ended: its unread records are given up
     return {"watermarks": marks, "skipped": (story.skipped | forward) - back}
 
 
@@ -124,47 +114,38 @@ def _window(story: Story, number: int, body: Any, kafka: SimKafka) -> dict[str, 
     marks = dict(story.watermarks)
     ranges: dict[int, tuple[int, int]] = {}
     for covered in body["ranges"]:
-        if marks.get(covered["partition"]) != covered["start"]:
+        partition = known_as(covered["topic_id"], covered["partition"])
+        if covered["topic_id"] != story.topic_id or marks.get(partition) != covered["start"]:
             raise Violation("I3", f"entry {number} starts {covered} and the watermark is {marks}")
-        marks[covered["partition"]] = covered["end"]
-        ranges[covered["partition"]] = (covered["start"], covered["end"])
+        marks[partition] = covered["end"]
+        ranges[partition] = (covered["start"], covered["end"])
     content = body["content"]
     files = {f["handle"]["final"]: _window_file(number, f, ranges, kafka) for f in content["files"]}
     fates = {(p, o): kafka.partitions[p][o] for p, (s, e) in ranges.items() for o in range(s, e)}
     bad = {row for row, fate in fates.items() if fate in BROKEN}
-    named = {
-        (records["partition"], offset)
-        for records in content.get("quarantined", ())
-        for start, end in records["offsets"]["runs"]
-        for offset in range(start, end)
-    }
+    named = rows_of_records(content, "quarantined")
     if bad != named:
         raise Violation("I5", f"entry {number} names {named} as quarantined, not {bad}")
     _check_balance(number, ranges, files, kafka)
     changes = {"watermarks": marks, "quarantined": story.quarantined | bad}
     if MISFIT in fates.values():
-        changes["parked"] = story.parked | {STOPPING}
+        changes["parked"] = story.parked | {f"{STOPPING}@files"}
         changes["stopped_at"] = {STOPPING: number} | story.stopped_at
-    return _deliver(story, number, body, files) | changes
+    return deliver(story, number, body, files) | changes
 
 
 def _window_file(
     number: int, file: Any, ranges: dict[int, tuple[int, int]], kafka: SimKafka
 ) -> FileFact:
     covered = file["ranges"][0]
-    partition = covered["partition"]
-    wanted = BROKEN if file["dataset"] == _QUARANTINE else {file["dataset"]}
+    partition = known_as(covered["topic_id"], covered["partition"])
+    wanted = BROKEN if file["dataset"] == QUARANTINE_GROUP else {file["dataset"]}
     rows = {
         (partition, o)
         for o in range(covered["start"], covered["end"])
         if kafka.partitions[partition][o] in wanted
     }
-    return _fact(number, file, frozenset(rows))
-
-
-def _fact(number: int, file: Any, rows: frozenset[Row]) -> FileFact:
-    handle = file["handle"]
-    return FileFact(number, file["dataset"], (handle["staged"],), (handle["checksum"],), rows)
+    return fact_of(number, file, frozenset(rows))
 
 
 def _check_balance(
@@ -181,63 +162,29 @@ def _check_balance(
         raise Violation("I5", f"entry {number} delivers {sorted(written)} of {sorted(there)}")
 
 
-def _deliver(story: Story, number: int, body: Any, files: dict[str, FileFact]) -> dict[str, Any]:
-    """Files come, inputs go; no row may be live twice."""
-    content = body["content"]
-    consumed = dict(story.consumed)
-    live = set(story.live_rows)
-    for final in _inputs(content):
-        if final not in story.files or final in consumed:
-            raise Violation("I4", f"entry {number} consumes {final}, which is not live")
-        consumed[final] = number
-        live -= story.files[final].rows
-    for final, fact in files.items():
-        if final in story.files:
-            raise Violation("I4", f"entry {number} decides {final} again")
-        if fact.dataset != _QUARANTINE:
-            if live & fact.rows:
-                raise Violation("I4", f"entry {number} delivers {sorted(live & fact.rows)} again")
-            live |= fact.rows
-    return {
-        "files": {**story.files, **files},
-        "consumed": consumed,
-        "live_rows": frozenset(live),
-        "groups": {**story.groups, number: tuple(g["dataset"] for g in body["groups"])},
-        "outputs": {**story.outputs, number: tuple(files)},
-    }
-
-
-def _inputs(content: Any) -> list[str]:
-    return [taken["final"] for taken in content.get("inputs", ())]
-
-
 def _compact(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
     rows = frozenset(
         row
-        for final in _inputs(body["content"])
+        for final in inputs_of(body["content"])
         if final in story.files
         for row in story.files[final].rows
     )
-    files = {f["handle"]["final"]: _fact(number, f, rows) for f in body["content"]["files"]}
-    return _deliver(story, number, body, files)
+    files = {f["handle"]["final"]: fact_of(number, f, rows) for f in body["content"]["files"]}
+    return deliver(story, number, body, files)
 
 
 def _retire(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
-    changes = _deliver(story, number, body, {})
+    changes = deliver(story, number, body, {})
     return changes | {"retired": story.retired | (story.live_rows - changes["live_rows"])}
 
 
 def _replay(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
-    taken: set[Row] = set()
+    content = body["content"]
+    taken = rows_of_records(content, "records")
     files = {}
-    for records, file in zip(body["content"]["records"], body["content"]["files"], strict=True):
-        rows = {
-            (records["partition"], offset)
-            for start, end in records["offsets"]["runs"]
-            for offset in range(start, end)
-        }
-        files[file["handle"]["final"]] = _fact(number, file, frozenset(rows))
-        taken |= rows
+    for records, file in zip(content["records"], content["files"], strict=True):
+        rows = rows_of_records({"records": [records]}, "records")
+        files[file["handle"]["final"]] = fact_of(number, file, frozenset(rows))
     if not taken <= story.quarantined:
         raise Violation(
             "I4", f"entry {number} replays {taken - story.quarantined}, not in quarantine"
@@ -245,33 +192,37 @@ def _replay(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str,
     corrected = (body.get("corrections") or {"files": ()})["files"]
     named = {file["key"]: file["sha256"] for file in corrected}
     changes = {"quarantined": story.quarantined - taken, "corrected": story.corrected | named}
-    return _deliver(story, number, body, files) | changes
+    return deliver(story, number, body, files) | changes
 
 
 def _replace(story: Story, _number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
     files = dict(story.files)
     for file in body["content"]["files"]:
-        old = files[file["handle"]["final"]]
-        files[file["handle"]["final"]] = FileFact(
-            old.number,
-            old.dataset,
-            (*old.staged, file["handle"]["staged"]),
-            (*old.checksums, file["handle"]["checksum"]),
-            old.rows,
-        )
-    return {"files": files}
+        final = file["handle"]["final"]
+        old = files[final]
+        if final in story.consumed:
+            raise Violation("I4", f"{final} was consumed, and is derived again")
+        staged = (*old.staged, file["handle"]["staged"])
+        checksums = (*old.checksums, file["handle"]["checksum"])
+        files[final] = FileFact(old.number, old.dataset, staged, checksums, old.rows)
+    finals = {file["handle"]["final"] for file in body["content"]["files"]}
+    return {"files": files, "replaced": story.replaced | finals}
 
 
 def _park(story: Story, _number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
-    return {"parked": story.parked | {body["dataset"]}}
+    part = f"{body['dataset']}@{body.get('lane', 'files')}"
+    return {"parked": story.parked | {part}}
 
 
 def _unpark(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
-    dataset = body["dataset"]
+    dataset, lane = body["dataset"], body.get("lane", "")
     if dataset in story.stopped_at and body["author"] != PERSON:
         raise Violation("I15", f"entry {number} lets {dataset} go on without a person's word")
     stopped_at = {name: at for name, at in story.stopped_at.items() if name != dataset}
-    return {"parked": story.parked - {dataset}, "stopped_at": stopped_at}
+    free = {f"{dataset}@{each}" for each in ((lane,) if lane else ("files", "delete"))}
+    if not free & story.parked:
+        raise Violation("I2", f"entry {number} lets {dataset} go on, which is not parked")
+    return {"parked": story.parked - free, "stopped_at": stopped_at}
 
 
 # Every kind that a world may decide; another one is a KeyError, so nothing passes unjudged.
@@ -287,4 +238,5 @@ _TELLERS = {
     "replace": _replace,
     "park": _park,
     "unpark": _unpark,
+    **RARE_KINDS,
 }

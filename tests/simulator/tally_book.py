@@ -5,7 +5,7 @@ which is a rule on the state. A `take_back` consumes an `add` that is still coun
 which only the long part of the state can judge. An `add` has one group, `post`, to be marked done.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -48,7 +48,7 @@ class Unposted(msgspec.Struct, forbid_unknown_fields=True):
 
     number: int
     sha256: str
-    groups: list[str]
+    parts: list[str] = msgspec.field(name="groups")
 
 
 class TallyState(msgspec.Struct, forbid_unknown_fields=True):
@@ -67,8 +67,12 @@ class TallyState(msgspec.Struct, forbid_unknown_fields=True):
         """True when there is no journal yet."""
         return self.number < 0
 
+    def to_look_up(self) -> Iterable[Unposted]:
+        """All of them."""
+        return list(self.undone.values())
+
     def keep_undone(self, still_open: Callable[[UndoneEntry], list[str]]) -> None:
-        """Keep of each `add` that is not posted the groups that `still_open` returns."""
+        """Keep of each `add` that is not posted the parts that `still_open` returns."""
         keep_open(self.undone, still_open)
 
 
@@ -112,7 +116,7 @@ class LoadedTally:
 
     counted: Counted
 
-    def objection(self, entry: TallyEntry, undone: frozenset[int]) -> str | None:
+    def objection(self, entry: TallyEntry, undone: Mapping[int, UndoneEntry]) -> str | None:
         """Why the entry may not take back what it names, or None."""
         back = entry.body
         if not isinstance(back, TakeBack):

@@ -21,6 +21,15 @@ DEMANDED = {
     "a newer format is not read as a known one",
     "an older checkpoint is not filled with defaults",
     "steps run in the order that was decided",
+    "consumption proves done",
+    "consumption proves no deletion",
+    "the groups consumed are those of the inputs",
+    "deletions wait for the files",
+    "parts are marked in journal order",
+    "one group is derived again",
+    "parked parts wait for an unpark",
+    "trouble of the store parks nothing",
+    "checkpoints carry what is owed",
 }
 
 

@@ -49,6 +49,7 @@ ALLOWED = {
     "cli/options/demo_options.py": "the directory of the demo",
     "cli/commands/demo.py": "the directory of the demo, and the width of the terminal",
     "cli/moving_line.py": "the width of the terminal",
+    "cli/status_rows.py": "the width of the terminal",
     "cli/journal_dump.py": "the argument LAKE, which is relative to the current directory",
     "cli/output_streams.py": "output that nobody reads goes to the null device",
     "demo/": "a lake on this machine, counted by code that shares nothing with the rest",

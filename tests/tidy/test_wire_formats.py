@@ -24,11 +24,17 @@ from penstock.model.halted import (
     HaltedSamples,
 )
 from penstock.model.registered_schema import REGISTERED_FORMAT, StoredSchema
+from penstock.model.row_config import CONFIG_FORMAT, StoredConfig
 from penstock.model.stored_schema import SCHEMA_FORMAT, StoredDatasetSchema
 from penstock.model.value import Value
 from penstock.protocol.feed_book.acceptance import ACCEPTANCE_FORMAT, Accepted
 from penstock.protocol.feed_book.feed_book import FeedCheckpoint
 from penstock.protocol.feed_book.feed_lease import BEAT_FORMAT, FeedBeat
+from penstock.protocol.feed_book.inventory_objects import (
+    INVENTORY_FORMAT,
+    RootObject,
+    ShardObject,
+)
 from penstock.protocol.feed_book.state import FOLD
 from penstock.protocol.journal.lake_identity import LAKE_FORMAT, LakeIdentity
 from penstock.protocol.journal.markers import MARKER_FORMAT, Marker
@@ -36,7 +42,11 @@ from tests.helpers.wire_schema import wire_classes, wire_hash
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests" / "fixtures" / "wire_formats.json"
-READERS = ("src/penstock/protocol/**/*.py", "src/penstock/model/stored_schema.py")
+READERS = (
+    "src/penstock/protocol/**/*.py",
+    "src/penstock/model/stored_schema.py",
+    "src/penstock/model/row_config.py",
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,12 @@ KINDS = {
     "entry": Kind(Entry, FORMAT, "FORMAT", "add a function to `upgrade_entries.py`"),
     "marker": Kind(Marker, MARKER_FORMAT, "MARKER_FORMAT"),
     "checkpoint": Kind(FeedCheckpoint, FOLD, "FOLD", "older ones are completed by folding"),
+    "inventory root": Kind(
+        RootObject, INVENTORY_FORMAT, "INVENTORY_FORMAT", "older ones are passed over"
+    ),
+    "inventory shard": Kind(
+        ShardObject, INVENTORY_FORMAT, "INVENTORY_FORMAT", "older ones are passed over"
+    ),
     "lake identity": Kind(LakeIdentity, LAKE_FORMAT, "LAKE_FORMAT"),
     "acceptance": Kind(Accepted, ACCEPTANCE_FORMAT, "ACCEPTANCE_FORMAT"),
     "halted": Kind(Halted, HALTED_FORMAT, "HALTED_FORMAT"),
@@ -60,6 +76,7 @@ KINDS = {
     "beat": Kind(FeedBeat, BEAT_FORMAT, "BEAT_FORMAT"),
     "schema": Kind(StoredDatasetSchema, SCHEMA_FORMAT, "SCHEMA_FORMAT"),
     "registered schema": Kind(StoredSchema, REGISTERED_FORMAT, "REGISTERED_FORMAT"),
+    "row configuration": Kind(StoredConfig, CONFIG_FORMAT, "CONFIG_FORMAT"),
 }
 
 

@@ -13,6 +13,7 @@ from penstock.audit.receipt import Receipt
 from penstock.cli.main import main
 from penstock.datapath.schemas.schema_objects import stored_schemas
 from penstock.model.entries import FORMAT, AnyBody, Deciding
+from penstock.model.lanes import datasets_in
 from penstock.model.steps import Step
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.acceptance import is_accepted
@@ -104,8 +105,8 @@ def test_an_older_lake_is_opened_as_if_it_had_no_checkpoint(lake: OldLake) -> No
     assert found is not None
     opened = journal.open().state
     assert found.number < opened.number, "an entry follows the checkpoint"
-    assert list(opened.parked) == [PARKED]
-    assert sorted(opened.undone[opened.number].groups) == sorted(
+    assert opened.parked_datasets.keys() == {PARKED}
+    assert datasets_in(opened.undone[opened.number].parts) == sorted(
         ["_quarantine", COMPACTED, PARKED, RETIRED]
     )
     shutil.rmtree(lake.root / LAYOUT.checkpoints)

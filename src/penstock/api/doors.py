@@ -8,6 +8,7 @@ from penstock.api.file_format import FileFormat
 from penstock.api.find import Door
 from penstock.api.fork_function import ForkFunction
 from penstock.api.partition_value import PartitionValue
+from penstock.api.price import Price
 from penstock.api.route import Route
 from penstock.api.source import OpensSource, Source
 from penstock.api.store import Store
@@ -26,6 +27,7 @@ CONVERTERS: Door[Callable[..., RecordConverter | BatchConverter]] = Door(
 FORKS: Door[Callable[..., ForkFunction]] = Door(
     "fork function", "penstock.forks", (ForkFunction,), is_maker=True
 )
+PRICES: Door[Callable[..., Price]] = Door("price", "penstock.prices", (Price,), is_maker=True)
 
 EVERY_DOOR: tuple[Door[object], ...] = (
     STORES,
@@ -36,4 +38,5 @@ EVERY_DOOR: tuple[Door[object], ...] = (
     PARTITIONS,
     CONVERTERS,
     FORKS,
+    PRICES,
 )

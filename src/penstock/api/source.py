@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANY_SIZE",
+    "MOST_KEPT",
     "RECORD_COLUMNS",
     "REPORT",
     "TOPIC_COLUMN",
     "ExportsLag",
     "HashesLastRecords",
+    "KeepsValue",
     "OpensSource",
     "ReadFailed",
     "ReadRequest",
@@ -48,6 +50,7 @@ __all__ = [
 ]
 
 REPORT = "report"  # the one column of what a task returns, of type binary
+MOST_KEPT = 4_096  # characters that a source may keep with a window
 ANY_SIZE = 2**31 - 1  # as `largest_bytes`: no record is larger, so none may come without contents
 _OF_ARROW = frozenset({"RECORD_COLUMNS", "TOPIC_COLUMN"})
 
@@ -231,6 +234,29 @@ class ReadsGroupOffsets(Protocol):
         """The next offset that a group of readers would read, of each partition that has one.
 
         Empty for a group that nobody knows. Changes nothing. Raises `SourceUnavailable`.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepsValue(Protocol):
+    """A source that keeps a short text with every window, such as a cursor or a figure.
+
+    It stands in the window's entry. So it replaces the one before exactly when its window is
+    decided, and a window that fails leaves no trace. Driver only, on the feed's thread.
+    """
+
+    def recall(self, kept: str) -> None:
+        """What was kept with the last decided window; empty if there is none.
+
+        Called after each claim of the feed, before anything is read.
+        """
+        ...
+
+    def to_keep(self, ranges: tuple[OffsetRange, ...]) -> str:
+        """What to keep with a window that was read, with these ranges. At most `MOST_KEPT` long.
+
+        An empty text keeps what was kept before. The window may still fail, and others come then.
         """
         ...
 

@@ -35,6 +35,34 @@ class ShowsOddNames(Protocol):
         ...
 
 
+class TaggedObject(Value, frozen=True):
+    """An object with the tag of its version, which is another one after every replacement."""
+
+    data: bytes
+    tag: str
+
+
+@runtime_checkable
+class ReplacesConditionally(Protocol):
+    """A store that replaces an object only if it is still the one that was read.
+
+    Optional: S3 has it as `If-Match`, GCS as generations. Only leases use it. Contents that are
+    written with it differ from all before, by a nonce inside, so no tag comes twice.
+    """
+
+    def read_tagged(self, key: str) -> TaggedObject | None:
+        """The whole content with its tag, or None when nothing is there."""
+        ...
+
+    def replace_tagged(self, key: str, data: bytes, tag: str | None) -> str | None:
+        """Put `data` at the key if what lies there has this tag; with None, if nothing is there.
+
+        The tag of what was put; None: something else is there (perhaps an earlier try of ours:
+        compare the content), and nothing was changed. Raises `OutcomeUnknown`.
+        """
+        ...
+
+
 class StagedWriter(Protocol):
     """A file being written invisibly. Used by one task attempt, on an executor."""
 
@@ -134,6 +162,14 @@ class Store(Protocol):
 
     def delete(self, key: str) -> None:
         """Remove a visible object; nothing happens when it is gone already."""
+        ...
+
+    def delete_all(self, keys: Sequence[str]) -> set[str]:
+        """Remove many visible objects, in whatever way is quick; the keys that may still be there.
+
+        For each of the others holds what holds when `delete` returns: the answer is read for each
+        key, also where one request removes many. What fails for one does not stop the others.
+        """
         ...
 
     def sweep(self) -> int:

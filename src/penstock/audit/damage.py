@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from penstock.audit.receipt import Difference
 from penstock.errors import JournalError, MarkerWrong
+from penstock.model.lanes import dataset_of
 from penstock.model.layout import number_in
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.markers import Marker, check_marker
@@ -27,7 +28,7 @@ def stray_markers(
 ) -> Iterator[Difference]:
     """Differences for markers of entries that publish nothing, or that contradict their entry.
 
-    `marks` are the groups that the markers of each entry may name. Opening the journal has checked
+    `marks` are the parts that the markers of each entry may name. Opening the journal has checked
     that no marker is beyond its end, and the first marker of every entry. Here the markers of
     single groups are checked too.
     """
@@ -54,7 +55,8 @@ def _marker_differences(
     except MarkerWrong as error:
         yield damage_difference(error)
         return
-    invented = sorted((said | {group} - {""}) - set(most.groups))
+    known = {*most.groups, *map(dataset_of, most.groups)}  # older markers name whole groups
+    invented = sorted((said | {group} - {""}) - known)
     if invented:
         words = f"it marks {', '.join(invented)}, which entry {most.number} does not publish"
         yield Difference("journal", words, key, entry=most.number)

@@ -6,6 +6,7 @@ from penstock.api.store import OddName, ShowsOddNames, Store
 from penstock.audit.ledger import Ledger, Progress
 from penstock.audit.receipt import Difference, Pending
 from penstock.datapath.formats.formats_by_ending import known_endings
+from penstock.model.lanes import datasets_in, part_of
 from penstock.model.layout import Layout
 from penstock.model.plural import number_of
 from penstock.ports.store.keys import UNTEXT
@@ -86,10 +87,10 @@ def pending_groups(state: FeedState, ledger: Ledger) -> tuple[Pending, ...]:
             dataset=dataset,
             files=files.get((number, dataset), 0),
             rows=rows.get((number, dataset), 0),
-            parked=state.parked.get(dataset, ""),
+            parked=state.parked.get(part_of(dataset), ""),
         )
         for number in sorted(state.undone)
-        for dataset in sorted(state.undone[number].groups)
+        for dataset in datasets_in(state.undone[number].parts)
     )
 
 
@@ -139,7 +140,7 @@ def foreign_files(
     A compaction removes its inputs before it counts as done. So a file that was listed before the
     journal was read, and is still there, belongs to no entry.
     """
-    leaving = inputs_of_undone(journal, state)
+    leaving = inputs_owed(journal, state)
     for key in listed:
         if key in ledger.files or key in leaving:
             continue
@@ -147,10 +148,10 @@ def foreign_files(
             yield Difference("file_foreign", "no live entry names it", key)
 
 
-def inputs_of_undone(journal: FeedJournal, state: FeedState) -> set[str]:
+def inputs_owed(journal: FeedJournal, state: FeedState) -> set[str]:
     """Files that a decided entry removes, and that may still be there."""
     return {
         taken.final
-        for number in state.undone
+        for number in state.owed
         for taken in journal.content_of(journal.require(number).body).inputs
     }

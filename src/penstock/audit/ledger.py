@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never
 
 import msgspec
 
 from penstock.audit.balance import window_differences
 from penstock.audit.coverage import Coverage
+from penstock.audit.inventory_roots import find_roots, root_differences
 from penstock.audit.receipt import Corrected, Difference, GivenUp
 from penstock.audit.unmarked import DoneBefore, find_checkpoint, gone_markers
 from penstock.errors import EntryNewer, JournalCut, JournalError, JournalMissing, MarkerWrong
@@ -36,8 +38,10 @@ from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.feed_book.fold import parts_to_mark
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.journal.book_state import UndoneEntry
 from penstock.protocol.journal.journal import Fold
 from penstock.protocol.journal.markers import Marker, still_undone
 
@@ -80,7 +84,9 @@ class Ledger(Inventory):
         self.drops: list[GivenUp] = []
         self.corrected: list[Corrected] = []
         self.corrections: list[CorrectedRecords] = []
-        self.parked: set[str] = set()  # all datasets that ever existed
+        self.configs: dict[str, int] = {}  # digests of configurations, and the first entry of each
+        self._parts: dict[int, tuple[str, ...]] = {}  # of all entries that publish something
+        self._hashes: dict[int, str] = {}  # of these entries, as their successors name them
         self.differences: list[Difference] = []
         self.written = Evidence()  # all rows that were ever written to datasets
         self.removed = Evidence()  # rows of them that retention or a new generation removed
@@ -93,6 +99,9 @@ class Ledger(Inventory):
             self.recorded.pop(taken.final, None)
         super().apply(entry, content)
         self.decided[entry.number] = entry.at
+        if self._parts.get(entry.number - 1):
+            self._hashes[entry.number - 1] = entry.previous
+        self._parts[entry.number] = parts_to_mark(entry.body)
         window = entry.body.window if isinstance(entry.body, Window | Replace) else ""
         for file in content.files:  # including those of a `replace`, which replace lost files
             handle = file.handle
@@ -100,6 +109,14 @@ class Ledger(Inventory):
                 handle.size_bytes, file.ranges, handle.checksum, window
             )
         self._on_entry(entry.number)
+
+    def marks(self, tail_hash: str) -> dict[int, Marker]:
+        """What the markers of each entry may say; `tail_hash` is that of the last entry."""
+        return {
+            number: Marker(number, self._hashes.get(number, tail_hash), parts)
+            for number, parts in self._parts.items()
+            if parts
+        }
 
     def rows(self) -> Evidence:
         """All rows of the live files of datasets."""
@@ -115,7 +132,7 @@ class Ledger(Inventory):
                 self._start(rebind.partitions)
             case Window() as window:
                 self._window(entry.number, window, content)
-                self.parked.update(window.stops)
+                self._shaped(entry.number, window.config)
             case Gap() as gap:
                 self.differences += self._at(gap.range.place).give_up(entry.number, gap)
             case Seek() as seek:
@@ -124,14 +141,13 @@ class Ledger(Inventory):
                 self._write(content)
                 self._leave_quarantine(entry.number, content)
                 self._correct(entry.number, replay, content)
+                self._shaped(entry.number, replay.config)
             case Drop() as drop:
                 self._drop(entry.number, drop)
-            case Park() as park:
-                self.parked.add(park.dataset)
             case Retire() | Generation():
                 self._remove(content)
                 self._write(content)
-            case Bind() | Claim() | Unpark() | Replace() | Compact():
+            case Bind() | Claim() | Park() | Unpark() | Replace() | Compact():
                 pass  # they do not change the account of any offset
             case _ as never:
                 assert_never(never)
@@ -151,6 +167,11 @@ class Ledger(Inventory):
             self.reads += [(number, seen) for seen in content.evidence]
             self.refused[number] = content.quarantined
         self._write(content)
+
+    def _shaped(self, number: int, config: str) -> None:
+        """Note the configuration that an entry names; older formats name none."""
+        if config:
+            self.configs.setdefault(config, number)
 
     def _write(self, content: Content) -> None:
         for file in content.files:
@@ -292,10 +313,13 @@ def read_ledger(
         raise
     except JournalError as error:
         damage.append(error)
-    ledger = Ledger(
-        lambda number: progress("entries", number + 1, max(total, number + 1)),
-        keeps_reading=keeps_reading,
-    )
+    roots = find_roots(journal, damage)
+
+    def on_entry(number: int) -> None:
+        progress("entries", number + 1, max(total, number + 1))
+        ledger.differences += root_differences(journal, roots, number, ledger)
+
+    ledger = Ledger(on_entry, keeps_reading=keeps_reading)
     fold: FeedFold = Fold(FeedState(), ledger)
     try:
         journal.fold_on(fold)
@@ -306,12 +330,9 @@ def read_ledger(
             damage.append(error)
         damage += marker_damage(journal, fold.state, known=set(map(str, damage)))
         return Opened(fold.state, ledger, damage, {}, [], is_whole=False)
-    marks = {
-        number: Marker(number, undone.sha256, tuple(undone.groups))
-        for number, undone in fold.state.undone.items()
-    }
+    marks = ledger.marks(fold.state.sha256)
     damage += marker_damage(journal, fold.state, known=set(map(str, damage)))
-    before = DoneBefore(checkpoint, marks, ledger.parked)
+    before = DoneBefore(checkpoint, marks)
     is_marked = not any(isinstance(error, MarkerWrong) for error in damage)
     unmarked = list(gone_markers(journal, fold.state, before, with_later=is_marked))
     # Without witnesses, a truncated journal looks complete.
@@ -322,13 +343,25 @@ def read_ledger(
 def marker_damage(journal: FeedJournal, state: FeedState, known: set[str]) -> list[JournalError]:
     """Find out what is done, as `Journal.see_done`; markers that fit no entry are returned."""
     damage: list[JournalError] = []
-    for undone in list(state.undone.values()):
-        try:
-            undone.groups = still_undone(journal.store, journal.layout, undone)
-        except MarkerWrong as error:
-            undone.groups = []  # it says that everything is visible, so the files are checked
-            if str(error) not in known:
-                damage.append(error)
-        if not undone.groups:
-            del state.undone[undone.number]
+    look = partial(_open_parts, journal)
+    undone = list(state.to_look_up())
+    found = {(each.number, *each.parts): left for each, left in journal.ask_all(look, undone)}
+
+    def still_open(undone: UndoneEntry) -> list[str]:
+        left = found.get((undone.number, *undone.parts), undone.parts)
+        if not isinstance(left, MarkerWrong):
+            return left
+        if str(left) not in known:
+            damage.append(left)
+            known.add(str(left))
+        return []  # it says that everything is visible, so the files are checked
+
+    state.keep_undone(still_open)
     return damage
+
+
+def _open_parts(journal: FeedJournal, undone: UndoneEntry) -> list[str] | MarkerWrong:
+    try:
+        return still_undone(journal.store, journal.layout, undone)
+    except MarkerWrong as error:
+        return error

@@ -11,7 +11,6 @@ import pyarrow as pa
 from penstock.api.file_format import FileUnreadable
 from penstock.api.store import Store
 from penstock.audit.errors import QuarantineUnreadable
-from penstock.audit.ledger import Ledger
 from penstock.datapath.formats.arrow_errors import first_line
 from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
 from penstock.model.fork import ROW_COLUMN
@@ -96,7 +95,7 @@ class Groups(Value, frozen=True):
     other_records: int = 0
 
 
-def groups(store: Store, state: FeedState, ledger: Ledger, most: int = MOST_GROUPS) -> Groups:
+def groups(store: Store, state: FeedState, inventory: Inventory, most: int = MOST_GROUPS) -> Groups:
     """The live records by fingerprint.
 
     Only the counts of all fingerprints are kept in memory, because a producer can cause any number
@@ -104,14 +103,14 @@ def groups(store: Store, state: FeedState, ledger: Ledger, most: int = MOST_GROU
     """
     counts: Counter[str] = Counter()
     found: dict[str, QuarantineGroup] = {}
-    for record in records(store, state, ledger):
+    for record in records(store, state, inventory):
         counts[record.fingerprint] += 1
         if record.fingerprint in found or len(found) < most:
             _put(found, record)
     if len(counts) > most:
         largest = {fingerprint for fingerprint, _ in counts.most_common(most)}
         found = {}
-        for record in records(store, state, ledger):
+        for record in records(store, state, inventory):
             if record.fingerprint in largest:
                 _put(found, record)
     shown = sorted(found.values(), key=lambda group: (-group.count, group.first))
@@ -129,32 +128,32 @@ def _sample(record: QuarantinedRecord) -> bytes | None:
     return None if record.value is None else record.value[:SAMPLE_BYTES]
 
 
-def records(store: Store, state: FeedState, ledger: Ledger) -> Iterator[QuarantinedRecord]:
+def records(store: Store, state: FeedState, inventory: Inventory) -> Iterator[QuarantinedRecord]:
     """Every live record, file by file; those that were replayed or dropped are left out."""
-    live = _live_offsets(ledger)
-    for final, file in sorted(ledger.files.items()):
-        if file.dataset != QUARANTINE or is_pending(state, file.number, QUARANTINE):
+    live = _live_offsets(inventory)
+    for final, file in sorted(inventory.files_of(QUARANTINE).items()):
+        if is_pending(state, file.number, QUARANTINE):
             continue
-        covered = {part.topic_id for part in ledger.recorded[final].ranges}
+        covered = {part.topic_id for part in inventory.quarantine[final]}
         for row in _rows(store, final, file):
             ids = _lives_of(live, row, covered)
             if ids:
                 yield _record(row, ids[0] if len(ids) == 1 else "")
 
 
-def waiting_records(state: FeedState, ledger: Inventory) -> int:
+def waiting_records(state: FeedState, inventory: Inventory) -> int:
     """How many quarantined records are decided and not yet visible."""
     return sum(
         file.evidence.count
-        for file in ledger.files.values()
-        if file.dataset == QUARANTINE and is_pending(state, file.number, QUARANTINE)
+        for file in inventory.files_of(QUARANTINE).values()
+        if is_pending(state, file.number, QUARANTINE)
     )
 
 
-def _live_offsets(ledger: Ledger) -> Lives:
+def _live_offsets(inventory: Inventory) -> Lives:
     """The live offsets by what rows contain; rows do not contain their topic id."""
     live: Lives = {}
-    for (topic, topic_id, partition, dataset, row), offsets in ledger.records.items():
+    for (topic, topic_id, partition, dataset, row), offsets in inventory.records.items():
         if offsets.runs:
             live.setdefault((topic, partition, dataset, row), {})[topic_id] = offsets
     return live

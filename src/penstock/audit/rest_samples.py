@@ -14,6 +14,7 @@ from penstock.api.store import Store
 from penstock.audit.positions import NotOurs, open_rows
 from penstock.datapath.formats.arrow_errors import UNREADABLE
 from penstock.datapath.formats.formats_by_ending import format_of_file
+from penstock.model.event_paths import steps_of
 from penstock.model.field_conflicts import FieldConflict
 from penstock.model.names import FileName, encode_component
 from penstock.model.schema import REST
@@ -72,14 +73,14 @@ def _rest_at(store: Store, final: str, conflict: FieldConflict) -> str | None:
 def _value_at(rest: str, path: str) -> str | None:
     """The text of a value; of one inside a list that of the whole list, which `_rest` has."""
     text = rest
-    for part in path.split("."):
+    for step in steps_of(path):
+        if step is None:
+            break
         try:
-            found = _members(text.encode()).get(part.partition("[]")[0])
+            found = _members(text.encode()).get(step)
         except msgspec.MsgspecError:
             return None  # it does not lie in objects
         if found is None:
             return None
         text = bytes(found).decode()
-        if "[]" in part:
-            break
     return text

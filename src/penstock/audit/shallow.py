@@ -17,6 +17,7 @@ from penstock.audit.lake_files import (
 )
 from penstock.audit.ledger import Ledger, Opened, Progress, read_ledger
 from penstock.audit.receipt import Difference, GivenUp, Receipt
+from penstock.audit.recorded_configs import config_differences
 from penstock.audit.waiting import lost_files
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -81,6 +82,7 @@ def journal_differences(journal: FeedJournal, sight: Sight) -> list[Difference]:
         *opened.ledger.differences,
         *coverage_differences(opened.state, opened.ledger),
         *row_differences(opened.ledger),
+        *config_differences(journal, opened.ledger),
     ]
 
 

@@ -6,6 +6,7 @@ from penstock.audit.lake_files import OddNames
 from penstock.audit.ledger import read_ledger
 from penstock.audit.receipt import Difference
 from penstock.model.entries import SealedEntry, Window
+from penstock.model.lanes import part_of
 from penstock.model.manifest import ManifestFile
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -44,7 +45,7 @@ def _files(journal: FeedJournal, sealed: SealedEntry, undone: Undone) -> Iterato
         for file in journal.content_of(journal.require(number).body).files
     }
     for file in journal.content_of(sealed.body).files:
-        if file.dataset in undone.groups:
+        if part_of(file.dataset) in undone.parts:
             yield replaced.get(file.handle.final, file)
 
 

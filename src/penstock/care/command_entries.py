@@ -2,24 +2,42 @@
 
 from collections.abc import Callable
 
-from penstock.errors import EntryRefused, Fenced
-from penstock.model.entries import AnyBody, Deciding, SealedEntry
+from penstock.errors import EntryRefused, Fenced, PenstockError
+from penstock.model.entries import (
+    AnyBody,
+    Compact,
+    Deciding,
+    Drop,
+    Replay,
+    Retire,
+    SealedEntry,
+)
 from penstock.model.names import window_id
 from penstock.ports.store.discard_windows import discard_windows
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.feed_book.halted_objects import carry_halted
+from penstock.protocol.feed_book.inventory_writer import INVENTORY_EVERY, update_inventory
 from penstock.protocol.publish.finisher import Finisher
 from penstock.protocol.publish.groups import leave_tail_mark
 from penstock.runtime.surroundings import Surroundings
 
 TRIES = 5
+BESIDE_A_HALT = (Replay, Drop, Compact, Retire)  # they move no watermark and let nothing go
 
 Build = Callable[[FeedFold, str], AnyBody]
 
 
 def decide_for_command(
-    journal: FeedJournal, around: Surroundings, build: Build, known: FeedFold | None = None
+    journal: FeedJournal,
+    around: Surroundings,
+    build: Build,
+    known: FeedFold | None = None,
+    *,
+    deep: bool = True,
 ) -> SealedEntry:
-    """Build a body on a fresh, deep fold and append it in the epoch of that fold.
+    """Build a body on a fresh fold and append it in the epoch of that fold.
+
+    The fold is `deep` unless the body consumes nothing: then it needs no inventory.
 
     `build` gets the fold and a window id to stage under. When an owner claims meanwhile, what was
     staged belongs to a dead epoch: it is discarded, and everything is built again. When another
@@ -29,7 +47,7 @@ def decide_for_command(
     """
     fenced: Fenced | None = None
     for _ in range(TRIES):
-        fold = known = _up_to_date(journal, known)
+        fold = known = _up_to_date(journal, known, deep=deep)
         epoch = fold.state.epoch
         window = window_id(epoch, f"x{around.nonce()[:12]}")
         body = build(fold, window)
@@ -46,13 +64,38 @@ def decide_for_command(
         if isinstance(sealed.body, Deciding):
             content = journal.content_of(sealed.body)
             Finisher(journal, fold, around, epoch).finish_fresh(sealed, content)
+        _keep_inventory(journal, around, fold)
+        _keep_halt(journal, sealed, epoch)
         return sealed
     raise EntryRefused("command", f"the owner changed {TRIES} times; last: {fenced}")
 
 
-def _up_to_date(journal: FeedJournal, known: FeedFold | None) -> FeedFold:
+def _keep_inventory(journal: FeedJournal, around: Surroundings, fold: FeedFold) -> None:
+    """Spare the next command a long fold. The decision stands whatever comes of this."""
+    inventory = fold.inventory
+    if inventory is None or fold.state.number - inventory.kept_number < INVENTORY_EVERY:
+        return
+    try:
+        update_inventory(journal, around)
+    except PenstockError as error:
+        journal.notices.append(f"the inventory checkpoint was not brought up to date: {error}")
+
+
+def _keep_halt(journal: FeedJournal, sealed: SealedEntry, epoch: int) -> None:
+    """Let a feed that was halted stay so, if the entry changes nothing about the cause."""
+    if not isinstance(sealed.body, BESIDE_A_HALT):
+        return
+    try:
+        carry_halted(journal, epoch, sealed.number)
+    except PenstockError as error:
+        journal.notices.append(
+            f"that the feed is halted could not be written down again; the next run does: {error}"
+        )
+
+
+def _up_to_date(journal: FeedJournal, known: FeedFold | None, *, deep: bool) -> FeedFold:
     if known is None:
-        return journal.open(deep=True)
+        return journal.open(deep=deep)
     journal.fold_on(known)
     journal.see_done(known.state)
     return known

@@ -9,6 +9,8 @@ from penstock.model.manifest import Content, Group, Input, ManifestFile, groups_
 from penstock.model.steps import REMOVE, REWRITE
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.feed_book.inventory import Inventory
+from penstock.protocol.feed_book.state import is_pending
 from penstock.runtime.surroundings import Surroundings
 
 
@@ -36,8 +38,13 @@ def compact(
         order = RewriteOrder(dataset, window, journal.layout.staging, inputs)
         taken = tuple(Input(dataset, final) for final in inputs)
         content = Content(files=rewrite(order), inputs=taken)
-        groups = groups_of(content, REWRITE)
-        return journal.with_content(Compact(window=window, groups=groups, content=content), content)
+        body = Compact(
+            window=window,
+            groups=groups_of(content, REWRITE),
+            content=content,
+            consumes=_inventory(fold).groups_of(taken),
+        )
+        return journal.with_content(body, content)
 
     return decide_for_command(journal, around, build)
 
@@ -52,23 +59,34 @@ def retire(
 ) -> SealedEntry:
     """Remove the named files of done windows, for retention."""
 
-    def build(_fold: FeedFold, window: str) -> AnyBody:
-        content = Content(inputs=tuple(Input(dataset, final) for final in inputs))
-        groups = (Group(dataset, 0, 0, 0, REMOVE),)
-        body = Retire(window=window, groups=groups, content=content, author=author, reason=reason)
+    def build(fold: FeedFold, window: str) -> AnyBody:
+        taken = tuple(Input(dataset, final) for final in inputs)
+        content = Content(inputs=taken)
+        body = Retire(
+            window=window,
+            groups=(Group(dataset, 0, 0, 0, REMOVE),),
+            content=content,
+            consumes=_inventory(fold).groups_of(taken),
+            author=author,
+            reason=reason,
+        )
         return journal.with_content(body, content)
 
     return decide_for_command(journal, around, build)
 
 
 def done_files(fold: FeedFold, dataset: str) -> tuple[str, ...]:
-    """The live files of a dataset whose entries are done, in name order."""
-    if fold.inventory is None:
-        raise ValueError("compaction needs a deep fold")
+    """The live files of a dataset whose groups are done, in name order."""
     return tuple(
         sorted(
             final
-            for final, live in fold.inventory.files.items()
-            if live.dataset == dataset and live.number not in fold.state.undone
+            for final, live in _inventory(fold).files_of(dataset).items()
+            if not is_pending(fold.state, live.number, dataset)
         )
     )
+
+
+def _inventory(fold: FeedFold) -> Inventory:
+    if fold.inventory is None:
+        raise ValueError("compaction and retention need a deep fold")
+    return fold.inventory

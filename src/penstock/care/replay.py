@@ -16,9 +16,12 @@ from penstock.model.manifest import (
     schema_versions,
 )
 from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.row_config import RowConfig
 from penstock.model.steps import DELIVER
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.feed_book.row_configs import RowConfigs
+from penstock.protocol.feed_book.state import is_pending
 from penstock.protocol.loop.written_directories import directories_of
 from penstock.runtime.surroundings import Surroundings
 
@@ -91,12 +94,14 @@ def replay(
     topic_ids: frozenset[str] | None = None,
     known: FeedFold | None = None,
     corrected: CorrectedRecords | None = None,
+    config: RowConfig | None = None,
 ) -> SealedEntry:
     """Deliver quarantined records of these topic ids, or of the first id of every topic.
 
     Records that fail again are not named and stay where they are. `known` is a deep fold of the
     caller, which is brought up to date. With `corrected` only those records are delivered, from
-    their corrected bytes, which lie in the lake before the entry that names them.
+    their corrected bytes, which lie in the lake before the entry that names them. `config` is the
+    configuration that shapes the rows; the entry names it.
     """
 
     def build(fold: FeedFold, window: str) -> AnyBody:
@@ -105,12 +110,12 @@ def replay(
         records = tuple(each for each in live if each.topic_id in mine)
         order = ReplayOrder(window, journal.layout.staging, records, live_files(fold))
         if corrected is None:
-            return _staged_body(journal, fold, author, order, stage)
+            return _staged_body(journal, fold, author, order, stage, config)
         records = _still_waiting(corrected.records, records, mine)
         kept = corrected.keep(fold, window, mine)
         order = ReplayOrder(window, journal.layout.staging, records, kept.files)
         try:
-            return _staged_body(journal, fold, author, order, stage, kept.corrections)
+            return _staged_body(journal, fold, author, order, stage, config, kept.corrections)
         except OutcomeUnknown:
             raise
         except BaseException:
@@ -127,6 +132,7 @@ def _staged_body(
     author: str,
     order: ReplayOrder,
     stage: StageReplay,
+    config: RowConfig | None,
     corrections: Corrections | None = None,
 ) -> Replay:
     """Stage what can be delivered, and say so in a body."""
@@ -145,6 +151,7 @@ def _staged_body(
         consumed=sum(len(part.offsets) for part in content.records),
         directories=replayed_directories(journal, fold, content),
         corrections=corrections,
+        config=RowConfigs(journal).keep(config),
     )
     return journal.with_content(body, content)
 
@@ -194,11 +201,10 @@ def live_files(fold: FeedFold) -> tuple[tuple[str, tuple[OffsetRange, ...]], ...
     """The visible files of the quarantine, with the ranges they cover."""
     if fold.inventory is None:
         raise ValueError("replay needs a deep fold")
-    waiting = {n for n, undone in fold.state.undone.items() if QUARANTINE in undone.groups}
     return tuple(
-        (final, ranges)
-        for final, ranges in sorted(fold.inventory.quarantine.items())
-        if fold.inventory.files[final].number not in waiting
+        (final, fold.inventory.quarantine[final])
+        for final, live in sorted(fold.inventory.files_of(QUARANTINE).items())
+        if not is_pending(fold.state, live.number, QUARANTINE)
     )
 
 

@@ -4,12 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 
 from penstock.care.replay import CorrectedRecords, live_records, lives, replay
 from penstock.care.replay_stager import ReplayStager
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
+from penstock.model.entries import SealedEntry
+from penstock.model.lanes import datasets_in
 from penstock.model.manifest import RecordSet
 from penstock.model.spec import FeedSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
@@ -81,7 +84,8 @@ def replay_feed(
     """
     check_format(tools.feed.name, tools.feed.format, fold.state)
     directories = known_directories(journal, fold.state)
-    check_partition(tools.feed.name, shape_of(tools.feed), directories)
+    shape = shape_of(tools.feed)
+    check_partition(tools.feed.name, shape, directories)
     done = Replayed()
     meant = request.meant(live_records(fold))
     if meant:
@@ -97,24 +101,28 @@ def replay_feed(
                     request.fingerprint,
                     request.datasets,
                 )
-                _replay_one_life(done, journal, fold, request, stager, topic_ids)
+                deliver = partial(
+                    replay,
+                    journal,
+                    tools.around,
+                    request.author,
+                    stager,
+                    topic_ids,
+                    fold,
+                    request.corrected,
+                    shape.config,
+                )
+                _replay_one_life(done, stager, deliver)
     done.held_back = held_back(fold.state, done.entries)
     return done
 
 
 def _replay_one_life(
-    done: Replayed,
-    journal: FeedJournal,
-    fold: FeedFold,
-    request: ReplayRequest,
-    stager: ReplayStager,
-    topic_ids: frozenset[str],
+    done: Replayed, stager: ReplayStager, deliver: Callable[[], SealedEntry]
 ) -> None:
-    """Deliver what can be delivered of these topics, by one entry."""
+    """Deliver what can be delivered of some topics, by one entry."""
     try:
-        author, corrected = request.author, request.corrected
-        entry = replay(journal, stager.around, author, stager, topic_ids, fold, corrected)
-        done.entries.append(entry.number)
+        done.entries.append(deliver().number)
     except EntryRefused as error:
         if stager.delivered:
             raise
@@ -127,4 +135,4 @@ def _replay_one_life(
 def held_back(state: FeedState, entries: Iterable[int]) -> list[str]:
     """The datasets of these entries that are parked, so their records are not visible yet."""
     undone = [state.undone[number] for number in entries if number in state.undone]
-    return sorted({name for each in undone for name in each.groups if name in state.parked})
+    return datasets_in(part for each in undone for part in each.parts if part in state.parked)

@@ -79,16 +79,18 @@ def rebind(
         new_id = starts[0].topic_id
         return Rebind(topic, old_id, new_id, starts, approval.author, approval.reason)
 
-    return decide_for_command(journal, around, build)
+    return decide_for_command(journal, around, build, deep=False)
 
 
 def unpark(
     journal: FeedJournal, around: Surroundings, dataset: str, author: str, reason: str = ""
 ) -> SealedEntry:
     """Let a parked dataset be tried again; the owner publishes its queue in order."""
-    return decide_for_command(
-        journal, around, lambda _fold, _window: Unpark(dataset, author, reason)
-    )
+
+    def build(_fold: FeedFold, _window: str) -> AnyBody:
+        return Unpark(dataset, author, reason)
+
+    return decide_for_command(journal, around, build, deep=False)
 
 
 def _seek_body(state: FeedState, place: TopicPartition, to_offset: int, approval: Approval) -> Seek:

@@ -7,7 +7,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from penstock.api.store import Store
 from penstock.cli.errors import UsageMistake
@@ -15,6 +15,7 @@ from penstock.cli.printable import printable
 from penstock.config.clients import reveal_store
 from penstock.config.load import load
 from penstock.model.layout import Layout
+from penstock.model.names import encode_component
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.store.open_store import open_store
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -67,6 +68,12 @@ def feed_named(chosen: argparse.Namespace, name: str) -> tuple[LakeSpec, FeedSpe
     spec = configured(chosen)
     (feed,) = chosen_feeds(spec, [name])
     return spec, feed, reading_journal(spec, name)
+
+
+def dataset_among(word: str, known: Container[str]) -> str | None:
+    """The dataset that a word means, by its own name or by its directory; None: none of these."""
+    names = [encode_component(word), word] if word else []
+    return next((name for name in names if name in known), None)
 
 
 def author_of(chosen: argparse.Namespace) -> str:

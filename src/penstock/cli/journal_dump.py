@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = f"There is no lake at {asked.lake!r}: {LAKE_KEY!r} is absent."
             parser.exit(2, f"{found} Check the address.\n")
         journal = FeedJournal(store, Layout(asked.feed), identity, _nothing_around())
-        state = journal.open(deep=asked.deep).state
+        state = (journal.open_from_first() if asked.deep else journal.open()).state
     except Refused as refused:
         parser.exit(2, f"{asked.lake!r} cannot be a lake: {refused.found}.\n")
     except PenstockError as error:
@@ -86,7 +86,7 @@ def as_table(report: Report) -> str:
         f"entries    {report.entries}",
         f"epoch      {report.epoch}, owner {report.owner or 'nobody'}",
         *(f"watermark  {place} {offset}" for place, offset in report.watermarks.items()),
-        *(f"undone     {each.number}: {', '.join(each.groups)}" for each in report.undone),
+        *(f"undone     {each.number}: {', '.join(each.parts)}" for each in report.undone),
         *(f"parked     {dataset}: {reason}" for dataset, reason in sorted(report.parked.items())),
         *(f"notice     {notice}" for notice in report.notices),
     ]

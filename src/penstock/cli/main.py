@@ -10,6 +10,7 @@ from penstock.cli.options import (
     audit_options,
     check_options,
     clean_options,
+    cost_options,
     demo_options,
     errors_options,
     files_options,
@@ -20,6 +21,8 @@ from penstock.cli.options import (
     run_options,
     schema_options,
     status_options,
+    unpark_options,
+    where_options,
 )
 from penstock.cli.options.shared_options import with_commands
 from penstock.cli.output_streams import CUT_OFF, all_is_out, escape_the_unprintable, say
@@ -28,8 +31,8 @@ from penstock.errors import PenstockError
 # An interrupted run is a success, also if it is interrupted before it handles signals.
 INTERRUPTED = {"run": 0}
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
-4 audit found a difference, 5 a feed has halted and needs an operator, 75 fenced by a newer
-owner, or owned by another instance with --no-wait"""
+4 audit found a difference, 5 a feed has halted and needs an operator, 75 owned by another
+instance, or taken by it, with --no-wait or --once"""
 
 
 def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
@@ -84,7 +87,10 @@ def parser() -> argparse.ArgumentParser:
         files_options,
         schema_options,
         errors_options,
+        where_options,
         offsets_options,
+        unpark_options,
+        cost_options,
         clean_options,
         plugins_options,
         jars_options,

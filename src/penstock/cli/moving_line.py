@@ -19,10 +19,17 @@ _LEAST = 20  # characters that are left of a sentence; with fewer, what stands b
 
 
 class Ticker:
-    """Shows what the feeds of a runner do, on a terminal only."""
+    """Shows what the feeds of a runner do, on a terminal only; and what is done `beside` them."""
 
-    def __init__(self, runner: Runner, tick: Callable[[], float], stream: TextIO) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        tick: Callable[[], float],
+        stream: TextIO,
+        beside: Callable[[], str] = lambda: "",
+    ) -> None:
         self._runner = runner
+        self._beside = beside
         self._tick = tick
         self._stream = stream
         self._stop = threading.Event()
@@ -41,7 +48,8 @@ class Ticker:
 
     def _run(self) -> None:
         while not self._stop.wait(1.0):
-            line = line_of(self._runner, self._tick(), columns_of(self._stream))
+            columns = columns_of(self._stream)
+            line = line_of(self._runner, self._tick(), columns, self._beside())
             say(CLEAR + line, self._stream, end="")
 
 
@@ -53,23 +61,22 @@ def columns_of(stream: TextIO) -> int:
         return USUAL_COLUMNS
 
 
-def line_of(runner: Runner, tick: float, columns: int) -> str:
+def line_of(runner: Runner, tick: float, columns: int, beside: str = "") -> str:
     """What a runner does, in one line."""
     if not runner.has_begun:
-        return fitted(["starting Spark"], "", columns)
+        return fitted(["starting Spark"], beside, columns)
     owned = runner.feeds_at_work()
     working = [feed for feed in owned if feed.name == runner.turn]
     waiting = len(owned) - len(working)
     if working:
         told = [f"{feed.name}: {feed.doing(tick)}" for feed in working]
-        return fitted(
-            told, number_of(waiting, "other feed") + " waiting" if waiting else "", columns
-        )
+        others = number_of(waiting, "other feed") + " waiting" if waiting else ""
+        return fitted(told, "; ".join(filter(None, (others, beside))), columns)
     if len(owned) == 1:
-        return fitted([f"{owned[0].name}: waiting for records"], "", columns)
+        return fitted([f"{owned[0].name}: waiting for records"], beside, columns)
     if owned:
-        return fitted([f"{number_of(len(owned), 'feed')} waiting for records"], "", columns)
-    return fitted(["waiting for another owner"], "", columns)
+        return fitted([f"{number_of(len(owned), 'feed')} waiting for records"], beside, columns)
+    return fitted([runner.why_none_is_owned()], beside, columns)
 
 
 def fitted(told: Sequence[str], behind: str, columns: int) -> str:

@@ -13,17 +13,17 @@ from penstock.cli.common import lake_store, surroundings
 from penstock.cli.source_connection import AskedKafka, AskedSource
 from penstock.config.convert_section import reveal_keys
 from penstock.datapath.schemas.learning import Learning
-from penstock.feeds.configured_rules import ConfiguredRules
+from penstock.feeds.configured_rules import ConfiguredRules, paces_of
 from penstock.feeds.sample_window import Sampled, SampleRanges, SampleTools, decode_sample
 from penstock.model.entries import Counts
 from penstock.model.layout import Layout
+from penstock.model.plural import number_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.source.kafka.few_records import few_records
 from penstock.ports.store.scratch_store import ScratchStore
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.loop.pace import Pace
 from penstock.testing.memory_store import MemoryStore
 
 Row = dict[str, object]
@@ -83,13 +83,14 @@ def judge_sample(
 ) -> str:
     """A warning about broken records; raises what stops a run if the sample is a whole window."""
     if chosen.is_whole:
-        pace = Pace(feed.window.every_s, surroundings().tick)
-        ConfiguredRules(feed, journal, pace, source).judge(found.findings, state)
+        paces = paces_of(feed, surroundings().tick)
+        ConfiguredRules(feed, journal, paces, source).judge(found.findings, state)
     counts, limit = found.counts, feed.quarantine.max_ratio
     if not counts.quarantined or counts.quarantined <= limit * counts.rows:
         return ""
     return (
-        f"{counts.quarantined} of {counts.rows} sampled records would be quarantined, more than "
+        f"{counts.quarantined:,} of {number_of(counts.rows, 'sampled record')} would be "
+        "quarantined, more than "
         f"quarantine.max_ratio {limit:g} allows in a window"
     )
 
@@ -101,8 +102,9 @@ def sentence_of(chosen: SampleRanges, counts: Counts) -> str:
         "newest": "the newest, because the feed has read all there is",
     }[chosen.where]
     return (
-        f"sample of {counts.read} records, {where}: {counts.written} rows written, "
-        f"{counts.quarantined} quarantined, {counts.filtered} filtered"
+        f"sample of {number_of(counts.read, 'record')}, {where}: "
+        f"{number_of(counts.written, 'row')} written, "
+        f"{counts.quarantined:,} quarantined, {counts.filtered:,} filtered"
     )
 
 

@@ -1,7 +1,8 @@
 """How commands ask the sources of feeds, while the command runs.
 
-Kafka is asked through its own client in a small JVM, which all feeds share. Any other source is
-opened as by a run; Spark starts if the source asks for the session.
+Kafka is asked through its own client in a small JVM, which all feeds share; feeds with the same
+settings share a client, others never do. Any other source is opened as by a run; Spark starts if
+the source asks for the session.
 """
 
 import os
@@ -13,10 +14,17 @@ from typing import Any, Protocol
 
 from penstock.api.later import Later
 from penstock.api.source import ReadsGroupOffsets, ResolvesStarts, SourceUnavailable
-from penstock.cli.client_settings import connector_jars, revealed, source_tools
+from penstock.cli.client_settings import (
+    connector_jars,
+    java_options,
+    revealed,
+    servers_of,
+    source_options,
+    source_tools,
+)
 from penstock.cli.errors import UsageMistake
 from penstock.cli.output_streams import say
-from penstock.config.clients import reveal_kafka, reveal_spark
+from penstock.config.clients import reveal_spark
 from penstock.config.places import java_home
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available, Place
@@ -24,7 +32,7 @@ from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin, within
 from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.ports.source.open_source import open_source
-from penstock.spark.gateway import JvmSpec, kafka_java_options, kafka_jvm
+from penstock.spark.gateway import JvmSpec, kafka_jvm
 from penstock.spark.java import find_java
 
 starting_session = Later("penstock.cli.commands.run:starting_session")  # it imports Spark
@@ -76,29 +84,38 @@ class AskedSources:
     def __init__(self, spec: LakeSpec, opened: ExitStack) -> None:
         self._spec = spec
         self._opened = opened
+        self._admins: dict[frozenset[tuple[str, str]], KafkaAdmin] = {}
 
     def of(self, feed: FeedSpec) -> AskedSource:
         """The source of a feed; raises `KafkaUnavailable`, or what is wrong with a plug-in."""
         if feed.source.is_kafka:
-            return AskedKafka(self.kafka, feed, self._jvm, self._options)
+            return AskedKafka(self.kafka(feed), feed, self._jvm, self._limited(feed))
         source = open_source(feed, source_tools(self._spec, feed, self._session))
         self._opened.callback(source.close)
         return source
 
-    @cached_property
-    def kafka(self) -> KafkaAdmin:
+    def kafka(self, feed: FeedSpec) -> KafkaAdmin:
         """An admin client with a limit on every call, unless the configuration sets its own."""
-        kafka = within(revealed(reveal_kafka(self._spec.kafka, os.environ)), LIMIT_MS)
-        waiting = ToldWaiting(kafka, lambda sentence: say(sentence, sys.stderr))
-        waiting.begin()
+        options = self._limited(feed)
+        key = frozenset(options.items())
+        if key not in self._admins:
+            waiting = ToldWaiting(options, lambda sentence: say(sentence, sys.stderr))
+            waiting.begin()
+            admin = KafkaAdmin(self._jvm, options, waiting)
+            self._opened.callback(admin.close)
+            self._admins[key] = admin
+        return self._admins[key]
+
+    def _limited(self, feed: FeedSpec) -> dict[str, str]:
+        return within(source_options(self._spec, feed), LIMIT_MS)
+
+    @cached_property
+    def _jvm(self) -> Any:
+        """The JVM for the clients of all feeds."""
         settings = revealed(reveal_spark(self._spec.spark, os.environ))
         java = find_java(java_home()).path
-        jvm_spec = JvmSpec(java, connector_jars(self._spec), settings, kafka_java_options(kafka))
-        self._jvm = self._opened.enter_context(kafka_jvm(jvm_spec))
-        self._options = kafka
-        admin = KafkaAdmin(self._jvm, kafka, waiting)
-        self._opened.callback(admin.close)
-        return admin
+        jvm_spec = JvmSpec(java, connector_jars(self._spec), settings, java_options(self._spec))
+        return self._opened.enter_context(kafka_jvm(jvm_spec))
 
     def _session(self) -> Any:
         return self._starting.get()
@@ -144,5 +161,5 @@ def group_offsets(source: AskedSource, feed: FeedSpec, group: str) -> Mapping[Pl
 def not_answered(spec: LakeSpec, feed: FeedSpec) -> Callable[[str], SourceUnavailable]:
     """Makes the error of a source that does not answer for all partitions."""
     if feed.source.is_kafka:
-        return lambda why: KafkaUnavailable(spec.kafka["bootstrap.servers"], why)
+        return lambda why: KafkaUnavailable(servers_of(spec, feed), why)
     return lambda why: SourceUnavailable(f"The source {feed.source.kind!r}", why)

@@ -1,7 +1,11 @@
 """The table of `penstock status`: a row per feed, in 100 columns or as wide as it takes."""
 
-from collections.abc import Sequence
+import os
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
 
+from penstock.cli.printable import printable
 from penstock.model.plural import number_of
 from penstock.status.snapshot import FeedSnapshot
 
@@ -9,6 +13,8 @@ COLUMNS = 100
 FEW = 4  # more partitions than this are shown as a sum
 _GAP = 2
 _CUT = "..."
+_LEAST = len(_CUT) + 1
+_NARROWEST = 40
 
 Row = dict[str, object]
 
@@ -17,9 +23,42 @@ def rows_of(found: Sequence[FeedSnapshot], wide: bool) -> list[Row]:
     """The rows of all feeds. Without `wide` they fit, so long as names of feeds can be cut."""
     if wide:
         return [{**_narrow(each), **_rest(each)} for each in found]
-    rows = [_narrow(each) for each in found]
-    room = COLUMNS - sum(_GAP + _width(rows, name) for name in list(rows[0])[1:]) if rows else 0
-    return [{**row, "feed": _cut(str(row["feed"]), max(room, len(_CUT) + 1))} for row in rows]
+    return fitted([_narrow(each) for each in found], "feed")
+
+
+def fitted(rows: list[Row], *names: str) -> list[Row]:
+    """The rows, with the values of these columns cut until all fit, those of the first one first.
+
+    Each keeps a few characters: if that is still too wide, so are the rows.
+    """
+    for name in names:
+        others = [other for other in rows[0] if other != name] if rows else []
+        room = COLUMNS - sum(_GAP + _width(rows, other) for other in others)
+        most = max(room, len(name), _LEAST)
+        rows = [{**row, name: _cut(row[name], most)} for row in rows]
+    return rows
+
+
+def columns_of_output(environ: Mapping[str, str]) -> int:
+    """The width of the terminal, or what `COLUMNS` says it is; 100 if it is not known."""
+    given = environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or COLUMNS
+    except (OSError, ValueError):
+        return COLUMNS
+
+
+def wrapped(sentence: str, columns: int) -> list[str]:
+    """A sentence in lines of so many characters; names are never broken."""
+    return textwrap.wrap(
+        printable(sentence),
+        max(columns, _NARROWEST),
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _narrow(found: FeedSnapshot) -> Row:
@@ -72,5 +111,6 @@ def _width(rows: list[Row], name: str) -> int:
     return max(len(name), *(len(str(row[name])) for row in rows))
 
 
-def _cut(name: str, most: int) -> str:
-    return name if len(name) <= most else name[: most - len(_CUT)] + _CUT
+def _cut(value: object, most: int) -> object:
+    text = str(value)
+    return value if len(text) <= most else text[: most - len(_CUT)] + _CUT

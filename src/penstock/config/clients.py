@@ -34,7 +34,7 @@ _KEY = re.compile(r"[A-Za-z][\w.-]{0,199}", re.ASCII)
 _LONGEST_VALUE = 100_000
 _SERVER = re.compile(r"(?:[A-Z_]+://)?[^\s,:/]+:\d{1,5}|(?:[A-Z_]+://)?\[[0-9a-fA-F:.%]+\]:\d{1,5}")
 _URL = re.compile(r"https?://[^\s]+", re.IGNORECASE)
-_SERVERS = "bootstrap.servers"
+SERVERS = "bootstrap.servers"
 _JAAS = "sasl.jaas.config"
 _HOST_CHECK = "ssl.endpoint.identification.algorithm"
 
@@ -61,12 +61,17 @@ def kafka(node: Node, reading: Reading) -> dict[str, str]:
     """The settings of Kafka's client, references not yet replaced."""
     settings = _settings(node, reading, kafka_complaint)
     table = as_table(node)
-    if _SERVERS not in table.entries:
-        meant = closest(_SERVERS, table.entries)
-        place = table.place.key(_SERVERS)
+    if SERVERS not in table.entries:
+        meant = closest(SERVERS, table.entries)
+        place = table.place.key(SERVERS)
         found = f"missing, and there is {meant!r}" if meant else "missing"
         reading.mistakes.add(place, found, "brokers such as localhost:9092")
     return settings
+
+
+def feed_kafka(node: Node, reading: Reading) -> dict[str, str]:
+    """The settings of Kafka's client that a feed has itself, over those of the file."""
+    return _settings(node, reading, kafka_complaint)
 
 
 def spark(node: Node, reading: Reading) -> dict[str, str]:
@@ -184,6 +189,18 @@ def reveal_kafka(settings: Mapping[str, str], environ: Mapping[str, str]) -> dic
     return _revealed("kafka", settings, environ, kafka_complaint)
 
 
+def reveal_feed_kafka(
+    settings: Mapping[str, str], feed: FeedSpec, environ: Mapping[str, str]
+) -> dict[str, Secret]:
+    """The same for the clients of one feed: its own settings over those of the file.
+
+    A secret of the file that the feed has replaced is not looked up.
+    """
+    inherited = {key: text for key, text in settings.items() if key not in feed.kafka}
+    own = _revealed(f"feeds.{feed.name}.kafka", feed.kafka, environ, kafka_complaint)
+    return reveal_kafka(inherited, environ) | own
+
+
 def reveal_spark(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Secret]:
     """Spark's settings with secrets in place; raises `ConfigInvalid`."""
     return _revealed("spark", settings, environ, spark_complaint)
@@ -207,7 +224,7 @@ def kafka_complaint(key: str, value: str | None) -> Refused | None:
 
 def _value_complaints(name: str, value: str) -> Iterator[Refused]:
     """What is wrong with the value of an allowed key. The value itself is never repeated."""
-    if name == _SERVERS and not all(map(_SERVER.fullmatch, map(str.strip, value.split(",")))):
+    if name == SERVERS and not all(map(_SERVER.fullmatch, map(str.strip, value.split(",")))):
         yield Refused("not a list of brokers", "host:port, several with commas between")
     if name == _HOST_CHECK and value.strip().lower() != "https":
         yield Refused("the broker's host name would not be checked", "https, or nothing")

@@ -36,20 +36,37 @@ kafka:
 spark:
   spark.master: "local[2]"
 
+# What `penstock cost` multiplies by; a price that is not given counts nothing.
+# prices:
+#   currency: USD
+#   task_hour: 0.05            # an hour of one task
+#   gb_month: 0.023            # a month of storage of a GB that was written
+#   gb_read: 0.01              # a GB that was read
+#   thousand_puts: 0.005       # a thousand requests that write
+#   million_records: 0.1       # a million records that were read
+#   plugin: tiers              # other prices; see docs/plugins.md
+#   options: {free_gb: 100}    # of the plug-in
+
 # Keys that every feed inherits; a feed's own key wins.
 defaults:
   window:                      # a window ends at the first of these limits
     every: 60s                 # the longest time that records wait
     max_records: 5000000
     max_bytes: 1GB
+    max_rate: null             # records per second while catching up
   quarantine:                  # above this share of broken records the feed halts
     max_ratio: 0.05
     min_records: 1000          # smaller windows are not checked
+  publish:                     # a dataset whose files cannot be published
+    tries: 5                   # is parked after so many tries; the others go on
+    retry_after: 15s           # the first pause, which doubles; parked ones are tried again too
+    retry_most: 1h             # the longest pause
 
 feeds:
   events:                      # a name: lower-case letters, digits, _ and -
     topics: [events]           # or pattern: 'logs\\..*' with exclude: [logs.debug]
     # source: {plugin: tape}   # a plug-in in place of Kafka; options: {...} beside its name
+    # A cluster of its own, over the settings above: kafka: {bootstrap.servers: "other:9092"}
     start: earliest            # earliest | latest | 2026-11-01T00:00:00Z | {events: {0: 1200}}
                                # | {group: NAME} | {file: offsets.csv}
     decode:
@@ -94,6 +111,8 @@ feeds:
     # rename drop keep cast set filter flatten mask hash encrypt plugin; see docs/converters.md
     format: parquet            # parquet | orc
     compression: zstd          # zstd | snappy | gzip | lz4 | none
+    # per_topic:               # topics whose windows are cut by a policy of their own
+    #   events: {window: {every: 5m, max_records: 100000}}
     on_gap: stop               # records expired before they were read: stop | accept
     export_offsets: group      # commit offsets for lag tools: group (penstock-events) | none
     generation: 0              # a number in file names

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from penstock.config import units
-from penstock.config.clients import source_options
+from penstock.config.clients import feed_kafka, source_options
 from penstock.config.convert_section import converters
 from penstock.config.decode_section import DECODE, check_decode, names_records
 from penstock.config.feed_values import (
@@ -27,6 +28,7 @@ from penstock.config.section_grammar import (
     as_table,
     choice,
     listed,
+    or_null,
     parsed,
     text,
 )
@@ -36,9 +38,11 @@ from penstock.model.fork import MOST_FORKS
 from penstock.model.spec import (
     DatasetSpec,
     FeedSpec,
+    PublishSpec,
     QuarantineSpec,
     SourceSpec,
     TimeSpec,
+    TopicSpec,
     WindowSpec,
 )
 
@@ -51,6 +55,24 @@ def _make_dataset(route: str, schema: SchemaFile | None = None, **values: object
     if schema is None:
         return spec
     return msgspec.structs.replace(spec, schema_kind=schema.kind, schema_text=schema.text)
+
+
+_Given = dict[str, Any]  # Any: the fields of a window that a file names, of several types
+
+
+def _make_feed(per_topic: tuple[tuple[str, _Given], ...] = (), **values: object) -> FeedSpec:
+    """A feed; topics with a window of their own inherit what they do not say, but for the rate."""
+    spec = FeedSpec(**values)  # type: ignore[arg-type]
+    inherited = msgspec.structs.replace(spec.window, max_rate=None)
+    own = tuple(
+        TopicSpec(name, msgspec.structs.replace(inherited, **given.get("window", {})))
+        for name, given in per_topic
+    )
+    return msgspec.structs.replace(spec, per_topic=own)
+
+
+def _topic(name: str, node: Node, reading: Reading) -> tuple[str, _Given]:
+    return name, PER_TOPIC(node, reading)
 
 
 def _time_policy(word: str) -> str | None:
@@ -77,6 +99,8 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
     for check in (
         _one_choice_of_topics,
         _has_options_of_its_source,
+        _reads_its_own_cluster,
+        _has_topics_with_windows,
         _starts_in_its_topics,
         _fits_its_format,
         _has_few_forks,
@@ -105,7 +129,30 @@ def _has_options_of_its_source(spec: FeedSpec, table: Table, reading: Reading) -
     options = source.entries.get("options") if isinstance(source, Table) else None
     if options is not None and spec.source.is_kafka:
         found = "`options` for kafka"
-        reading.mistakes.add(options.place, found, "`kafka:` at the top of the file has them")
+        allowed = "`kafka:`, at the top of the file or of the feed, has them"
+        reading.mistakes.add(options.place, found, allowed)
+
+
+def _reads_its_own_cluster(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    own = table.entries.get("kafka")
+    if own is not None and spec.kafka and not spec.source.is_kafka:
+        found = f"`kafka` for the source {spec.source.kind!r}"
+        reading.mistakes.add(own.place, found, "`source: {options: ...}`")
+
+
+def _has_topics_with_windows(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    """A topic's own window may be tighter than the feed's: the feed's bounds the whole window."""
+    given = table.entries.get("per_topic")
+    entries = given.entries if isinstance(given, Table) else {}
+    for each in spec.per_topic:
+        place = entries[each.topic].place
+        if not spec.wants(each.topic):
+            reading.mistakes.add(place, "a topic that the feed does not read", "one that it reads")
+        for key in ("max_records", "max_bytes", "max_rate"):
+            own, most = getattr(each.window, key), getattr(spec.window, key)
+            if own is not None and most is not None and own > most:
+                found = f"more than the feed's own `{key}`"
+                reading.mistakes.add(place.key("window").key(key), found, f"at most {most}")
 
 
 def _starts_in_its_topics(spec: FeedSpec, table: Table, reading: Reading) -> None:
@@ -151,19 +198,27 @@ TIME = Section(
         "zone": Key(parsed(units.zone, units.ZONE)),
     },
 )
-WINDOW = Section(
-    WindowSpec,
-    {
-        "every": Key(parsed(units.longer_than_nothing_s, units.DURATION), "every_s"),
-        "max_records": _numbers(units.whole(1), 1),
-        "max_bytes": Key(parsed(units.size_bytes, units.SIZE)),
-    },
-)
+_WINDOW_KEYS = {
+    "every": Key(parsed(units.longer_than_nothing_s, units.DURATION), "every_s"),
+    "max_records": _numbers(units.whole(1), 1),
+    "max_bytes": Key(parsed(units.size_bytes, units.SIZE)),
+    "max_rate": Key(or_null(parsed(units.whole(1), "a whole number, 1 or more"))),
+}
+WINDOW = Section(WindowSpec, _WINDOW_KEYS)
+PER_TOPIC: Section[_Given] = Section(dict, {"window": Key(Section(dict, _WINDOW_KEYS))})
 QUARANTINE = Section(
     QuarantineSpec,
     {
         "max_ratio": Key(parsed(units.ratio, "a number from 0 to 1")),
         "min_records": _numbers(units.whole(), 0),
+    },
+)
+PUBLISH = Section(
+    PublishSpec,
+    {
+        "tries": _numbers(units.whole(1), 1),
+        "retry_after": Key(parsed(units.longer_than_nothing_s, units.DURATION), "retry_after_s"),
+        "retry_most": Key(parsed(units.longer_than_nothing_s, units.DURATION), "retry_most_s"),
     },
 )
 DATASET = Section(
@@ -183,12 +238,13 @@ SOURCE = Section(
     {"plugin": Key(text, "kind", required=True), "options": Key(source_options)},
 )
 FEED = Section(
-    FeedSpec,
+    _make_feed,
     {
         "topics": Key(listed(topic, at_least=1)),
         "pattern": Key(parsed(units.pattern, "a regular expression")),
         "exclude": Key(listed(topic)),
         "source": Key(SOURCE),
+        "kafka": Key(feed_kafka),
         "start": Key(start),
         "decode": Key(DECODE),
         "route": Key(ROUTE),
@@ -204,7 +260,9 @@ FEED = Section(
         "format": Key(file_format),
         "compression": Key(text),
         "window": Key(WINDOW),
+        "per_topic": Key(Named(_topic, PER_TOPIC)),
         "quarantine": Key(QUARANTINE),
+        "publish": Key(PUBLISH),
         "on_gap": Key(choice("stop", "accept")),
         "export_offsets": Key(choice("group", "none")),
         "generation": _numbers(units.whole(most=10**9), 0),

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from penstock.config.clients import kafka, registry, spark, store
+from penstock.config.clients import SERVERS, kafka, registry, spark, store
 from penstock.config.errors import ConfigInvalid
 from penstock.config.feed_section import FEED, feed
 from penstock.config.location import lake
 from penstock.config.mistakes import Mistakes, Place
 from penstock.config.overrides import with_environment, with_flags
+from penstock.config.price_section import PRICES, options_have_a_plugin
 from penstock.config.section_grammar import (
     Key,
     Named,
@@ -49,6 +50,7 @@ def load(
     _check_inheritance(root, mistakes)
     values = TOP(with_inheritance(root), Reading(mistakes, path.absolute().parent))
     _check_kafka(root, values.get("feeds", ()), mistakes)
+    options_have_a_plugin(root, mistakes)
     if mistakes.only_plugin:
         raise mistakes.only_plugin
     if mistakes.all():
@@ -89,9 +91,9 @@ def _check_inheritance(root: Table, mistakes: Mistakes) -> None:
 
 
 def _check_kafka(root: Table, feeds: Iterable[FeedSpec], mistakes: Mistakes) -> None:
-    """Kafka's settings are required unless every feed has another source."""
-    kinds = [feed.source.is_kafka for feed in feeds]
-    if "kafka" not in root.entries and (any(kinds) or not kinds):
+    """Kafka's settings are required unless every feed has another source, or its own cluster."""
+    needs = [feed.source.is_kafka and SERVERS not in feed.kafka for feed in feeds]
+    if "kafka" not in root.entries and (any(needs) or not needs):
         mistakes.add(root.place.key("kafka"), "missing, and required")
 
 
@@ -114,6 +116,7 @@ TOP: Section[dict[str, Any]] = Section(
         "kafka": Key(kafka),
         "registry": Key(registry),
         "spark": Key(spark),
+        "prices": Key(PRICES),
         "defaults": Key(_defaults, field=None),
         "feeds": Key(FEEDS, required=True),
         "dispersals": Key(nothing_yet, field=None),

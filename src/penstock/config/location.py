@@ -86,3 +86,16 @@ def _absolute(word: str, folder: Path) -> str:
     if not parts:
         raise Refused("the root directory", "a separate directory for the lake")
     return str(Path("/", *parts))
+
+
+def key_in(lake: StoreSpec, word: str) -> str:
+    """The key of a file in the lake that a user names by its key, its path or its URI."""
+    if lake.scheme != LOCAL:
+        return word.removeprefix(f"{lake.uri.rstrip('/')}/")
+    path = unquote(urlsplit(word).path) if word.startswith("file:") else word
+    root = Path(lake.address).resolve()
+    for candidate in (Path(path), root / path):
+        whole = candidate.resolve()
+        if (candidate.is_absolute() or candidate.exists()) and whole.is_relative_to(root):
+            return whole.relative_to(root).as_posix()
+    return word

@@ -37,16 +37,30 @@ def _variable_path(name: str) -> Sequence[str]:
     Shells have no dots in names, so `KAFKA__BOOTSTRAP_SERVERS` is `bootstrap.servers`.
     """
     parts = [part.lower() if part.isupper() else part for part in name.split("__")]
-    if parts[0] in _VERBATIM and len(parts) > 1:
-        return _client_path(parts[0], "_".join(parts[1:]).replace("_", "."))
-    return parts
+    begin = _begin_of_client(parts)
+    if begin is None:
+        return parts
+    key = "_".join(parts[begin + 1 :]).replace("_", ".")
+    return (*parts[:begin], *_client_path(parts[begin], key))
 
 
 def _flag_path(name: str) -> Sequence[str]:
-    first, dot, rest = name.partition(".")
-    if first in _VERBATIM and dot:
-        return _client_path(first, rest)
-    return name.split(".")
+    parts = name.split(".")
+    begin = _begin_of_client(parts)
+    if begin is None:
+        return parts
+    return (*parts[:begin], *_client_path(parts[begin], ".".join(parts[begin + 1 :])))
+
+
+def _begin_of_client(parts: Sequence[str]) -> int | None:
+    """Where `kafka` or `spark` stands in a path to one of their settings; a feed has `kafka`."""
+    if parts[0] in _VERBATIM and len(parts) > 1:
+        return 0
+    if len(parts) > 3 and (parts[0], parts[2]) == ("feeds", "kafka"):
+        return 2
+    if len(parts) > 2 and (parts[0], parts[1]) == ("defaults", "kafka"):
+        return 1
+    return None
 
 
 def _client_path(section: str, key: str) -> Sequence[str]:
@@ -68,7 +82,7 @@ def _with(root: Table, path: Sequence[str], value: str, origin: str, mistakes: M
 
 def _node(path: Sequence[str], value: str, place: Place, mistakes: Mistakes) -> Node:
     """A value is text, unless it begins like a list or a mapping."""
-    is_setting = len(path) > 1 and path[0] in _VERBATIM
+    is_setting = _begin_of_client(path) is not None
     if not is_setting and value.lstrip()[:1] in ("[", "{"):
         node = parse(value, mistakes, place)
         if node is not None:

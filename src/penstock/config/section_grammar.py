@@ -208,6 +208,17 @@ def listed(read_one: Reader[T], at_least: int = 0) -> Reader[tuple[T, ...]]:
     return read
 
 
+def or_null(read_one: Reader[T]) -> Reader[T | None]:
+    """Make a reader that takes null for the absence of a value."""
+
+    def read(node: Node, reading: Reading) -> T | None:
+        if isinstance(node, Scalar) and node.is_null:
+            return None
+        return read_one(node, reading)
+
+    return read
+
+
 def nothing_yet(node: Node, _: Reading) -> None:
     """Read a key whose feature does not exist yet: only empty values are accepted."""
     if not is_nothing(node):

@@ -2,16 +2,16 @@
 
 from typing import get_args
 
-from penstock.config.feed_values import path_of
 from penstock.config.mistakes import Refused, closest, shown
 from penstock.config.section_grammar import Reading, as_table, text
 from penstock.config.tree import Node, Table
-from penstock.model.pinned_types import PinsDisagree, dataset_types, steps_of, type_tree
+from penstock.model.event_paths import steps_of
+from penstock.model.pinned_types import PinsDisagree, dataset_types, type_tree
 from penstock.model.schema import PinnedType, PinnedTypes
 from penstock.model.spec import DatasetSpec, FeedSpec
 
 WORDS: tuple[PinnedType, ...] = get_args(PinnedType)
-_PATH = "a path such as user.id, items[].id or tags[]"
+_PATH = r"a path such as user.id, items[].id, tags[] or http\.status"
 
 
 def pinned_types(node: Node, reading: Reading) -> PinnedTypes:
@@ -30,8 +30,7 @@ def pinned_types(node: Node, reading: Reading) -> PinnedTypes:
 
 
 def _path(path: str) -> str:
-    path_of(path)
-    if not all(steps_of(path)):
+    if not all(step is None or step.strip() for step in steps_of(path)):
         raise Refused(f"found {shown(path)}", _PATH)
     return path
 

@@ -20,12 +20,14 @@ _BYTES = {
 }  # fmt: skip
 _WHOLE = re.compile(r"\d{1,3}(?:_\d{3})+|\d{1,19}", re.ASCII)
 _RATIO = re.compile(r"0|1|0?\.\d{1,9}|[01]\.\d{1,9}", re.ASCII)
+_PRICE = re.compile(r"\d{1,12}(?:\.\d{1,9})?", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = frozenset({"auto", "s", "ms", "us", "ns", "iso8601"})
 
 DURATION = "a duration such as 500ms, 30s, 5m, 1h or 2d"
 SIZE = "a size such as 512KiB, 64MB or 1GB"
+PRICE = "a price such as 0 or 0.023"
 DAY = "a day such as 2015-01-01"
 TIME = "a time with its zone such as 2026-11-01T00:00:00Z"
 ZONE = "a time zone such as UTC or Europe/Berlin"
@@ -75,6 +77,11 @@ def ratio(text: str) -> float | None:
         return None
     number = float(text)
     return number if number <= 1 else None
+
+
+def price(text: str) -> float | None:
+    """A price: a number that is not negative, with up to nine decimal places."""
+    return float(text) if _PRICE.fullmatch(text) else None
 
 
 def day(text: str) -> str | None:

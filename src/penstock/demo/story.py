@@ -117,7 +117,7 @@ def at_the_kill(sight: Sight) -> list[str]:
     if sight.decided:
         lines.append(f"window {sight.decided[0]} decided, and not all of it visible yet")
     if sight.staged_files:
-        lines.append(f"{sight.staged_files} staged files that no reader sees")
+        lines.append(f"{number_of(sight.staged_files, 'staged file')} that no reader sees")
     return lines
 
 
@@ -130,7 +130,9 @@ def _second_run(scene: Scene, first: Run) -> Run:
         f"the next window visible after {next_s - first.ended_s:.1f} s"
     )
     if run.cleaned:
-        scene.screen.more(f"{run.cleaned} staged files of the dead run were cleaned away")
+        were = "was" if run.cleaned == 1 else "were"
+        files = number_of(run.cleaned, "staged file")
+        scene.screen.more(f"{files} of the dead run {were} cleaned away")
     return run
 
 

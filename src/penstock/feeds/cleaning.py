@@ -1,23 +1,33 @@
-"""Removing what dead runs have staged, beside the loop: after each claim, and once an hour.
+"""Upkeep of feeds beside their loops: cleaning after each claim and once an hour, and other jobs.
 
 It is a thread of its own, so that no window waits for it and none that is delivered can fail by it.
-What is removed is decided elsewhere; repeating it is always safe.
+What a job does is decided elsewhere; repeating it is always safe, and so is doing it late.
 """
 
-import queue
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.errors import PenstockError
-from penstock.feeds.run_events import Event, Tell
-from penstock.model.plural import number_of
+from penstock.feeds.run_events import Event, Fact, Tell
 
 EVERY_S = 3600.0
-END_S = 10.0  # how long the end of a run waits; what is left is removed by the next
+END_S = 10.0  # how long the end of a run waits; what is left is done by the next
 
 
-class Cleanable(Protocol):
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something that a feed needs done beside its loop, such as `cleaning`.
+
+    `act` may be called by any thread, any number of times; it returns what is worth telling.
+    """
+
+    name: str
+    act: Callable[[], Event | None]
+
+
+class Kept(Protocol):
     """A feed that is owned."""
 
     @property
@@ -25,24 +35,41 @@ class Cleanable(Protocol):
         """Which feed it is."""
         ...
 
-    def clean(self) -> int:
-        """Remove what dead runs have staged; returns how many files. Any thread."""
+    def regular_jobs(self) -> Iterable[Job]:
+        """What has to be done after a claim and every hour, in this order. Any thread."""
         ...
 
 
+@dataclass(slots=True)
+class _Asked:
+    """A job that waits for its turn, and how often in a row it has failed."""
+
+    job: Job
+    due: float
+    failures: int = 0
+
+
 class Cleaner:
-    """Cleans until stopped. What fails is told, and tried again within the hour."""
+    """Does jobs until stopped, one after the other. What fails is told, and tried again later.
+
+    Each feed has at most one job of a name waiting: the newest, which does what older ones would.
+    """
 
     def __init__(
         self,
-        feeds: Callable[[], Iterable[Cleanable]],
+        feeds: Callable[[], Iterable[Kept]],
         tell: Tell,
+        tick: Callable[[], float],
         every_s: float = EVERY_S,
     ) -> None:
         self._feeds = feeds
         self._tell = tell
+        self._tick = tick
         self._every_s = every_s
-        self._asked: queue.SimpleQueue[Cleanable | None] = queue.SimpleQueue()
+        self._next_round = tick() + every_s
+        self._asked: dict[tuple[str, str], _Asked] = {}
+        self._is_ending = False
+        self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="penstock-cleaner", daemon=True)
 
     def __enter__(self) -> "Cleaner":
@@ -51,33 +78,68 @@ class Cleaner:
 
     def __exit__(self, *_: object) -> None:
         """Finish what was asked for, if that is soon."""
-        self._asked.put(None)
+        with self._changed:
+            self._is_ending = True
+            self._changed.notify()
         self._thread.join(END_S)
 
-    def soon(self, feed: Cleanable) -> None:
-        """Clean a feed that was just claimed: its former owner is fenced now. Any thread."""
-        self._asked.put(feed)
+    def soon(self, feed: Kept) -> None:
+        """Do the regular jobs of a feed that was just claimed. Any thread."""
+        for job in feed.regular_jobs():
+            self.ask(feed.name, job)
+
+    def ask(self, feed: str, job: Job) -> None:
+        """Do a job of a feed soon, in place of an older one of that name. Returns at once."""
+        with self._changed:
+            self._asked.pop((feed, job.name), None)
+            self._asked[feed, job.name] = _Asked(job, self._tick())
+            self._changed.notify()
 
     def _run(self) -> None:
         while True:
-            try:
-                asked = self._asked.get(timeout=self._every_s)
-            except queue.Empty:
-                for feed in self._feeds():
-                    self._clean(feed)
-                continue
-            if asked is None:
+            turn = self._next()
+            if turn is not None:
+                self._do(*turn)
+            elif self._is_ending:
                 return
-            self._clean(asked)
+            else:
+                self._begin_round()
 
-    def _clean(self, feed: Cleanable) -> None:
+    def _next(self) -> tuple[str, _Asked] | None:
+        """Wait for a job that is due; None at the end, and when it is time for a round."""
+        with self._changed:
+            while True:
+                now = self._tick()
+                due = [key for key, asked in self._asked.items() if asked.due <= now]
+                if due:
+                    return due[0][0], self._asked.pop(due[0])
+                if self._is_ending or now >= self._next_round:
+                    return None
+                waits = [asked.due for asked in self._asked.values()]
+                self._changed.wait(min([self._next_round, *waits]) - now)
+
+    def _begin_round(self) -> None:
+        self._next_round = self._tick() + self._every_s
+        for feed in self._feeds():
+            self.soon(feed)
+
+    def _do(self, feed: str, asked: _Asked) -> None:
         try:
-            removed = feed.clean()
-        except PenstockError as error:
-            sentence = f"what dead runs have staged could not be removed yet: {error}"
-            self._tell(Event(feed.name, "clean_failed", sentence, {"code": error.code}, "warning"))
+            event = asked.job.act()
+        except Exception as error:  # noqa: BLE001 - the outermost edge of this thread
+            self._failed(feed, asked, error)
             return
-        if removed:
-            files = number_of(removed, "staged file")
-            sentence = f"{files} of dead runs removed"
-            self._tell(Event(feed.name, "cleaned", sentence, {"files": removed}))
+        if event is not None:
+            self._tell(event)
+
+    def _failed(self, feed: str, asked: _Asked, error: Exception) -> None:
+        """Tell it, and try again a little later each time, unless a newer job came meanwhile."""
+        asked.failures += 1
+        pause_s = min(2.0 ** (asked.failures - 1), self._every_s)
+        code = error.code if isinstance(error, PenstockError) else type(error).__name__
+        sentence = f"{asked.job.name} failed and is tried again in {pause_s:.0f} s: {error}"
+        facts: dict[str, Fact] = {"job": asked.job.name, "code": code, "pause_s": pause_s}
+        self._tell(Event(feed, "upkeep_failed", sentence, facts, "warning"))
+        with self._changed:
+            asked.due = self._tick() + pause_s
+            self._asked.setdefault((feed, asked.job.name), asked)

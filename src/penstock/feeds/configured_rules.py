@@ -1,19 +1,23 @@
 """The rules of a feed as its configuration gives them: starts, pace, and what is too broken."""
 
+from collections.abc import Callable, Mapping, Sequence
+
 from penstock.datapath.shape.route.router import ROUTE_FLOOD
 from penstock.feeds.errors import QuarantineTooFull, TooManyTypes, WindowRefused
 from penstock.feeds.start_offsets import LooksAtTopics, StartOffsets
 from penstock.model.entries import Counts
 from penstock.model.names import encode_component
 from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
-from penstock.model.spec import FeedSpec, QuarantineSpec
+from penstock.model.spec import FeedSpec, QuarantineSpec, WindowSpec
 from penstock.model.window import PartitionOffsets
 from penstock.protocol.feed_book.acceptance import is_accepted
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.loop.pace import Pace
+from penstock.protocol.loop.paces import FeedPaces, Paces, PaceSpec
 from penstock.protocol.loop.prove import Findings
+from penstock.protocol.loop.topic_plan import WaitingPart, WindowPolicies
 from penstock.protocol.loop.window_plan import WindowPolicy
+from penstock.protocol.publish.troubles import PublishPolicy
 
 FEWEST_BROKEN = 20  # a first window with so many broken records, and no other ones, is judged
 
@@ -22,11 +26,11 @@ class ConfiguredRules:
     """What `penstock.yaml` says about one feed. Driver only."""
 
     def __init__(
-        self, feed: FeedSpec, journal: FeedJournal, pace: Pace, source: LooksAtTopics
+        self, feed: FeedSpec, journal: FeedJournal, paces: Paces, source: LooksAtTopics
     ) -> None:
         self._feed = feed
         self._journal = journal
-        self._pace = pace
+        self._paces = paces
         self._starts = StartOffsets(feed, source, lambda: not journal.open().state.topics)
 
     def wants(self, topic: str) -> bool:
@@ -37,9 +41,9 @@ class ConfiguredRules:
         """What `start` means in this partition."""
         return self._starts.of(topic, partition, offsets)
 
-    def is_due(self, waiting: int, cap: int) -> bool:
-        """What `window` says, as far as time is concerned."""
-        return self._pace.is_due(waiting, cap)
+    def choose(self, waiting: Sequence[WaitingPart]) -> Mapping[str, int]:
+        """What `window` and `per_topic` say, as far as time is concerned."""
+        return self._paces.choose(waiting)
 
     def judge(self, found: Findings, state: FeedState) -> None:
         """Too many broken records stop the window, unless a person has let this one through."""
@@ -54,9 +58,30 @@ class ConfiguredRules:
         return stops(self._feed, dataset)
 
 
-def window_policy(feed: FeedSpec) -> WindowPolicy:
-    """How much of a feed one window may take."""
-    return WindowPolicy(feed.window.max_records, feed.window.max_bytes)
+def window_policies(feed: FeedSpec) -> WindowPolicies:
+    """How much one window may take, of a feed and of topics with a policy of their own."""
+    own = {each.topic: _policy(each.window) for each in feed.per_topic}
+    return WindowPolicies(_policy(feed.window), own)
+
+
+def _policy(window: WindowSpec) -> WindowPolicy:
+    return WindowPolicy(window.max_records, window.max_bytes)
+
+
+def paces_of(feed: FeedSpec, tick: Callable[[], float], *, eager: bool = False) -> Paces:
+    """When windows of a feed are cut, as from its start."""
+    own = {
+        each.topic: PaceSpec(each.window.every_s, each.window.max_rate) for each in feed.per_topic
+    }
+    return Paces(
+        FeedPaces(PaceSpec(feed.window.every_s, feed.window.max_rate), own), tick, eager=eager
+    )
+
+
+def publish_policy(feed: FeedSpec) -> PublishPolicy:
+    """When what fails is tried again, and when it is parked."""
+    given = feed.publish
+    return PublishPolicy(given.tries, given.retry_after_s, given.retry_most_s)
 
 
 def stops(feed: FeedSpec, dataset: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock.errors import FeedHalted, PenstockError
 from penstock.model.halted import HaltedPlace
+from penstock.model.plural import are, number_of
 from penstock.protocol.loop.prove import Findings
 
 _MOST_SHOWN = 20
@@ -63,9 +64,10 @@ def _how_many(of: str, findings: Findings) -> str:
     why = [", ".join(f"{reason} {count}" for reason, count in most)] if most else []
     why += [f"for example {each.reason} at {each.first}" for each in findings.broken[:1]]
     counts = findings.counts
-    whats = "rows" if counts.extra else "records"
+    whats = number_of(counts.rows, "row" if counts.extra else "record")
     told = f" ({'; '.join(why)})" if why else ""
-    return f"{counts.quarantined} of {counts.rows} {whats} of {of} are broken{told}"
+    verb = are(counts.quarantined)
+    return f"{counts.quarantined:,} of {whats} of {of} {verb} broken{told}"
 
 
 class SchemasIncompatible(FeedHalted):
@@ -160,9 +162,26 @@ class LeaseHeld(PenstockError):
         super().__init__(
             f"Feed {feed!r} is owned by {owner}, which was alive at {at}.",
             "Nothing was changed. Run without --no-wait to wait for it, or with --take-over to "
-            "take the feed; the other instance then stops, and nothing is lost or doubled.",
+            "take the feed; the other instance then waits, and nothing is lost or doubled.",
         )
         self.owner = owner
+
+
+class LeaseLost(PenstockError):
+    """Another instance has taken the lease; this one was paused or cut off from the store."""
+
+    code = "LEASE_LOST"
+    exit_code = 75
+
+    def __init__(self, feed: str) -> None:
+        super().__init__(
+            f"The lease of feed {feed!r} was taken by another instance, to which this one seemed "
+            "dead.",
+            "Nothing was decided since, and nothing is lost or doubled. A run waits for the other "
+            "instance; with --once or --no-wait it has ended. `penstock status` shows who owns the "
+            "feed.",
+        )
+        self.feed = feed
 
 
 class DatasetsParked(FeedHalted):
@@ -193,3 +212,17 @@ class PartitionsUnread(PenstockError):
             "then run again.",
         )
         self.unread = dict(unread)
+
+
+class KeptValueWrong(PenstockError):
+    """A source wants to keep something with a window that an entry cannot hold."""
+
+    code = "KEPT_VALUE_WRONG"
+
+    def __init__(self, source: str, found: str, most: int) -> None:
+        super().__init__(
+            f"The source {source!r} wants to keep {found} with a window; a text of at most "
+            f"{most:,} characters was wanted.",
+            "The window was not decided, and nothing of it is visible. Repair or upgrade the "
+            "package that offers the source, then run again.",
+        )

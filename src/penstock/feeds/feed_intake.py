@@ -1,11 +1,19 @@
 """What the owner of a feed reads through: its source as far as it may be read, and its stager."""
 
-from penstock.api.source import Source
+from collections.abc import Mapping
+
+import msgspec
+
+from penstock.api.source import MOST_KEPT, KeepsValue, Source
 from penstock.datapath.driver.stager import Stager
+from penstock.feeds.errors import KeptValueWrong
+from penstock.model.ranges import OffsetRange
 from penstock.model.read_ways import ReadWays
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.protocol.loop.bounded_look import BoundedLook
 from penstock.runtime.surroundings import Surroundings
+
+BY_SOURCE = "source"  # the name of what the source keeps with a window
 
 
 class FeedIntake:
@@ -43,4 +51,21 @@ class FeedIntake:
         """Read exactly the ranges, once, and write them invisibly."""
         staged = self._stager.stage(order)
         self.ways = staged.ways
-        return staged
+        if order.decided:
+            return staged
+        return msgspec.structs.replace(staged, kept=self._to_keep(order.ranges))
+
+    def recall(self, kept: Mapping[str, str]) -> None:
+        """Give the source what it has kept with the last window."""
+        if isinstance(self._source, KeepsValue):
+            self._source.recall(kept.get(BY_SOURCE, ""))
+
+    def _to_keep(self, ranges: tuple[OffsetRange, ...]) -> dict[str, str]:
+        if not isinstance(self._source, KeepsValue):
+            return {}
+        value = self._source.to_keep(ranges)
+        if not isinstance(value, str):
+            raise KeptValueWrong(self._source.kind, f"a {type(value).__name__}", MOST_KEPT)
+        if len(value) > MOST_KEPT:
+            raise KeptValueWrong(self._source.kind, f"{len(value):,} characters", MOST_KEPT)
+        return {BY_SOURCE: value} if value else {}

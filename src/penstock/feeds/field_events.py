@@ -21,10 +21,13 @@ def conflict_events(feed: str, window: str, ways: Iterable[ReadWays]) -> Iterato
 
 def _event(feed: str, window: str, conflict: FieldConflict) -> Event:
     rows = "1 record has" if conflict.records == 1 else f"{conflict.records:,} records have"
-    column = f"is a column of {conflict.wanted}" if conflict.wanted else "has no column"
+    if conflict.wanted:
+        column, values = f"is read as {conflict.wanted}", "another kind of value there"
+    else:
+        column, values = f"has no column, because {conflict.why}", "a value there"
     sentence = (
-        f"window {window}: {conflict.path} of {conflict.dataset} {column}, and {rows} another kind "
-        f"of value there ({', '.join(conflict.found)}), which is in `_rest`; see "
+        f"window {window}: {conflict.path} of {conflict.dataset} {column}; {rows} {values} "
+        f"({', '.join(conflict.found)}), which is in `_rest`; see "
         f"`penstock schema conflicts {feed}/{conflict.dataset}`"
     )
     return Event(
@@ -37,6 +40,7 @@ def _event(feed: str, window: str, conflict: FieldConflict) -> Event:
             "path": conflict.path,
             "wanted": conflict.wanted,
             "found": " ".join(conflict.found),
+            "cause": conflict.cause,
             "records": conflict.records,
             "topic": conflict.topic,
             "partition": conflict.partition,

@@ -1,6 +1,5 @@
 """What is written down when a feed halts: from the error to the objects in the lake. Pure."""
 
-import hashlib
 from dataclasses import dataclass
 
 import msgspec
@@ -15,10 +14,13 @@ from penstock.model.halted import (
     HaltedGroup,
     HaltedSample,
 )
+from penstock.model.row_config import digest_of
+from penstock.model.row_settings import row_settings
 from penstock.model.spec import FeedSpec
 from penstock.model.window import StageOrder
 from penstock.protocol.feed_book.state import FeedState
 
+_BESIDE_ROWS = frozenset({"compression"})
 HALTED = 5  # the exit code of errors after which a feed waits for an operator
 
 
@@ -72,8 +74,15 @@ def samples_of(error: PenstockError) -> tuple[HaltedSample, ...]:
 
 
 def feed_digest(feed: FeedSpec) -> str:
-    """A digest of a feed's configuration; another one shows that something was changed."""
-    return hashlib.sha256(msgspec.json.encode(feed)).hexdigest()[:16]
+    """A digest of what may let a feed go on: how records become rows, which are read, the limits.
+
+    What only says how files are packed, or when a window ends, changes nothing about a halt.
+    """
+    rows = {key: value for key, value in row_settings(feed).items() if key not in _BESIDE_ROWS}
+    read = (feed.topics, feed.pattern, feed.exclude, feed.source, feed.start)
+    misfits = (feed.decode.incompatible, [each.incompatible for each in feed.datasets])
+    limits = (feed.quarantine, feed.window.max_records, feed.on_gap, misfits)
+    return digest_of(msgspec.json.encode((rows, read, limits, feed.generation), order="sorted"))
 
 
 def _groups(halt: FeedHalted) -> tuple[HaltedGroup, ...]:

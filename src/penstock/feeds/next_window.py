@@ -1,7 +1,7 @@
 """What a feed would read next, judged with the owner's own rules. Decides and writes nothing."""
 
 from penstock.errors import GapFound
-from penstock.feeds.configured_rules import window_policy
+from penstock.feeds.configured_rules import paces_of, window_policies
 from penstock.feeds.start_offsets import LooksAtTopics, StartOffsets
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.model.spec import FeedSpec
@@ -9,11 +9,11 @@ from penstock.model.value import Value
 from penstock.model.window import Available
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.owner import check_format
+from penstock.protocol.loop.topic_plan import plan_window, sizes_in
 from penstock.protocol.loop.window_plan import (
     check_source,
     check_topic_ids,
     new_starts,
-    plan_ranges,
 )
 
 
@@ -53,6 +53,7 @@ def next_window(
 ) -> NextWindow:
     """The next window of a feed that `judge_feed` let pass; accepted gaps count as passed.
 
+    It is the one that a run would begin with: then nothing has to wait for its age.
     Raises what would stop an owner at the first offsets: a start that has expired is a gap.
     """
     watermarks = state.watermarks()
@@ -63,9 +64,10 @@ def next_window(
     }
     if feed.on_gap != "accept":
         check_source(available.cluster_id, {}, begun, available)
-    cap = window_policy(feed).cap(state.record_bytes)
     from_here = _past_gaps({**watermarks, **begun}, available)
-    ranges = plan_ranges(from_here, available, cap, turn=state.windows)
+    choose = paces_of(feed, lambda: 0.0).choose
+    policies, sizes = window_policies(feed), sizes_in(state)
+    ranges = plan_window(policies, sizes, from_here, available, choose, state.windows)
     return NextWindow(watermarks, begun, ranges)
 
 

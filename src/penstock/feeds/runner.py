@@ -2,39 +2,49 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from penstock.api.source import ReadFailed, SourceUnavailable
 from penstock.errors import (
     FeedHalted,
     OutcomeUnknown,
     PenstockError,
+    StagedSetWrong,
     StoreUnavailable,
     TopicMissing,
 )
 from penstock.feeds.cleaning import Cleaner
+from penstock.feeds.endings import (
+    OWNED_BY_ANOTHER,
+    PASSING,
+    failing_and_stopped,
+    waits_for_a_person,
+)
 from penstock.feeds.errors import (
     DatasetsParked,
     LeaseHeld,
+    LeaseLost,
     PartitionsUnread,
     SchemasIncompatible,
 )
-from penstock.feeds.halting import HALTED
+from penstock.feeds.halt_records import record_unopened
 from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.run_events import Event, Fact, Tell
-from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.running_feed import FeedTools, RunningFeed, instance_name
 from penstock.feeds.setting_changes import change_events
 from penstock.model.exit_codes import worst
+from penstock.model.lanes import dataset_of
 from penstock.model.plural import number_of
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.protocol.feed_book.feed_lease import FeedBeat
-from penstock.protocol.feed_book.state import FeedState
 
-PASSING = (SourceUnavailable, RegistryTrouble, ReadFailed, StoreUnavailable, OutcomeUnknown)
-AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable)
+AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable, StagedSetWrong)
 TRIES_ONCE = 3  # how often `--once` tries a window that fails for a cause that may pass
+TRIES_WRONG = 5  # how often in a row a window may be staged wrong; then it is no accident
 LONGEST_PAUSE_S = 60.0
 REST_S = 1.0
+IN_LINE_S = 2.0  # how often the lease of another owner is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +72,26 @@ class Runner:
     _running: list[RunningFeed] = field(default_factory=list)
     _troubles: dict[str, "Trouble"] = field(default_factory=dict)
     _told_to_wait: set[str] = field(default_factory=set)
+    _next_look: dict[str, float] = field(default_factory=dict)
     _told_parked: dict[str, dict[str, str]] = field(default_factory=dict)
+    _told_failing: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._cleaner = Cleaner(self.feeds_at_work, self.tell)
+        self._cleaner = Cleaner(self.feeds_at_work, self.tell, self.tools.around.tick)
 
     def run(self) -> int:
-        """Run until told to stop, or until all is delivered; the worst exit code."""
-        self._waiting = [feed for spec in self.feeds if (feed := self._open(spec)) is not None]
-        self.tools.wait_until_ready()  # Spark was starting while the journals were folded
-        self.has_begun = True
-        with Heart(self.feeds_at_work, self._beat_failed), self._cleaner:
+        """Run until told to stop, or until all is delivered; the worst exit code.
+
+        What is decided becomes visible first: that needs neither Spark, which starts meanwhile,
+        nor the sources.
+        """
+        self._waiting = self._open_all()
+        with Heart(lambda: self._waiting, self._beat_failed), self._cleaner:
             try:
+                self._start_those_that_are_free()
+                if self._waiting or self._running:
+                    self.tools.wait_until_ready()
+                self.has_begun = True
                 while (self._waiting or self._running) and not self.is_stopping():
                     self._start_those_that_are_free()
                     self._turn_all()
@@ -86,43 +104,97 @@ class Runner:
         """The feeds that are owned now. Any thread."""
         return list(self._running)
 
-    def _open(self, spec: FeedSpec) -> RunningFeed | None:
-        try:
-            feed = RunningFeed(spec, self.tools, once=self.spec.once)
-            feed.open()
-        except PenstockError as error:
-            self._failed(spec.name, error)
-            return None
-        return feed
+    def why_none_is_owned(self) -> str:
+        """What the feeds wait for as long as none of them is owned. Any thread."""
+        names = [feed.name for feed in list(self._waiting)]
+        if names and all(name in self._told_to_wait for name in names):
+            return "waiting for another owner"
+        if any(name in self._troubles for name in names):
+            return "trying again after a failure"
+        return "asking for topics and offsets"
+
+    def _open_all(self) -> list[RunningFeed]:
+        """Fold the journals of all feeds, side by side; in the order of the configuration."""
+        opened: dict[str, RunningFeed] = {}
+
+        def open_one(spec: FeedSpec) -> None:
+            try:
+                feed = RunningFeed(spec, self.tools, once=self.spec.once)
+                feed.open()
+            except PenstockError as error:
+                self._failed(spec.name, error)
+                self._record(spec.name, error, partial(self._leave_word, spec, error))
+            else:
+                opened[spec.name] = feed
+
+        self.tools.around.do_all([partial(open_one, spec) for spec in self.feeds])
+        return [opened[spec.name] for spec in self.feeds if spec.name in opened]
 
     def _start_those_that_are_free(self) -> None:
-        """Claim every feed that nobody else holds; the others stay in line."""
+        """Claim every feed that nobody else holds; the others stay in line.
+
+        A new feed has to ask its source which one it is, and so waits until Spark is there.
+        """
         for feed in list(self._waiting):
             if self.is_stopping():
                 return
-            if self._is_resting(feed):
-                continue
-            try:
-                holder = feed.try_start(force=self.spec.take_over)
-                if holder is not None and not self.spec.wait:
-                    raise LeaseHeld(feed.name, holder.owner, holder.at)
-            except PASSING as error:
-                self._wait_out(feed, error)
-                continue
-            except PenstockError as error:
-                self._give_up(feed, error)
-                continue
-            if holder is not None:
-                self._say_waiting(feed, holder)
-                continue
-            self._waiting.remove(feed)
-            self._running.append(feed)
-            so_far = number_of(feed.state.windows, "window")
-            sentence = f"claimed epoch {feed.owner.epoch}, {so_far} so far"
-            self._say(feed.name, "claimed", sentence, {"epoch": feed.owner.epoch})
-            self._cleaner.soon(feed)
-            for event in change_events(feed.feed, feed.state):
-                self.tell(event)
+            is_new = feed.state.is_new and not self.has_begun
+            if not is_new and not self._is_resting(feed) and self._is_time_to_look(feed):
+                self._attempt(feed, partial(self._start, feed))
+
+    def _is_time_to_look(self, feed: RunningFeed) -> bool:
+        return self.tools.around.tick() >= self._next_look.get(feed.name, 0.0)
+
+    def _start(self, feed: RunningFeed) -> bool:
+        """Claim a feed, which publishes what was decided; False: another instance has it."""
+        holder = feed.try_start(force=self.spec.take_over)
+        if holder is not None:
+            if not self.spec.wait:
+                raise LeaseHeld(feed.name, holder.owner, holder.at)
+            self._next_look[feed.name] = self.tools.around.tick() + IN_LINE_S
+            self._say_waiting(feed, holder)
+            return False
+        self._waiting.remove(feed)
+        self._running.append(feed)
+        so_far = number_of(feed.state.windows, "window")
+        sentence = f"claimed epoch {feed.owner.epoch}, {so_far} so far"
+        self._say(feed.name, "claimed", sentence, {"epoch": feed.owner.epoch})
+        self._cleaner.soon(feed)
+        for event in change_events(feed.feed, feed.state):
+            self.tell(event)
+        self._troubles.pop(feed.name, None)
+        self._told_to_wait.discard(feed.name)
+        return True
+
+    def _attempt(self, feed: RunningFeed, act: Callable[[], bool]) -> bool:
+        """Do it, and True if that succeeded and did something.
+
+        A cause that may pass is waited out; a feed of another owner goes back in line; anything
+        else ends the feed.
+        """
+        try:
+            return act()
+        except PASSING as error:
+            self._wait_out(feed, error)
+        except OWNED_BY_ANOTHER as error:
+            self._back_in_line(feed, error)
+        except PenstockError as error:
+            self._give_up(feed, error)
+        return False
+
+    def _back_in_line(self, feed: RunningFeed, error: PenstockError) -> None:
+        """Wait for the other owner, as at the start. Who was told not to wait ends here."""
+        if self.spec.once or not self.spec.wait:
+            self._give_up(feed, error)
+            return
+        feed.step_back()
+        if feed in self._running:
+            self._running.remove(feed)
+            self._waiting.append(feed)
+        self._troubles.pop(feed.name, None)
+        self._told_to_wait.discard(feed.name)
+        sentence = f"back in line: {error}"
+        self._say(feed.name, "back_in_line", sentence, {"code": error.code}, level="warning")
 
     def _turn_all(self) -> None:
         """One window of every feed, until we are to stop; a rest when no feed had one."""
@@ -141,32 +213,36 @@ class Runner:
             self.tools.around.sleep(self._rest_s())
 
     def _is_through(self, feed: RunningFeed) -> bool:
-        """True when a feed had no window for no other reason than that nothing is left."""
-        is_troubled = feed not in self._running or feed.name in self._troubles
-        return not is_troubled and not self.is_stopping()  # what is abandoned leaves no trouble
+        """True when a feed had no window for no other reason than that nothing is left.
+
+        What could not be published is waited for until it is there, or parked.
+        """
+        is_troubled = feed not in self._running or feed.name in self._troubles or feed.failing()
+        if is_troubled or feed.is_held_back:
+            return False
+        return not self.is_stopping()  # what is abandoned leaves no trouble
 
     def _turn(self, feed: RunningFeed) -> bool:
-        """One window, if it is due. A cause that may pass is waited out, others end the feed."""
+        """One window, if it is due; True when one was delivered."""
+        return not self._is_resting(feed) and self._attempt(feed, partial(self._deliver, feed))
+
+    def _deliver(self, feed: RunningFeed) -> bool:
         around = self.tools.around
-        if self._is_resting(feed):
-            return False
         trouble = self._troubles.get(feed.name)
         before = around.tick()
-        try:
-            if trouble is not None and trouble.start_over:
-                feed.start_over()
-            moved = feed.run_window()
-        except PASSING as error:
-            self._wait_out(feed, error)
-            return False
-        except PenstockError as error:
-            self._give_up(feed, error)
-            return False
+        if not feed.holds_lease:  # a beat has found out
+            raise LeaseLost(feed.name)
+        if trouble is not None and trouble.start_over:
+            feed.start_over()
+        moved = feed.run_window()
         self._troubles.pop(feed.name, None)
+        self._say_failing(feed)
         self._say_parked(feed)
         self._say_topics(feed)
         for notice in feed.notices():
             self._say(feed.name, "notice", notice, level="warning")
+        for job in feed.due_jobs():
+            self._cleaner.ask(feed.name, job)
         if moved:
             self._say_delivered(feed, around.tick() - before)
             self._export(feed)
@@ -179,7 +255,8 @@ class Runner:
             return  # the window was abandoned because we were asked to stop
         before = self._troubles.get(feed.name)
         tries = 1 if before is None else before.tries + 1
-        if self.spec.once and (tries >= TRIES_ONCE or not isinstance(error, AGAIN_ONCE)):
+        is_over = self.spec.once and (tries >= TRIES_ONCE or not isinstance(error, AGAIN_ONCE))
+        if is_over or (isinstance(error, StagedSetWrong) and tries >= TRIES_WRONG):
             self._give_up(feed, error)
             return
         pause_s = min(2.0 ** (tries - 1), LONGEST_PAUSE_S)
@@ -206,9 +283,9 @@ class Runner:
             self._halt(feed, TopicMissing(*missing, never_read=True))
         parked, stopped = failing_and_stopped(feed.state)
         if parked:
-            self._failed(feed.name, DatasetsParked(feed.name, parked))
+            self._halt(feed, DatasetsParked(feed.name, parked))
         if stopped:
-            self._failed(feed.name, SchemasIncompatible(feed.name, stopped))
+            self._halt(feed, SchemasIncompatible(feed.name, stopped))
         if feed.name not in self.failures:
             counts, windows = feed.state.counts, feed.state.windows
             sentence = (
@@ -230,13 +307,20 @@ class Runner:
     def _halt(self, feed: RunningFeed, error: PenstockError) -> None:
         """Report why a feed ends; if it waits for an operator, write it down in the lake, too."""
         self._failed(feed.name, error)
-        if error.exit_code != HALTED:
+        self._record(feed.name, error, partial(feed.record_halt, error))
+
+    def _record(self, name: str, error: PenstockError, leave_word: Callable[[], None]) -> None:
+        """Write an end into the lake, unless the cause may pass or another instance goes on."""
+        if not waits_for_a_person(error):
             return
         try:
-            feed.record_halt(error)
+            leave_word()
         except PenstockError as other:
             sentence = f"that the feed has halted could not be written into the lake: {other}"
-            self._say(feed.name, "halt_unrecorded", sentence, {"code": other.code}, level="warning")
+            self._say(name, "halt_unrecorded", sentence, {"code": other.code}, level="warning")
+
+    def _leave_word(self, spec: FeedSpec, error: PenstockError) -> None:
+        record_unopened(self.tools.store, self.tools.around, spec, instance_name(), error)
 
     def _forget_halt(self, feed: RunningFeed) -> None:
         """What was written down before the feed went on is void; it is removed when it can be."""
@@ -273,8 +357,9 @@ class Runner:
         facts: dict[str, Fact] = {"code": error.code, "exit_code": error.exit_code}
         self._say(name, kind, f"{kind}: {error}", facts, level="error")
 
-    def _beat_failed(self, feed: Beating, error: PenstockError) -> None:
-        sentence = f"no sign of life could be left: {error}"
+    def _beat_failed(self, feed: Beating, error: Exception) -> None:
+        why = error if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+        sentence = f"no sign of life could be left: {why}"
         self._say(feed.name, "beat_failed", sentence, level="warning")
 
     def _say_waiting(self, feed: RunningFeed, holder: FeedBeat) -> None:
@@ -283,20 +368,36 @@ class Runner:
             sentence = f"waiting: owned by {holder.owner}, alive at {holder.at}"
             self._say(feed.name, "waiting", sentence, {"owner": holder.owner})
 
+    def _say_failing(self, feed: RunningFeed) -> None:
+        """Once per try: what could not be published, and when it is tried again."""
+        told, failing = self._told_failing.get(feed.name, {}), feed.failing()
+        self._told_failing[feed.name] = {part: each.tries for part, each in failing.items()}
+        for part, trouble in sorted(failing.items()):
+            if told.get(part) == trouble.tries:
+                continue
+            pause_s = max(trouble.next_try - self.tools.around.tick(), 0.0)
+            dataset = dataset_of(part)
+            sentence = (
+                f"{dataset} is decided and not visible yet; trying again in {pause_s:.0f} s: "
+                f"{trouble.why}"
+            )
+            facts: dict[str, Fact] = {"dataset": dataset, "tries": trouble.tries}
+            self._say(feed.name, "publish_failed", sentence, facts, level="warning")
+
     def _say_parked(self, feed: RunningFeed) -> None:
         """Once per dataset and cause: what is decided and cannot be seen is worth an alarm.
 
         What was let go is told again when it is parked again, also if that took one turn.
         """
         told = self._told_parked.get(feed.name, {})
-        for dataset, why in sorted(feed.state.parked.items()):
+        for dataset, why in sorted(feed.state.parked_datasets.items()):
             if told.get(dataset) != why:
                 is_stopped = dataset in feed.state.stopped
                 name = "dataset_stopped" if is_stopped else "parked"  # a feed's end is `stopped`
                 how = "stopped" if is_stopped else "parked"
                 sentence = f"{dataset} is {how}, decided and not visible: {why}"
                 self._say(feed.name, name, sentence, {"dataset": dataset}, level="error")
-        self._told_parked[feed.name] = dict(feed.state.parked)
+        self._told_parked[feed.name] = feed.state.parked_datasets
 
     def _say_topics(self, feed: RunningFeed) -> None:
         """Topics that are not there. With `--once` the feed ends with them, if they are named."""
@@ -346,9 +447,3 @@ class Trouble:
     tries: int
     next_try: float
     start_over: bool
-
-
-def failing_and_stopped(state: FeedState) -> tuple[dict[str, str], dict[str, str]]:
-    """The parked datasets, with why: those that could not be published, and those to wait."""
-    stopped = {name: why for name, why in state.parked.items() if name in state.stopped}
-    return {name: why for name, why in state.parked.items() if name not in stopped}, stopped

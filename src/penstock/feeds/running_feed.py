@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from penstock.api.source import ExportsLag, HashesLastRecords, Source
 from penstock.api.store import Store
@@ -14,13 +15,22 @@ from penstock.datapath.driver.source_tasks import SourceTasks
 from penstock.datapath.driver.stager import Stager
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import GapFound, JournalError, PenstockError
-from penstock.feeds.configured_rules import ConfiguredRules, window_policy
+from penstock.feeds.cleaning import Job
+from penstock.feeds.configured_rules import (
+    ConfiguredRules,
+    paces_of,
+    publish_policy,
+    window_policies,
+)
 from penstock.feeds.feed_intake import FeedIntake
 from penstock.feeds.field_events import conflict_events
-from penstock.feeds.halting import HaltMoment, halted_by, samples_of
+from penstock.feeds.halt_records import record_halt
+from penstock.feeds.halting import HaltMoment
 from penstock.feeds.last_records import check_last_records
-from penstock.feeds.run_events import Event
+from penstock.feeds.leased_owner import LeasedOwner
+from penstock.feeds.run_events import Event, Fact
 from penstock.feeds.topic_watch import TopicWatch, missing_topics
+from penstock.model.cleaned import Cleaned
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import Gap
 from penstock.model.layout import Layout
@@ -31,16 +41,19 @@ from penstock.model.window import Place, StageOrder
 from penstock.ports.registry.registry import Registry
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedLease, Note
-from penstock.protocol.feed_book.halted_objects import remove_void, write_halted
+from penstock.protocol.feed_book.halted_objects import remove_void
+from penstock.protocol.feed_book.inventory_writer import update_inventory
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Contender
 from penstock.protocol.loop.owner import Owner, OwnerSpec
-from penstock.protocol.loop.pace import Pace
+from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.window_plan import waiting_ranges
+from penstock.protocol.publish.troubles import Trouble
 from penstock.runtime.surroundings import Surroundings
 from penstock.runtime.this_process import is_dead, this_process
 
+POLL_S = 9.5  # turns come every second, so an idle feed looks every tenth second for more
 STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
 
 
@@ -50,8 +63,8 @@ class FeedTools:
 
     `open_source` gives the source of a feed without waiting for anything; `wait_until_ready` waits
     for what sources need, such as Spark, which starts while journals are folded. `clean` removes
-    what dead runs have staged for a feed, and returns how many files; without it nothing is
-    cleaned.
+    what nobody needs any more of a feed, given which of its owner's windows are settled; without it
+    nothing is cleaned.
     """
 
     open_source: Callable[[FeedSpec], Source]
@@ -60,7 +73,12 @@ class FeedTools:
     registry: Registry | None = None
     keys: Keys = field(default_factory=Keys)
     wait_until_ready: Callable[[], object] = lambda: None
-    clean: Callable[[FeedJournal], int] | None = None
+    clean: Callable[[FeedJournal, OwnWindows], Cleaned] | None = None
+
+
+def instance_name() -> str:
+    """What this process is called in leases and entries."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class RunningFeed:
@@ -75,20 +93,32 @@ class RunningFeed:
         self._layout = Layout(feed.name)
         lake = lake_identity(tools.store, tools.around)
         self._journal = FeedJournal(tools.store, self._layout, lake, tools.around)
-        name = f"{socket.gethostname()}:{os.getpid()}"
-        me = Contender(name, this_process(), is_dead)
-        self._lease = FeedLease(tools.store, self._layout, me, tools.around)
-        self._name = name
+        self._name = instance_name()
+        me = Contender(self._name, this_process(), is_dead)
         self._phase = ""
         self._window = ""
         self._order: StageOrder | None = None
         self._has_void_halts = True
+        self._is_checked = False
+        self._once = once
+        self._tidy_order: TidyOrder | None = None
         self._topics = TopicWatch(feed, tools.around)
         self._moved_at = tools.around.tick()
-        self._pace = Pace(feed.window.every_s, tools.around.tick, eager=once)
+        self._paces = paces_of(feed, tools.around.tick, eager=once)
         self._source = tools.open_source(feed)
         self._intake = FeedIntake(self._source, self._stager(), tools.around, once=once)
-        self.owner = self._new_owner()
+        lease = FeedLease(tools.store, self._layout, me, tools.around)
+        self._leased = LeasedOwner(feed.name, lease, self._new_owner)
+
+    @property
+    def owner(self) -> Owner:
+        """The owner of now; another one after starting over."""
+        return self._leased.owner
+
+    @property
+    def holds_lease(self) -> bool:
+        """True from taking the lease until letting go, or until it was seen to be lost."""
+        return self._leased.lease.is_mine
 
     @property
     def name(self) -> str:
@@ -105,23 +135,29 @@ class RunningFeed:
         self.owner.open()
 
     def try_start(self, *, force: bool = False) -> FeedBeat | None:
-        """Claim the feed if nobody alive holds it. None: it is ours; else who holds it."""
-        holder = None if self._lease.is_mine else self._lease.try_take(force=force)
+        """Claim the feed if nobody alive holds it. None: it is ours; else who holds it.
+
+        What is decided and needs the store only is published then; the source is asked nothing,
+        unless the feed is new. Raises `LeaseLost`.
+        """
+        self._moved("claim", None)
+        holder = self._leased.try_start(force=force)
         if holder is None:
-            self._moved("claim", None)
-            if not self.state.is_new and isinstance(self._source, HashesLastRecords):
-                check_last_records(self.state, self._intake.look(), self._source)
-            self.owner.take_over()
+            self._is_checked = False
         return holder
 
     def start_over(self) -> None:
-        """Own the feed again after an outcome that is not known: a fresh fold tells what landed."""
-        self.owner = self._new_owner()
-        self.owner.take_over()
+        """Own the feed again after an outcome that is not known. Raises `LeaseLost`."""
+        self._leased.start_over()
+
+    def step_back(self) -> None:
+        """Go back in line, after another instance has fenced us or has taken the lease."""
+        self._leased.step_back()
 
     def run_window(self) -> bool:
         """Deliver the next window; False when there is nothing to read, or not enough yet."""
         self._moved("plan", None)
+        self._check_last_records()
         try:
             delivered = self.owner.run_window()
         except GapFound as gap:
@@ -129,10 +165,19 @@ class RunningFeed:
                 raise
             self._accept(gap)
             return True
-        if delivered:
-            self._pace.delivered()
+        if delivered and self._order is not None:
+            self._paces.delivered(self._order.ranges)
         self._moved("", None)
         return delivered
+
+    @property
+    def is_held_back(self) -> bool:
+        """True when records wait, and only `max_rate` keeps them from being read now."""
+        return self._paces.is_held_back
+
+    def failing(self) -> dict[str, Trouble]:
+        """The parts that could not be published and are tried again; not those that are parked."""
+        return self.owner.troubles.open_ones(self.state.parked)
 
     def conflicts(self) -> Iterator[Event]:
         """What did not fit its columns in the last window, as events."""
@@ -172,12 +217,11 @@ class RunningFeed:
         """
         with suppress(JournalError):
             self._journal.fold_on(self.owner.fold)
-        is_fenced = 0 < self.owner.epoch < self.state.epoch
-        if is_fenced or self.state.is_new:
+        if 0 < self.owner.epoch < self.state.epoch:
             return
         at = self._tools.around.timestamp()
         moment = HaltMoment(self._journal.lake, self.state, at, self._name, self._order)
-        write_halted(self._journal, halted_by(error, self.feed, moment), samples_of(error))
+        record_halt(self._journal, self.feed, error, moment)
 
     def forget_halt(self) -> None:
         """Remove what was written down when the feed halted: it has gone on. Once per start."""
@@ -195,24 +239,67 @@ class RunningFeed:
     def beat(self) -> None:
         """Leave a sign of life, unless the loop has not moved for very long."""
         if self._tools.around.tick() - self._moved_at < STUCK_S:
-            self._lease.beat(self._note())
+            self._leased.lease.beat(self._note())
 
     def notices(self) -> list[str]:
         """What went wrong beside a delivery and is tried again, once."""
         found, self._journal.notices = self._journal.notices, []
         return found
 
-    def clean(self) -> int:
-        """Remove what dead runs have staged, with a look of its own at the journal. Any thread."""
+    def regular_jobs(self) -> list[Job]:
+        """What is done beside the loop after a claim and every hour. Any thread."""
+        inventory = Job("inventory", self._update_inventory)
+        cleaning = [] if self._tools.clean is None else [Job("cleaning", self._clean)]
+        return [*cleaning, inventory]
+
+    def due_jobs(self) -> list[Job]:
+        """What the last windows have left to be done beside the loop, once."""
+        order, self._tidy_order = self._tidy_order, None
+        if order is None:
+            return []
+        inventory = Job("inventory", self._update_inventory)
+        return [Job("tidying", partial(self._tidy, order)), inventory]
+
+    def _clean(self) -> Event | None:
+        """Remove what nobody needs any more, with a look of its own at the journal."""
         tools = self._tools
         if tools.clean is None:
-            return 0
-        return tools.clean(FeedJournal(tools.store, self._layout, self._journal.lake, tools.around))
+            return None
+        removed = tools.clean(self._another_journal(), self.owner.own_windows)
+        if not removed.files + removed.objects:
+            return None
+        facts: dict[str, Fact] = {"files": removed.files, "objects": removed.objects}
+        return Event(self.name, "cleaned", removed.sentence(), facts)
+
+    def _tidy(self, order: TidyOrder) -> None:
+        """Leave a checkpoint and remove what it makes unnecessary, however late."""
+        tidy(self._tools.store, self._layout, order, self._tools.around.sleep)
+
+    def _update_inventory(self) -> None:
+        """Bring the inventory checkpoint up to date, if enough entries have come since the last."""
+        update_inventory(self._another_journal(), self._tools.around)
+
+    def _another_journal(self) -> FeedJournal:
+        """A client of the same journal for another thread than the loop's."""
+        around = self._tools.around
+        return FeedJournal(self._tools.store, self._layout, self._journal.lake, around)
+
+    def _keep_order(self, order: TidyOrder) -> None:
+        self._tidy_order = order
 
     def close(self) -> None:
         """Let go of the lease and of the source."""
-        self._lease.release(self._note())
+        self._leased.lease.release(self._note())
         self._source.close()
+
+    def _check_last_records(self) -> None:
+        """Once per claim, before anything is read: the log must be the one that was read before."""
+        if self._is_checked:
+            return
+        self._intake.recall(self.state.kept)
+        if self.state.partitions and isinstance(self._source, HashesLastRecords):
+            check_last_records(self.state, self._intake.look(), self._source)
+        self._is_checked = True
 
     def _stager(self) -> Stager:
         tools, feed = self._tools, self.feed
@@ -222,17 +309,20 @@ class RunningFeed:
 
     def _new_owner(self) -> Owner:
         feed = self.feed
+        policies = window_policies(feed)
         spec = OwnerSpec(
             owner=self._name,
-            policy=window_policy(feed),
+            policy=policies.feed,
+            topics=policies.topics,
             generation=feed.generation,
             files=feed.format,
             shape=shape_of(feed),
+            poll_s=0.0 if self._once else POLL_S,  # a last turn has to see all
+            publish=publish_policy(feed),
         )
-        rules = ConfiguredRules(feed, self._journal, self._pace, self._source)
-        return Owner(
-            self._journal, self._intake, self._tools.around, spec, rules, watch=self._moved
-        )
+        rules = ConfiguredRules(feed, self._journal, self._paces, self._source)
+        around, order = self._tools.around, self._keep_order
+        return Owner(self._journal, self._intake, around, spec, rules, self._moved, order)
 
     def doing(self, tick: float) -> str:
         """What the feed is at, in a few words. Any thread."""

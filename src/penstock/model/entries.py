@@ -7,12 +7,14 @@ values from a closed set (`model/steps.py`), and there is no class path in an en
 from typing import TypeAlias
 
 from penstock.model.envelope import Body, Claim, Envelope, Sealed
+from penstock.model.lanes import FILES
 from penstock.model.manifest import Content, Group, ManifestRef
-from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.read_ways import ReadWays
 from penstock.model.value import Value
+from penstock.model.window_cost import WindowCost
 
-FORMAT = 3  # raised by every change of a class inside entries; see `upgrade_entries`
+FORMAT = 4  # raised by every change of a class inside entries; see `upgrade_entries`
 
 
 class Bind(Body, frozen=True, tag="bind"):
@@ -50,16 +52,21 @@ class Start(Body, frozen=True, tag="start"):
 
 
 class Deciding(Body, frozen=True, kw_only=True):
-    """A body with something to publish: its content is inline or in a manifest object."""
+    """A body with something to publish: its content is inline, packed, or in a manifest object.
+
+    `packed` is the content as JSON, packed (`model/packing.py`); most folds never unpack it.
+    """
 
     window: str
     groups: tuple[Group, ...]
     content: Content | None = None
     manifest: ManifestRef | None = None
+    packed: bytes | None = None
 
     def __post_init__(self) -> None:
-        if (self.content is None) == (self.manifest is None):
-            raise ValueError("exactly one of content and manifest must be given")
+        given = [each for each in (self.content, self.manifest, self.packed) if each is not None]
+        if len(given) != 1:
+            raise ValueError("exactly one of content, packed and manifest must be given")
 
 
 class LastRecord(Value, frozen=True):
@@ -110,7 +117,11 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     `stops` names datasets that it parks, and why, until an operator accepts them. `directories` has
     the directory keys of datasets that no entry before it has recorded, and `settings` what the
     configuration says since this window (`FeedShape.settings`). `ways` says by dataset how records
-    were read and what did not fit, as counts; it decides nothing.
+    were read and what did not fit, as counts; it decides nothing. `config` is the digest of the
+    configuration that shaped its rows (`RowConfig`), empty in older formats; `schemas` are the
+    versions of the schemas of its files, and `reading` of those that records were read with, where
+    they were converted. `cost` is what it took, None in older formats; `kept` are values that
+    plug-ins keep with it, by what they are. Neither decides anything.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -123,6 +134,10 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     directories: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
     ways: tuple[ReadWays, ...] = ()
+    config: str = ""
+    reading: dict[str, int] = {}
+    cost: WindowCost | None = None
+    kept: dict[str, str] = {}
 
 
 class Gap(Body, frozen=True, tag="gap"):
@@ -162,19 +177,24 @@ class Rebind(Body, frozen=True, tag="rebind"):
 
 
 class Park(Body, frozen=True, tag="park"):
-    """A dataset whose steps keep failing is set aside: its groups queue, all others go on."""
+    """A lane of a dataset whose steps keep failing is set aside: its groups queue, others go on."""
 
     dataset: str
     number: int
     reason: str
+    lane: str = FILES
 
 
 class Unpark(Body, frozen=True, tag="unpark"):
-    """A parked dataset is tried again, with its queue in order."""
+    """What is parked of a dataset is tried again, with its queue in order.
+
+    One lane, or all of them if none is named.
+    """
 
     dataset: str
     author: str
     reason: str = ""
+    lane: str = ""
 
 
 class CorrectedFile(Value, frozen=True):
@@ -207,7 +227,8 @@ class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
 
     `schemas` are the schema versions of its files, by dataset; `directories` as in a window. With
     `corrections` the rows were made of corrected bytes; the quarantine keeps the bytes that came.
-    `consumed` is how many records that were, since the content may lie in a manifest.
+    `consumed` is how many records that were, since the content may lie in a manifest. `config` as
+    in a window.
     """
 
     author: str
@@ -215,6 +236,7 @@ class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
     directories: dict[str, tuple[str, ...]] = {}
     corrections: Corrections | None = None
     consumed: int = 0
+    config: str = ""
 
 
 class Drop(Body, frozen=True, kw_only=True, tag="drop"):
@@ -231,18 +253,35 @@ class Replace(Deciding, frozen=True, kw_only=True, tag="replace"):
     number: int
 
 
-class Compact(Deciding, frozen=True, kw_only=True, tag="compact"):
-    """Files were rewritten into fewer files; consumes `content.inputs` of done windows."""
+class ConsumedGroups(Value, frozen=True):
+    """Entries, by number, whose files of one dataset are consumed, all of them or some."""
+
+    dataset: str
+    entries: OffsetSet
 
 
-class Retire(Deciding, frozen=True, kw_only=True, tag="retire"):
-    """Retention removes files; consumes `content.inputs`, delivers nothing."""
+class Consuming(Deciding, frozen=True, kw_only=True):
+    """A body that consumes `content.inputs`: files of groups whose lanes were all done.
+
+    `consumes` names these groups. It is proof that they were done, also when their markers are lost
+    and when the content lies in a manifest. Formats 1 to 3 did not have it: None.
+    """
+
+    consumes: tuple[ConsumedGroups, ...] | None = None
+
+
+class Compact(Consuming, frozen=True, kw_only=True, tag="compact"):
+    """Files were rewritten into fewer files."""
+
+
+class Retire(Consuming, frozen=True, kw_only=True, tag="retire"):
+    """Retention removes files, and delivers nothing."""
 
     author: str
     reason: str
 
 
-class Generation(Deciding, frozen=True, kw_only=True, tag="generation"):
+class Generation(Consuming, frozen=True, kw_only=True, tag="generation"):
     """Ranges were delivered again as a new generation; consumes old files and quarantine."""
 
     generation: int

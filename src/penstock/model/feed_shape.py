@@ -1,5 +1,6 @@
 """What the configuration of a feed says about its directories and the meaning of its rows."""
 
+from penstock.model.row_config import RowConfig
 from penstock.model.value import Value
 
 
@@ -8,12 +9,14 @@ class FeedShape(Value, frozen=True):
 
     `partition` are the directory keys of a dataset, such as `day`; `own` has those of datasets with
     a `partition` of their own, by directory name. `settings` are texts of settings that change
-    what rows mean and leave them readable: the route, the time zone and the like.
+    what rows mean and leave them readable: the route, the time zone and the like. They are a part
+    of `config`, which has everything that shapes rows.
     """
 
     partition: tuple[str, ...]
     own: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
+    config: RowConfig | None = None
 
     def keys_of(self, dataset: str) -> tuple[str, ...]:
         """The directory keys of a dataset, by its directory name."""

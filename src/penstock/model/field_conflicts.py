@@ -2,14 +2,35 @@
 
 from collections.abc import Iterable
 
-from penstock.model.read_ways import Conflict, ReadWays
+from penstock.model.read_ways import (
+    IMPOSSIBLE_STEP,
+    LONG_NAME,
+    NO_ROOM,
+    OTHER_PATHS,
+    OUT_OF_RANGE,
+    SEVERAL_KINDS,
+    Conflict,
+    ReadWays,
+)
+from penstock.model.schema import MAX_FIELDS
 from penstock.model.value import Value
 
-_NUMBERS = frozenset({"integer", "fraction", "number out of range"})
+_NUMBERS = frozenset({"integer", "fraction", OUT_OF_RANGE})
 _EXACT = frozenset({"integer", "fraction"})
 _NUMBER_COLUMNS = frozenset({"int64", "double"})
 _NESTED = frozenset({"object", "array"})
 _NESTED_COLUMNS = frozenset({"struct", "list", "map"})
+# Why a field gets no column, in words; and those causes that no type helps against.
+_CAUSES = {
+    NO_ROOM: f"the dataset has {MAX_FIELDS:,} fields with columns, and no more are learned",
+    LONG_NAME: "its name is longer than 1,024 bytes",
+    SEVERAL_KINDS: "no column can hold what is in it: a list of several kinds of items, numbers "
+    "that fit no column, too many levels or too many fields",
+    OUT_OF_RANGE: "its numbers fit no column of numbers",
+    OTHER_PATHS: "`types` has paths inside of it, and its values are not of that form",
+    IMPOSSIBLE_STEP: "a step of `convert` cannot be done with it",
+}
+_INCURABLE = frozenset({NO_ROOM, LONG_NAME, OTHER_PATHS, IMPOSSIBLE_STEP})
 
 
 class FieldConflict(Value, frozen=True):
@@ -26,15 +47,27 @@ class FieldConflict(Value, frozen=True):
     topic: str
     partition: int
     offset: int
+    cause: str = ""
 
     @property
     def is_new(self) -> bool:
         """True for a field that is only new, as far as can be told: it will get a column."""
-        return not self.wanted and (len(self.found) == 1 or _NUMBERS.issuperset(self.found))
+        if self.wanted or self.cause:
+            return False
+        return len(self.found) == 1 or _NUMBERS.issuperset(self.found)
+
+    @property
+    def why(self) -> str:
+        """Why the values are in `_rest`, in words."""
+        if self.wanted:
+            return "they do not fit its type"
+        return _CAUSES.get(self.cause, self.cause) or "its values are of several kinds"
 
     @property
     def cure(self) -> str:
-        """The type that holds all values of the field."""
+        """The type that holds all values of the field; empty if none does."""
+        if not self.wanted and self.cause in _INCURABLE:
+            return ""
         if self.wanted in _NESTED_COLUMNS or not _NESTED.isdisjoint(self.found):
             return "json"
         is_number = self.wanted in _NUMBER_COLUMNS and _EXACT.issuperset(self.found)
@@ -70,4 +103,5 @@ def _field(dataset: str, path: str, conflicts: list[Conflict]) -> FieldConflict:
         first.topic,
         first.partition,
         first.offset,
+        next((each.cause for each in counted if each.cause), ""),
     )

@@ -41,6 +41,16 @@ class Layout(Value, frozen=True):
         return self._home("checkpoints")
 
     @property
+    def inventory_roots(self) -> str:
+        """The directory of the roots of inventory checkpoints, each named after an entry."""
+        return f"{self._home('inventory')}/roots"
+
+    @property
+    def inventory_shards(self) -> str:
+        """The directory of the shards that those roots name."""
+        return f"{self._home('inventory')}/shards"
+
+    @property
     def manifests(self) -> str:
         """The directory of the manifest objects of large entries."""
         return self._home("manifests")
@@ -59,6 +69,11 @@ class Layout(Value, frozen=True):
     def registry(self) -> str:
         """The directory of the schemas that records name, as fetched from a registry."""
         return self._home("registry")
+
+    @property
+    def configs(self) -> str:
+        """The directory of the configurations that shaped rows, by their digests."""
+        return self._home("configs")
 
     @property
     def corrections(self) -> str:
@@ -121,13 +136,21 @@ class Layout(Value, frozen=True):
         """The key of the done marker of an entry."""
         return f"{self.shard(self.done, number)}/{number:020}.json"
 
-    def group_marker(self, number: int, dataset: str) -> str:
-        """The key of the marker of one dataset's group that was done after the others."""
-        return f"{self.shard(self.done, number)}/{number:020}/{dataset}.json"
+    def part_marker(self, number: int, part: str) -> str:
+        """The key of the marker of one part that was done after the others."""
+        return f"{self.shard(self.done, number)}/{number:020}/{part}.json"
 
     def checkpoint(self, number: int) -> str:
         """The key of the checkpoint of the fold up to and including an entry."""
         return f"{self.checkpoints}/{number:020}.json"
+
+    def inventory_root(self, number: int) -> str:
+        """The key of the root of the inventory up to and including an entry."""
+        return f"{self.inventory_roots}/{number:020}.json"
+
+    def inventory_shard(self, number: int, sha256: str) -> str:
+        """The key of a shard: the entry up to which it was written, and the hash of its content."""
+        return f"{self.inventory_shards}/{number:020}-{sha256}.json"
 
     def tail(self, number: int) -> str:
         """The key of a tail mark."""
@@ -140,6 +163,10 @@ class Layout(Value, frozen=True):
     def halted_samples(self, epoch: int, number: int) -> str:
         """The key of broken records of the window at which the feed halted."""
         return f"{self.halted}/{epoch}-{number:020}.samples.json"
+
+    def config(self, digest: str) -> str:
+        """The key of a configuration that shaped rows."""
+        return f"{self.configs}/{digest}.json"
 
     def manifest(self, window: str) -> str:
         """The key of a window's manifest object."""

@@ -78,10 +78,11 @@ class Content(Value, frozen=True):
 
 
 class ManifestRef(Value, frozen=True):
-    """The key of a large entry's content, and its hash."""
+    """The key of a large entry's content, the hash of that object, and if it is packed."""
 
     key: str
     sha256: str
+    packed: bool = False
 
 
 def schema_versions(files: Iterable[ManifestFile]) -> dict[str, int]:

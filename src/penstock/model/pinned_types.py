@@ -1,15 +1,14 @@
 """Types that the configuration gives to fields of learned schemas, by path.
 
-A path is written as error messages write it: a dot leads into an object, so that `items[].id` is a
-field of the objects in a list, and `tags[]` are the items of a list. A field that is named gets its
+A path is written as error messages write it (`event_paths`): `items[].id` is a field of the objects
+in a list, and `tags[]` are the items of a list. A field that is named gets its
 type when it is first met with a value that says something, whatever that value is. The objects and
 lists on the way to it are settled by the path as well.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
 
+from penstock.model.event_paths import steps_of
 from penstock.model.names import encode_component
 from penstock.model.schema import (
     BOOLEAN,
@@ -24,7 +23,6 @@ from penstock.model.schema import (
 )
 from penstock.model.spec import FeedSpec
 
-ITEMS: Final = "[]"
 COLUMN_TYPES: dict[PinnedType, FieldType] = {
     "string": TEXT_OF_SCALARS,
     "int64": INT64,
@@ -63,18 +61,8 @@ class TypeTree:
         for step in steps_of(path):
             if here is None:
                 return None
-            here = here.item if step == ITEMS else here.fields.get(step)
+            here = here.item if step is None else here.fields.get(step)
         return here
-
-
-def steps_of(path: str) -> Iterator[str]:
-    """The names of fields on a path, and `[]` for the items of a list."""
-    for part in path.split("."):
-        name = part
-        while name.endswith(ITEMS):
-            name = name.removesuffix(ITEMS)
-        yield name
-        yield from (ITEMS for _ in range((len(part) - len(name)) // len(ITEMS)))
 
 
 def type_tree(types: PinnedTypes) -> TypeTree:
@@ -86,20 +74,20 @@ def type_tree(types: PinnedTypes) -> TypeTree:
             here = _inside(here, step, path)
         if here.container:
             raise PinsDisagree(path, f"another path makes it a {here.container}")
-        if word == "timestamp" and ITEMS in path:
+        if word == "timestamp" and None in steps_of(path):
             raise PinsDisagree(path, "a time inside a list cannot be read; `string` keeps its text")
         here.type = COLUMN_TYPES[word]
     return root
 
 
-def _inside(here: TypeTree, step: str, path: str) -> TypeTree:
+def _inside(here: TypeTree, step: str | None, path: str) -> TypeTree:
     """The next place on a path, made if need be."""
-    wanted = "list" if step == ITEMS else "struct"
+    wanted = "list" if step is None else "struct"
     if here.type is not None:
         raise PinsDisagree(path, "another path gives a type to what it lies in")
     if here.container not in {"", wanted}:
         raise PinsDisagree(path, f"another path makes what it lies in a {here.container}")
-    if step == ITEMS:
+    if step is None:
         here.item = here.item or TypeTree()
         return here.item
     return here.fields.setdefault(step, TypeTree())

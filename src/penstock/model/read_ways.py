@@ -23,7 +23,16 @@ NOT_FITTING = "NOT_FITTING"  # a value that its column cannot hold
 OTHER_TYPE = "OTHER_TYPE"  # the schema has a type that the fast way does not read
 OTHER_FORM = "OTHER_FORM"  # a form of writing that the fast way does not read
 
+# Why a field has no column and gets none, as the entry has it; see `field_conflicts`.
+NO_ROOM = "no room"  # the dataset has as many columns as are learned
+LONG_NAME = "long name"  # also what is found there: values of any kind
+SEVERAL_KINDS = "several kinds"  # lists of several kinds of items, or nested too deeply
+OUT_OF_RANGE = "number out of range"  # numbers that fit no column
+OTHER_PATHS = "other paths"  # `types` has paths inside of it, and its values are not of that form
+IMPOSSIBLE_STEP = "impossible step"  # a step of `convert` cannot be done with it
+
 Misfit = tuple[str, str, str]  # the path of a field, the type of its column or "", what was found
+Misfits = dict[Misfit, tuple[int, int]]  # in how many records, and the number of the first
 
 
 @dataclass(slots=True)
@@ -40,7 +49,7 @@ class ReadCounts:
     reference: int = 0
     reasons: dict[str, tuple[int, str]] = field(default_factory=dict)
     empty: int = 0
-    misfits: dict[Misfit, tuple[int, int]] = field(default_factory=dict)
+    misfits: Misfits = field(default_factory=dict)
 
     def moved(self, by: int) -> "ReadCounts":
         """The same counts, of records whose numbers are higher."""
@@ -71,11 +80,12 @@ class WayReason(Value, frozen=True, omit_defaults=True):
     path: str = ""
 
 
-class Conflict(Value, frozen=True):
+class Conflict(Value, frozen=True, omit_defaults=True):
     """Values of a field that did not fit its column, or that had none, and went to `_rest`.
 
     `wanted` is the kind of the column, empty if there was none; `found` the kind of the values in
-    JSON. The position is that of the first record.
+    JSON. The position is that of the first record. `cause` says why the field gets no column; it is
+    empty for one that is only new.
     """
 
     path: str
@@ -85,6 +95,7 @@ class Conflict(Value, frozen=True):
     topic: str
     partition: int
     offset: int
+    cause: str = ""
 
     @property
     def key(self) -> Misfit:
@@ -94,9 +105,8 @@ class Conflict(Value, frozen=True):
     def __add__(self, other: "Conflict") -> "Conflict":
         """Both as one, with the earlier of the two positions."""
         first = min(self, other, key=lambda each: (each.topic, each.partition, each.offset))
-        return Conflict(
-            *self.key, self.records + other.records, first.topic, first.partition, first.offset
-        )
+        records, cause = self.records + other.records, self.cause or other.cause
+        return replace_fields(first, records=records, cause=cause)
 
 
 class ReadWays(Value, frozen=True, omit_defaults=True):
@@ -124,6 +134,11 @@ class ReadWays(Value, frozen=True, omit_defaults=True):
             self.rest + other.rest,
             most_conflicts((*self.conflicts, *other.conflicts)),
         )
+
+
+def cut_path(path: str) -> str:
+    """A path as an entry has it: names of fields may be of any length."""
+    return path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}..."
 
 
 def most_reasons(reasons: Iterable[WayReason]) -> tuple[WayReason, ...]:

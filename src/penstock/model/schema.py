@@ -31,6 +31,8 @@ PinnedTypes = tuple[tuple[str, PinnedType], ...]
 
 # What a column takes beyond the values of its own kind; see `FieldType`.
 Accepts = Literal["", "scalars", "json"]
+# The kinds of scalars as JSON Schema calls them; integers are numbers too.
+ScalarKind = Literal["boolean", "integer", "number", "string"]
 
 MAX_FIELDS = 1_000  # nested ones count
 MAX_NESTING = 32
@@ -63,6 +65,8 @@ class FieldType(Value, frozen=True, omit_defaults=True):
         string, json            the text of any value but null, exactly as it is written; a text
                                 keeps its quotes
         timestamp_us, scalars   a number of s, ms, us or ns, or a text in ISO 8601
+
+    `only` has the kinds of scalars that a declared text takes; all of them if it is empty.
     """
 
     kind: Kind
@@ -73,6 +77,7 @@ class FieldType(Value, frozen=True, omit_defaults=True):
     scale: int = 0
     unit_us: int = 1
     accepts: Accepts = ""
+    only: tuple[ScalarKind, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse types that no column can have."""
@@ -88,6 +93,8 @@ class FieldType(Value, frozen=True, omit_defaults=True):
             raise ValueError("a timestamp counts at least one microsecond at a time")
         if self.accepts and (self.kind, self.accepts) not in _ACCEPTING:
             raise ValueError(f"a {self.kind} cannot accept {self.accepts}")
+        if self.only and (self.kind, self.accepts) != ("string", "scalars"):
+            raise ValueError(f"a {self.kind} cannot accept only some scalars")
 
 
 _ACCEPTING = frozenset({("string", "scalars"), ("string", "json"), ("timestamp_us", "scalars")})
@@ -104,6 +111,13 @@ TEXT_OF_JSON = FieldType("string", accepts="json")
 TIMESTAMP_US = FieldType("timestamp_us")
 TIME_OF_SCALARS = FieldType("timestamp_us", accepts="scalars")
 TIMESTAMP_MS = FieldType("timestamp_us", unit_us=1_000)
+
+
+def text_of(kinds: Set[ScalarKind]) -> FieldType:
+    """The type of texts that are made of these kinds of scalars."""
+    if kinds >= {"boolean", "number", "string"}:
+        return TEXT_OF_SCALARS
+    return FieldType("string", accepts="scalars", only=tuple(sorted(kinds)))
 
 
 def list_of(item: FieldType, item_nullable: bool = True) -> FieldType:

@@ -27,7 +27,8 @@ class SourceSpec(Value, frozen=True):
     """Where the records of a feed come from: the name of a kind of source, and its options.
 
     In options secrets are still references. Kafka has no options: its settings are those of the
-    file. Only the driver opens a source and finds it by its name, so that no `ref` travels.
+    file, and the feed's own. Only the driver opens a source and finds it by its name, so that no
+    `ref` travels.
     """
 
     kind: str = KAFKA
@@ -187,21 +188,44 @@ class StartSpec(Value, frozen=True):
 
 
 class WindowSpec(Value, frozen=True):
-    """When a window ends: at the first of these limits."""
+    """When a window ends: at the first of these limits.
+
+    `max_rate` bounds the records per second while a feed catches up; None: no bound.
+    """
 
     every_s: float = 60.0
     max_records: int = 5_000_000
     max_bytes: int = 1_000_000_000
+    max_rate: int | None = None
+
+
+class TopicSpec(Value, frozen=True):
+    """A topic of a feed with a window policy of its own; what it does not say is the feed's."""
+
+    topic: str
+    window: WindowSpec
+
+
+class PublishSpec(Value, frozen=True):
+    """When a dataset that cannot be published is parked, and the pauses between the tries."""
+
+    tries: int = 5
+    retry_after_s: float = 15.0
+    retry_most_s: float = 3600.0
 
 
 class FeedSpec(Value, frozen=True, kw_only=True):
-    """One feed: its topics, how to decode them, where to write them."""
+    """One feed: its topics, how to decode them, where to write them.
+
+    `kafka` are settings of its own, over those of the file; secrets are still references.
+    """
 
     name: str
     topics: tuple[str, ...] = ()
     pattern: str = ""
     exclude: tuple[str, ...] = ()
     source: SourceSpec = SourceSpec()
+    kafka: dict[str, str] = {}
     start: StartSpec = StartSpec()
     decode: DecodeSpec = DecodeSpec()
     route: RouteSpec = RouteSpec()
@@ -217,7 +241,9 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     format: str = "parquet"
     compression: str = "zstd"
     window: WindowSpec = WindowSpec()
+    per_topic: tuple[TopicSpec, ...] = ()
     quarantine: QuarantineSpec = QuarantineSpec()
+    publish: PublishSpec = PublishSpec()
     on_gap: Literal["stop", "accept"] = "stop"
     export_offsets: Literal["group", "none"] = "group"
     generation: int = 0
@@ -251,6 +277,26 @@ class RegistrySpec(Value, frozen=True):
     timeout_s: float = 10.0
 
 
+class PriceSpec(Value, frozen=True):
+    """What things cost, in one currency; None: it has no price. `call` is a plug-in for others.
+
+    `gb_month` is for a month of storage of what was written, `gb_read` for what came from sources.
+    """
+
+    currency: str = "USD"
+    task_hour: float | None = None
+    gb_month: float | None = None
+    gb_read: float | None = None
+    thousand_puts: float | None = None
+    million_records: float | None = None
+    call: PluginCall | None = None
+
+    @property
+    def has_any(self) -> bool:
+        """True when anything has a price."""
+        return self != PriceSpec(self.currency)
+
+
 class LakeSpec(Value, frozen=True, kw_only=True):
     """The whole configuration; in settings of clients and stores secrets are still references."""
 
@@ -259,6 +305,7 @@ class LakeSpec(Value, frozen=True, kw_only=True):
     spark: dict[str, str] = {}
     feeds: tuple[FeedSpec, ...] = ()
     registry: dict[str, str] = {}
+    prices: PriceSpec = PriceSpec()
 
     @property
     def uses_kafka(self) -> bool:

@@ -19,7 +19,12 @@ class PublishFiles(StepValue, frozen=True, tag="publish_files"):
 
 
 class DeleteInputs(StepValue, frozen=True, tag="delete_inputs"):
-    """Remove the files that the entry consumes from the group's dataset."""
+    """Remove the files that the entry consumes from the group's dataset.
+
+    Not before a time, in seconds since 1970, if readers may still use them; 0: at once.
+    """
+
+    not_before_s: float = 0.0
 
 
 Step: TypeAlias = PublishFiles | DeleteInputs

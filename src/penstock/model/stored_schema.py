@@ -5,8 +5,9 @@ import msgspec
 from penstock.model.schema import DatasetSchema, Field, FieldType
 from penstock.model.value import Value
 
-# Format 1 has no types that accept other values; 2 has. The present version writes both.
-SCHEMA_FORMAT = 2
+# Format 1 has no types that accept other values; 2 has; 3 has those that accept only some scalars.
+# The present version writes all three.
+SCHEMA_FORMAT = 3
 
 
 class StoredDatasetSchema(Value, frozen=True):
@@ -23,11 +24,12 @@ _decoder = msgspec.json.Decoder(StoredDatasetSchema)
 
 
 def encode_schema(schema: DatasetSchema) -> bytes:
-    """Encode a schema for the lake; in format 1 if possible, so that older versions read it."""
-    if not any(_accepts_more(field.type) for field in schema.fields):
+    """Encode a schema for the lake; in the lowest format, so that older versions read it."""
+    number = max((_format_of(field.type) for field in schema.fields), default=1)
+    if number == 1:
         return msgspec.json.encode(schema)
     stored = StoredDatasetSchema(
-        schema.dataset, schema.version, schema.declared, schema.fields, SCHEMA_FORMAT
+        schema.dataset, schema.version, schema.declared, schema.fields, number
     )
     return msgspec.json.encode(stored)
 
@@ -40,8 +42,8 @@ def decode_schema(raw: bytes) -> DatasetSchema:
     return DatasetSchema(found.dataset, found.version, found.declared, found.fields)
 
 
-def _accepts_more(kind: FieldType) -> bool:
-    """True when a type, or one inside it, accepts values of other kinds."""
-    if kind.accepts or (kind.item is not None and _accepts_more(kind.item)):
-        return True
-    return any(_accepts_more(field.type) for field in kind.fields)
+def _format_of(kind: FieldType) -> int:
+    """The lowest format that has a type, and those inside it."""
+    own = 3 if kind.only else 2 if kind.accepts else 1
+    inside = [field.type for field in kind.fields] + ([] if kind.item is None else [kind.item])
+    return max((own, *map(_format_of, inside)))

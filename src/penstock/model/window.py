@@ -12,6 +12,7 @@ from penstock.model.ranges import OffsetRange
 from penstock.model.read_ways import ReadWays
 from penstock.model.staged import StagingSpot
 from penstock.model.value import Value
+from penstock.model.window_cost import TaskSpent
 
 Place = tuple[str, int]  # a partition by its topic's name and its number
 
@@ -74,7 +75,9 @@ class StageOrder(Value, frozen=True):
 
     `planned_s` is the time of the plan; every attempt refuses event times far after it.
     `largest_bytes` is the size of the largest record of recent windows, 0 if it is not known.
-    `decided`: an entry already names the window, and perhaps files that are staged for it.
+    `record_bytes` is the mean size of a record of recent windows, likewise.
+    `decided`: an entry already names the window, and perhaps files that are staged for it. Then
+    `schemas` and `reading` are the versions that the entry records. None: the newest.
     """
 
     feed: str
@@ -85,6 +88,9 @@ class StageOrder(Value, frozen=True):
     planned_s: float = 0.0
     largest_bytes: int = 0
     decided: bool = False
+    schemas: dict[str, int] | None = None
+    reading: dict[str, int] = {}
+    record_bytes: float = 0.0
 
     def spot(self, attempt: str) -> StagingSpot:
         """Where one attempt of one task may write."""
@@ -99,6 +105,9 @@ class StagedWindow(Value, frozen=True):
     that were read, and `delivered` are those in the files. `ways` says by dataset how records were
     read. `broken` are the quarantined records by group, within bounds; `new_types` counts the
     datasets that were not known before this window, with those that there was no room for.
+    `schemas` are the versions of its files; `reading` those that their records were read with, if
+    they were converted. `spent` says by topic and dataset what it took; empty: nobody counted.
+    `kept` are values that plug-ins keep with the window.
     """
 
     files: tuple[ManifestFile, ...] = ()
@@ -115,3 +124,6 @@ class StagedWindow(Value, frozen=True):
     ways: tuple[ReadWays, ...] = ()
     broken: tuple[BrokenGroup, ...] = ()
     new_types: int = 0
+    reading: dict[str, int] = {}
+    spent: tuple[TaskSpent, ...] = ()
+    kept: dict[str, str] = {}

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Self
 
-AT_ONCE = 16  # calls of a store mostly wait: for a disk to sync, or for the network
+AT_ONCE = 32  # calls of a store mostly wait: for a disk to sync, or for the network
+SYNCS_AT_ONCE = 16  # in each of many task processes, which share the disk or the network
 
 Acts = Sequence[Callable[[], None]]
 
@@ -40,7 +41,7 @@ class Beside:
     """
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(AT_ONCE, "penstock-beside")
+        self._threads = ThreadPoolExecutor(SYNCS_AT_ONCE, "penstock-beside")
         self._begun: list[Future[None]] = []
 
     def do(self, acts: Acts) -> None:

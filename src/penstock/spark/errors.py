@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import PenstockError
+from penstock.model.plural import are, number_of
 
 _INSTALL = (
     "Install Java 17, on Debian and Ubuntu the package openjdk-17-jre-headless, "
@@ -51,7 +52,8 @@ class JarsMissing(SetupIncomplete):
 
     def __init__(self, names: Sequence[str], cache: Path) -> None:
         super().__init__(
-            f"{len(names)} pinned jars are not in {str(cache)!r}: {_some(names)}.",
+            f"{number_of(len(names), 'pinned jar')} {are(len(names))} not in {str(cache)!r}: "
+            f"{_some(names)}.",
             "Nothing was started. Fetch them once with `penstock jars fetch`; "
             "without a network, copy that directory from a machine that has them.",
         )
@@ -66,7 +68,7 @@ class JarsUnreachable(SetupIncomplete):
 
     def __init__(self, names: Sequence[str], why: str) -> None:
         super().__init__(
-            f"{len(names)} pinned jars could not be fetched ({_some(names)}): {why}.",
+            f"{number_of(len(names), 'pinned jar')} could not be fetched ({_some(names)}): {why}.",
             "Nothing was put into the cache. "
             "Check the network, or name your mirror in an Ivy settings file: "
             "`penstock jars fetch --settings FILE`.",

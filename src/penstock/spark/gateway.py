@@ -72,9 +72,10 @@ def kafka_jvm(spec: JvmSpec) -> Iterator[Any]:
             _stop(gateway, process)
 
 
-def kafka_java_options(kafka: Mapping[str, str]) -> tuple[str, ...]:
-    """The JVM options that Kafka's settings need: token endpoints must be allowed by name."""
-    urls = sorted({v for key, v in kafka.items() if key.lower().endswith("endpoint.url")})
+def kafka_java_options(*clients: Mapping[str, str]) -> tuple[str, ...]:
+    """The JVM options that settings of Kafka need: token endpoints must be allowed by name."""
+    given = [setting for settings in clients for setting in settings.items()]
+    urls = sorted({value for key, value in given if key.lower().endswith("endpoint.url")})
     return (f"-D{ALLOWED_URLS}={','.join(urls)}",) if urls else ()
 
 

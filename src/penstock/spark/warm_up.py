@@ -4,7 +4,7 @@ import atexit
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 COMPILING = "penstock.spark.compiling"  # the program that compiles
 
 
-def compile_meanwhile() -> None:
-    """Compile in a process of its own, which ends with this one; nobody waits for it.
+def compile_meanwhile() -> Callable[[], bool]:
+    """Compile in a process of its own, which ends with this one; whether it is still at it.
 
     A task that comes before its end waits for what it needs, as it would have to anyway.
     """
@@ -24,6 +24,7 @@ def compile_meanwhile() -> None:
         stderr=subprocess.DEVNULL,
     )
     atexit.register(process.terminate)
+    return lambda: process.poll() is None
 
 
 def start_workers(session: SparkSession) -> None:

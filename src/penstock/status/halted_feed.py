@@ -1,6 +1,7 @@
 """Why a feed is halted, as commands show it: from the objects that it left in the lake."""
 
 from penstock.model.halted import Halted, HaltedGroup
+from penstock.model.plural import number_of
 from penstock.model.value import Value
 from penstock.protocol.feed_book.acceptance import acceptance_of
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -86,7 +87,7 @@ def lines_of(halt: ShownHalt) -> list[str]:
         lines.append(f"{group.count:,} {group.reason}, {group.first} to {group.last}")
     more = len(halt.groups) - FEW_GROUPS
     if more > 0:
-        lines.append(f"and {more} more groups of broken records")
+        lines.append(f"and {number_of(more, 'more group')} of broken records")
     if halt.accepted_by is not None:
         lines.append(f"accepted by {halt.accepted_by}: `penstock run` goes on with this window")
     else:

@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+import msgspec
+
 from penstock.model.entries import Counts
+from penstock.model.learned import Learned
 from penstock.model.read_ways import ReadWays
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_lease import FeedBeat
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.lease import STALE_S
+from penstock.protocol.journal.beats import STALE_S
 from penstock.status.halted_feed import ShownHalt
 
 
@@ -30,11 +33,25 @@ class PartitionSnapshot(Value, frozen=True):
     lag_seconds: float | None
 
 
+class Means(Value, frozen=True, kw_only=True):
+    """What a window is like on the average of recent ones; seconds of tasks, and on the clock."""
+
+    record_bytes: float
+    records: float
+    rows: float
+    read_bytes: float
+    written_bytes: float
+    files: float
+    task_s: float
+    elapsed_s: float
+
+
 class FeedSnapshot(Value, frozen=True, kw_only=True):
     """One feed. Unknown values are None, never a guess.
 
     `state` is `halted`, or that of its owner. `missing_topics` are those that the configuration
-    names and that the owner did not find when it last looked.
+    names and that the owner did not find when it last looked. `learned` are the means of recent
+    windows, also by dataset and topic; `kept` what plug-ins keep with the last window.
     """
 
     feed: str
@@ -63,6 +80,10 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     epoch: int
     partitions: tuple[PartitionSnapshot, ...]
     ways: tuple[ReadWays, ...] = ()
+    learned: Means | None = None
+    learned_datasets: dict[str, Means] = msgspec.field(default_factory=dict)
+    learned_topics: dict[str, Means] = msgspec.field(default_factory=dict)
+    kept: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 def snapshot(
@@ -102,7 +123,7 @@ def snapshot(
         counts=state.counts,
         left_quarantine=state.left_quarantine,
         undone=len(state.undone),
-        parked=dict(state.parked),
+        parked=state.parked_datasets,
         stopped=tuple(state.stopped),
         schemas=dict(sorted(state.schemas.items())),
         owner=state.owner,
@@ -111,7 +132,30 @@ def snapshot(
         epoch=state.epoch,
         partitions=partitions,
         ways=tuple(ways for _, ways in sorted(state.ways.items())),
+        learned=means_of(state.learned) if state.learned.windows else None,
+        learned_datasets=_all_means(state.learned_datasets),
+        learned_topics=_all_means(state.learned_topics),
+        kept=dict(sorted(state.kept.items())),
     )
+
+
+def means_of(learned: Learned) -> Means:
+    """The means of what was learned."""
+    mean = learned.mean()
+    return Means(
+        record_bytes=round(learned.record_bytes, 1),
+        records=mean.records,
+        rows=mean.rows,
+        read_bytes=mean.read_bytes,
+        written_bytes=mean.written_bytes,
+        files=mean.files,
+        task_s=mean.task_s,
+        elapsed_s=mean.elapsed_s,
+    )
+
+
+def _all_means(learned: dict[str, Learned]) -> dict[str, Means]:
+    return {name: means_of(each) for name, each in sorted(learned.items())}
 
 
 def ends_of(beat: FeedBeat | None) -> Ends | None:

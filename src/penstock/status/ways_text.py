@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from penstock.model.field_conflicts import field_conflicts
-from penstock.model.read_ways import ReadWays
+from penstock.model.read_ways import MOST_CONFLICTS, ReadWays
 
 FEW_FIELDS = 5
 
@@ -14,7 +14,9 @@ def rest_lines(ways: Iterable[ReadWays]) -> Iterator[str]:
         fields = [conflict.path for conflict in field_conflicts(each) if not conflict.is_new]
         if not each.rest or not fields:
             continue
-        more = f" and {len(fields) - FEW_FIELDS} more" if len(fields) > FEW_FIELDS else ""
+        # Beyond so many, conflicts are not recorded one by one.
+        least = "at least " if len(each.conflicts) >= MOST_CONFLICTS else ""
+        more = f" and {least}{len(fields) - FEW_FIELDS} more" if len(fields) > FEW_FIELDS else ""
         shown = ", ".join(fields[:FEW_FIELDS])
         of = each.fast + each.reference
         yield f"rows with `_rest`: {each.rest:,} of {of:,} in {each.dataset}: {shown}{more}"
@@ -29,12 +31,11 @@ def ways_rows(feed: str, ways: Iterable[ReadWays]) -> Iterator[dict[str, object]
         yield {
             "feed": feed,
             "dataset": each.dataset,
-            "records": f"{records:,}",
             "fast": f"{each.fast:,}",
             "reference": f"{each.reference:,}",
-            "fast share": share,
+            "share": share,
             "main reason": None if main is None else f"{main.reason} {main.records:,}",
             "field": (main.path or None) if main is not None else None,
-            "empty values": f"{each.empty:,}",
-            "rows with _rest": f"{each.rest:,}",
+            "empty": f"{each.empty:,}",
+            "_rest": f"{each.rest:,}",
         }

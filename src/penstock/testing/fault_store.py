@@ -6,20 +6,30 @@ from enum import Enum
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar
 
-from penstock.api.store import StagedWriter, Store
+from penstock.api.store import ReplacesConditionally, StagedWriter, Store, TaggedObject
 from penstock.errors import OutcomeUnknown, PenstockError, StoreUnavailable
 from penstock.model.outcome import Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.ports.store.delete_each import keys_not_deleted
 from penstock.ports.store.publish_each import those_that_fail
 from penstock.testing.fault_disks import DiskFault, FaultDisk, RecordingDisk
 from penstock.testing.fault_script import Died, Place, Script, fits
 
-__all__ = ["Died", "DiskFault", "Fault", "FaultDisk", "FaultStore", "RecordingDisk", "What"]
+__all__ = [
+    "Died",
+    "DiskFault",
+    "Fault",
+    "FaultDisk",
+    "FaultStore",
+    "RecordingDisk",
+    "ReplacingFaultStore",
+    "What",
+]
 
 T = TypeVar("T")
 
-READS = frozenset({"read", "open_read", "head", "list_after", "look", "list_staged"})
-WRITES = frozenset({"create", "publish", "discard", "delete"})
+READS = frozenset({"read", "open_read", "head", "list_after", "look", "list_staged", "read_tagged"})
+WRITES = frozenset({"create", "publish", "discard", "delete", "replace_tagged"})
 OTHERS = frozenset({"open_staged", "write", "finish", "abandon", "sweep", "probe"})
 
 
@@ -141,6 +151,10 @@ class FaultStore:
         """As in the protocol, with faults."""
         self.call("delete", key, lambda: self._inner.delete(key))
 
+    def delete_all(self, keys: Sequence[str]) -> set[str]:
+        """One by one, each with its faults."""
+        return keys_not_deleted(self.delete, keys)
+
     def sweep(self) -> int:
         """As in the protocol, with faults."""
         return self.call("sweep", "", self._inner.sweep)
@@ -196,6 +210,26 @@ class FaultStore:
     def _note(self, line: str) -> None:
         with self._lock:
             self.log.append(line)
+
+
+class ReplacingFaultStore(FaultStore):
+    """The same around a store that replaces conditionally."""
+
+    def __init__(self, inner: Store, script: Iterable[Fault] = ()) -> None:
+        super().__init__(inner, script)
+        if not isinstance(inner, ReplacesConditionally):
+            raise TypeError("the inner store does not replace conditionally")
+        self._replacing: ReplacesConditionally = inner
+
+    def read_tagged(self, key: str) -> TaggedObject | None:
+        """As in the protocol, with faults."""
+        return self.call("read_tagged", key, lambda: self._replacing.read_tagged(key))
+
+    def replace_tagged(self, key: str, data: bytes, tag: str | None) -> str | None:
+        """As in the protocol, with faults."""
+        return self.call(
+            "replace_tagged", key, lambda: self._replacing.replace_tagged(key, data, tag)
+        )
 
 
 class _FaultWriter:

@@ -11,9 +11,11 @@ from functools import lru_cache
 from threading import Lock
 from typing import BinaryIO, NamedTuple, assert_never
 
+from penstock.api.store import TaggedObject
 from penstock.errors import ForeignFile, StagedGone
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.ports.store.delete_each import keys_not_deleted
 from penstock.ports.store.keys import check_component, check_key
 from penstock.ports.store.probe import probe_promises
 from penstock.ports.store.publish_each import those_that_fail
@@ -81,6 +83,11 @@ class Shelf:
             return self._answer(act), self
         if act.name == "create":
             if act.key in self.objects:
+                return False, self
+            return True, self.with_object(act.key, act.data)
+        if act.name == "replace":
+            found = self.objects.get(act.key)
+            if found is None or checksum(found) != act.other:
                 return False, self
             return True, self.with_object(act.key, act.data)
         if act.name == "stage":
@@ -283,6 +290,12 @@ class MemoryStore:
         """Remove an object."""
         self._ask(Act("delete", key))
 
+    def delete_all(self, keys: Sequence[str]) -> set[str]:
+        """One by one."""
+        for key in keys:
+            _check(key)
+        return keys_not_deleted(self.delete, keys)
+
     def sweep(self) -> int:
         """Memory has no leftovers."""
         return 0
@@ -291,3 +304,17 @@ class MemoryStore:
         """Try the promises as on any store."""
         check_key(scratch)
         probe_promises(self, "in memory", scratch)
+
+
+class ReplacingMemoryStore(MemoryStore):
+    """A store in memory that also replaces conditionally; its tags are made of the content."""
+
+    def read_tagged(self, key: str) -> TaggedObject | None:
+        """The content with its tag, or None."""
+        found = self.read(key)
+        return None if found is None else TaggedObject(found, checksum(found))
+
+    def replace_tagged(self, key: str, data: bytes, tag: str | None) -> str | None:
+        """Replace if the tag is still that; create if it is None and nothing is there."""
+        act = Act("create", key, data) if tag is None else Act("replace", key, data, tag)
+        return checksum(data) if self._ask(act) is True else None

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from penstock.audit.shallow import audit
+from penstock.model.lanes import dataset_of
 from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.protocol.journal.markers import Marker
 from penstock.testing.memory_store import Act
@@ -43,7 +44,7 @@ def group_removed(lake: DoctoredLake, number: int) -> None:
     """The marker is there, and one of its groups is taken out of it."""
     path = lake.root / LAYOUT.marker(number)
     marker = msgspec.json.decode(path.read_bytes(), type=Marker)
-    left = tuple(name for name in marker.groups if name != "click")
+    left = tuple(name for name in marker.groups if dataset_of(name) != "click")
     path.write_bytes(msgspec.json.encode(msgspec.structs.replace(marker, groups=left)))
 
 
@@ -123,7 +124,7 @@ def test_a_marker_that_must_have_been_there_is_missed_and_the_files_are_looked_a
 def test_a_forged_marker_of_a_group_that_is_marked_already_is_a_difference(
     lake: DoctoredLake, capsys: pytest.CaptureFixture[str], forged: bytes
 ) -> None:
-    key = LAYOUT.group_marker(LAST, "click")
+    key = LAYOUT.part_marker(LAST, "click")
     lake.store.create(key, forged)
     [difference] = receipt(lake, capsys, code=4)["differences"]
     assert (difference["kind"], difference["file"]) == ("journal", key)
@@ -133,7 +134,7 @@ def test_a_forged_marker_of_a_group_that_is_marked_already_is_a_difference(
 def test_a_marker_of_a_group_that_names_another_is_a_difference(
     lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key = LAYOUT.group_marker(LAST, "click")
+    key = LAYOUT.part_marker(LAST, "click")
     sealed = lake.room([]).journal().require(LAST)
     lake.store.create(key, msgspec.json.encode(Marker(LAST, sealed.sha256, ("order",))))
     [difference] = receipt(lake, capsys, code=4)["differences"]

@@ -446,8 +446,8 @@ def test_markers_of_nothing_and_of_groups_that_an_entry_does_not_have_are_differ
     claim, window = room.journal().require(1), room.journal().require(3)
     store.create(LAYOUT.marker(1), msgspec.json.encode(Marker(1, claim.sha256, ())))
     late = msgspec.json.encode(Marker(3, window.sha256, ("b",)))
-    store.create(LAYOUT.group_marker(3, "b"), late)
-    assert [each[0] for each in damage(room)] == [LAYOUT.marker(1), LAYOUT.group_marker(3, "b")]
+    store.create(LAYOUT.part_marker(3, "b"), late)
+    assert [each[0] for each in damage(room)] == [LAYOUT.marker(1), LAYOUT.part_marker(3, "b")]
 
 
 def test_progress_counts_entries_and_files() -> None:

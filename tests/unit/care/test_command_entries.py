@@ -12,12 +12,10 @@ from penstock.errors import EntryRefused
 from penstock.model.entries import Compact, Drop, Gap, Replay, Retire, Seek, Unpark
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
-from penstock.model.staged import StagingSpot
 from penstock.model.window import StageOrder
 from penstock.protocol.feed_book.feed_journal import FeedFold
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import (
-    LAYOUT,
     WatchedStore,
     a_room,
     an_owner,
@@ -25,6 +23,7 @@ from tests.helpers.journals import (
     decided_only,
     delivered,
     kinds,
+    leftover,
     rows,
 )
 from tests.simulator.kafka import BAD, TOPIC, TOPIC_ID, SimKafka, write_file
@@ -283,7 +282,7 @@ def test_only_a_parked_dataset_can_be_unparked() -> None:
 
 def test_nothing_can_be_decided_beside_a_feed_that_does_not_exist() -> None:
     room = a_room(store=MemoryStore())
-    assert clean(room.journal()) == 0
+    assert clean(room.journal()).total == 0
     commands: list[Callable[[], object]] = [
         lambda: unpark(room.journal(), room.around, "a", "me"),
         lambda: seek_all(room.journal(), {PLACE: 4}, Approval("me", "test")),
@@ -297,21 +296,14 @@ def test_nothing_can_be_decided_beside_a_feed_that_does_not_exist() -> None:
     assert room.store.list_after("") == []
 
 
-def leftover(room: Room, window: str, attempt: str = "1") -> None:
-    """A staged file that nobody decided."""
-    writer = room.store.open_staged("feed/a/leftover", StagingSpot(LAYOUT.staging, window, attempt))
-    writer.write(b"rows")
-    writer.finish()
-
-
 def test_the_cleaner_removes_what_dead_epochs_left_and_spares_the_living() -> None:
     room, store = a_lake(["a"] * 2)
     an_owner(room)
     for window in ("1-7", "1-xabc", "2-1", "2-xabc", "3-1"):
         leftover(room, window)
-    assert clean(room.journal()) == 2
+    assert clean(room.journal()).total == 2
     assert sorted(key.split("/")[-2] for key in store.shelf.staged) == ["2-1", "2-xabc", "3-1"]
-    assert clean(room.journal()) == 0
+    assert clean(room.journal()).total == 0
 
 
 def test_the_cleaner_spares_what_a_dead_owner_decided_and_did_not_publish() -> None:
@@ -319,7 +311,7 @@ def test_the_cleaner_spares_what_a_dead_owner_decided_and_did_not_publish() -> N
     room = a_room(SimKafka({0: ["a"]}), store)
     decided_only(an_owner(room))
     owner = an_owner(room)
-    assert clean(room.journal()) == 0
+    assert clean(room.journal()).total == 0
     owner.recover()
     assert rows(store, "a") == [(0, 0)]
 
@@ -330,7 +322,7 @@ def test_the_cleaner_spares_the_queue_of_a_parked_dataset() -> None:
     store.broken = {"a"}
     delivered(room, max_records=1)
     an_owner(room)
-    assert clean(room.journal()) == 0
+    assert clean(room.journal()).total == 0
     assert len(store.shelf.staged) == 3
 
 
@@ -340,7 +332,7 @@ def test_the_cleaner_decides_nothing_and_leaves_strangers_alone() -> None:
     for stranger in ("lost+found", "1", "-", "²-1", "1-A"):
         leftover(room, stranger)
     before = store.shelf.mark
-    assert clean(room.journal()) == 0
+    assert clean(room.journal()).total == 0
     assert store.shelf.mark == before
 
 

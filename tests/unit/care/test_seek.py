@@ -3,12 +3,21 @@
 import msgspec
 import pytest
 
-from penstock.care.seek import Approval, accept_gaps, rebind, seek_all
+from penstock.care.seek import Approval, accept_gaps, rebind, seek_all, unpark
 from penstock.errors import EntryRefused
 from penstock.model.entries import Gap, PartitionStart, Rebind, Seek
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.feed_book.state import FeedState, PartitionState
-from tests.helpers.journals import WatchedStore, a_room, an_owner, covered, delivered, kinds, rows
+from tests.helpers.journals import (
+    LAYOUT,
+    WatchedStore,
+    a_room,
+    an_owner,
+    covered,
+    delivered,
+    kinds,
+    rows,
+)
 from tests.simulator.kafka import TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import Room
 from tests.simulator.schedules import at_decision
@@ -130,3 +139,32 @@ def test_the_journal_remembers_where_each_partition_began_and_who_covered_it_las
     after = last_windows(journal.open().state)
     assert after[SECOND] == before[SECOND]
     assert after[FIRST] != before[FIRST]
+
+
+@pytest.mark.parametrize("command", ["rebind", "unpark"])
+def test_what_consumes_nothing_reads_nothing_before_the_checkpoint(command: str) -> None:
+    """Goal: no inventory is made for it. Method: look which entries and markers are read."""
+    store = WatchedStore()
+    room = a_room(SimKafka({0: ["a"] * 60}), store)
+    delivered(room, max_records=1, checkpoint_every=10)
+    store.acts.clear()
+    commands = {
+        "rebind": lambda: rebind(room.journal(), room.around, "nowhere", (), APPROVAL),
+        "unpark": lambda: unpark(room.journal(), room.around, "a", "me"),
+    }
+    with pytest.raises(EntryRefused):
+        commands[command]()
+    read = [act.key for act in store.acts if act.name == "read"]
+    assert LAYOUT.entry(0) not in read
+    assert len(read) < 30
+
+
+def test_a_deep_fold_takes_what_was_done_from_the_checkpoint() -> None:
+    """Goal: no marker is read for every entry ever. Method: count the markers that are read."""
+    store = WatchedStore()
+    room = a_room(SimKafka({0: ["a"] * 60}), store)
+    delivered(room, max_records=1, checkpoint_every=10)
+    store.acts.clear()
+    assert room.journal().open(deep=True).state.undone == {}
+    markers = [act.key for act in store.acts if act.name == "read" and "/done/" in act.key]
+    assert len(markers) < 12

@@ -71,6 +71,12 @@ def test_status_imports_nothing_heavy(lake: DiskLake, output: str) -> None:
     assert imported(lake.words("status", FEED, "--output", output)) & HEAVY == set()
 
 
+def test_where_imports_nothing_heavy_unless_it_has_to_read_a_file(lake: DiskLake) -> None:
+    (file,) = [each for each in lake.files(f"{FEED}/b") if each.name.endswith(".rows")]
+    key = file.relative_to(lake.root).as_posix()
+    assert imported(lake.words("where", FEED, key)) & HEAVY == set()
+
+
 def test_an_example_is_written_without_anything_heavy(tmp_path: Path) -> None:
     assert imported(["init", str(tmp_path / "new.yaml")]) & HEAVY == set()
 

@@ -6,9 +6,15 @@ from typing import Any, cast
 
 import pytest
 
+from penstock.cli.commands.run import COMPILING, compiling_told
 from penstock.cli.moving_line import Ticker, columns_of, fitted, line_of
 from penstock.cli.run_output import abandon_event, as_line, stop_event
-from penstock.feeds.runner import Runner
+from penstock.feeds.run_events import Event
+from penstock.feeds.runner import Runner, RunSpec
+from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.model.window import Available
+from penstock.testing.list_source import ListSource
+from tests.helpers.list_story import FEED, Story
 
 STAGING = "stage 1-1, 50,000 records, 7 s"
 
@@ -31,9 +37,13 @@ class Feeds:
     owned: list[Feed] = field(default_factory=list)
     turn: str = ""
     has_begun: bool = True
+    why: str = "waiting for another owner"
 
     def feeds_at_work(self) -> list[Feed]:
         return self.owned
+
+    def why_none_is_owned(self) -> str:
+        return self.why
 
 
 def line(feeds: Feeds, columns: int = 80) -> str:
@@ -66,6 +76,48 @@ def test_feeds_that_wait_for_records_look_for_nothing() -> None:
     assert line(fifty()) == "50 feeds waiting for records"
     assert line(Feeds()) == "waiting for another owner"
     assert line(Feeds(has_begun=False)) == "starting Spark"
+
+
+def test_while_no_feed_is_owned_the_line_says_what_is_waited_for() -> None:
+    """Goal: while a new feed asks Kafka, nobody else owns it."""
+    told = []
+    story = Story()
+    runner: list[Runner] = []
+
+    class Slow(ListSource):
+        def look(self) -> Available:
+            told.append(line_of(runner[0], 0.0, 80))
+            return super().look()
+
+    tools = FeedTools(lambda spec: Slow(spec, story.cluster), story.store, story.clock.around())
+    runner.append(Runner((FEED,), tools, lambda _: None, lambda: False, RunSpec(once=True)))
+    assert runner[0].run() == 0
+    assert told[0] == "asking for topics and offsets"
+    runner[0]._waiting = [cast(RunningFeed, Feed("shop"))]
+    runner[0]._told_to_wait = {"shop"}
+    assert line_of(runner[0], 0.0, 80) == "waiting for another owner"
+
+
+def test_what_is_compiled_meanwhile_stands_behind() -> None:
+    found = line_of(cast(Runner, Feeds(has_begun=False)), 0.0, 80, COMPILING)
+    assert found == f"starting Spark; {COMPILING}"
+    found = line_of(cast(Runner, Feeds([Feed("shop")], "shop")), 0.0, 100, COMPILING)
+    assert found == f"shop: {STAGING}; {COMPILING}"
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_the_first_compilation_on_a_machine_is_told(
+    complete: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiling = [True]
+    monkeypatch.setattr("penstock.cli.commands.run.is_complete", lambda: complete)
+    monkeypatch.setattr("penstock.cli.commands.run.compile_meanwhile", lambda: lambda: compiling[0])
+    told: list[Event] = []
+    beside = compiling_told(told.append)
+    assert [event.name for event in told] == ([] if complete else ["compiling"])
+    assert beside() == ("" if complete else COMPILING)
+    compiling[0] = False
+    assert beside() == ""
 
 
 def test_what_does_not_fit_is_counted() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.cli.output_streams import say
 from penstock.cli.run_output import teller
-from penstock.errors import PenstockError, StoreUnavailable
+from penstock.errors import StoreUnavailable
 from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.run_events import Event
 from tests.helpers.journals import delivered
@@ -181,7 +181,7 @@ class Failing:
 def test_the_heart_goes_on_although_whoever_is_told_of_its_trouble_is_gone() -> None:
     feed = Failing()
 
-    def trouble(_feed: Beating, _error: PenstockError) -> None:
+    def trouble(_feed: Beating, _error: Exception) -> None:
         raise BrokenPipeError
 
     with Heart(lambda: [feed], trouble, every_s=0.01):

@@ -6,17 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli import source_connection
+from penstock.cli.client_settings import java_options, source_options
 from penstock.cli.errors import UsageMistake
 from penstock.cli.main import main
 from penstock.cli.source_connection import (
+    AskedKafka,
+    AskedSources,
     asking_sources,
     group_offsets,
     not_answered,
     offsets_at,
 )
+from penstock.config.errors import ConfigInvalid
 from penstock.config.load import load
 from penstock.model.spec import FeedSpec, LakeSpec, SourceSpec
 from penstock.model.window import PartitionOffsets
+from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.testing.list_source import ListCluster, ListedRecord, ListSource
 from tests.helpers.installed_packages import install_package, look_for_packages_again
 from tests.plugins.acme.acme_penstock.tape_source import TapeSource
@@ -126,3 +132,64 @@ def _kafka(folder: Path) -> Path:
     file = folder / "kafka.yaml"
     file.write_text(FILE.format(keys="tombstones: keep") + "kafka: {bootstrap.servers: 'here:1'}\n")
     return file
+
+
+CLUSTERS = """version: 1
+lake: ./lake
+kafka: {bootstrap.servers: 'east:1', ssl.key.password: "${env:EAST}"}
+feeds:
+  a: {topics: [t]}
+  b: {topics: [t]}
+  c: {topics: [t], kafka: {bootstrap.servers: 'west:1', ssl.key.password: "${env:WEST}"}}
+  d: {topics: [t], kafka: {sasl.oauthbearer.token.endpoint.url: "https://id/d"}}
+"""
+
+
+class SeenAdmin:
+    """A client that remembers what it was made with."""
+
+    made: list[dict[str, str]]
+
+    def __init__(self, _jvm: object, options: dict[str, str], _waiting: object) -> None:
+        self.options = options
+        self.made.append(options)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def test_settings_of_one_feeds_kafka_never_reach_the_client_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Goal: secrets of one cluster are sent to no other. Method: clients that remember settings."""
+    (tmp_path / "penstock.yaml").write_text(CLUSTERS)
+    spec = load(tmp_path / "penstock.yaml", {})
+    monkeypatch.setenv("EAST", "salt")
+    monkeypatch.setenv("WEST", "pepper")
+    monkeypatch.setattr(SeenAdmin, "made", [], raising=False)
+    monkeypatch.setattr(source_connection, "KafkaAdmin", SeenAdmin)
+    monkeypatch.setattr(AskedSources, "_jvm", None)
+    monkeypatch.setattr(ToldWaiting, "begin", lambda _: None)  # nobody is asked
+    with asking_sources(spec) as sources:
+        asked = {feed.name: sources.of(feed) for feed in spec.feeds}
+        assert sources.kafka(spec.feeds[0]) is sources.kafka(spec.feeds[1])
+    assert len(SeenAdmin.made) == 3, "a and b have the same settings"
+    options = {name: each.options for name, each in asked.items() if isinstance(each, AskedKafka)}
+    assert options["a"] == options["b"]
+    words = {name: " ".join(each.values()) for name, each in options.items()}
+    assert ("salt" in words["a"], "pepper" in words["a"], "id/d" in words["a"]) == (1, 0, 0)
+    assert ("salt" in words["c"], "pepper" in words["c"], "east" in words["c"]) == (0, 1, 0)
+    assert ("salt" in words["d"], "pepper" in words["d"], "id/d" in words["d"]) == (1, 0, 1)
+
+
+def test_the_jvm_of_all_feeds_allows_the_token_endpoints_of_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "penstock.yaml").write_text(CLUSTERS)
+    spec = load(tmp_path / "penstock.yaml", {})
+    monkeypatch.setenv("EAST", "salt")
+    monkeypatch.delenv("WEST", raising=False)
+    (option,) = java_options(spec)
+    assert option.endswith("allowed.urls=https://id/d"), "although a secret of c is missing"
+    with pytest.raises(ConfigInvalid, match=r"feeds\.c\.kafka"):
+        source_options(spec, spec.feeds[2])

@@ -20,6 +20,12 @@ NOT_A_DEFAULT = frozenset({"required", "none", "the feed's"})
 BESIDE = {
     "source.options": "{topics: [t], source: {plugin: x}}",
     "route.options": "{topics: [t], route: {by: 'plugin:x'}}",
+    "per_topic": "{topics: [d]}",
+    "per_topic.NAME.window": "{topics: [d]}",
+    "per_topic.NAME.window.every": "{topics: [d]}",
+    "per_topic.NAME.window.max_records": "{topics: [d]}",
+    "per_topic.NAME.window.max_bytes": "{topics: [d]}",
+    "per_topic.NAME.window.max_rate": "{topics: [d]}",
     "decode.schema": "{topics: [t], decode: {format: avro}}",
     "decode.message": "{topics: [t], decode: {format: protobuf}}",
     "decode.pattern": "{topics: [t], decode: {format: text}}",
@@ -56,7 +62,8 @@ def loaded(folder: Path, row: Row, value: str | None) -> LakeSpec:
     """A small configuration, with one key set as if by a flag."""
     topics = "{pattern: 'logs.*'}" if row.key.endswith(("pattern", "exclude")) else "{topics: [t]}"
     topics = BESIDE.get(row.key.removeprefix("feeds.NAME."), topics)
-    (folder / "penstock.yaml").write_text(FILE.format(topics))
+    more = "prices: {plugin: x}\n" if row.key == "prices.options" else ""
+    (folder / "penstock.yaml").write_text(FILE.format(topics) + more)
     return load(folder / "penstock.yaml", {}, {} if value is None else {row.path: value})
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from penstock.config.clients import reveal_source
+from penstock.config.clients import reveal_feed_kafka, reveal_source
 from penstock.config.errors import ConfigInvalid
 from penstock.config.load import load
 from penstock.model.convert_spec import Condition
@@ -18,6 +18,7 @@ from penstock.model.spec import (
     RouteSpec,
     SourceSpec,
     StartSpec,
+    TopicSpec,
     WindowSpec,
 )
 from tests.helpers.feed_sections import HEAD, feed_of, mistake_of, spec_of
@@ -332,6 +333,8 @@ def test_a_schema_that_is_no_json_object_is_a_mistake(
         ("window: {max_records: 5_000}", "window", WindowSpec(max_records=5000)),
         ("window: {max_bytes: 64MB}", "window", WindowSpec(max_bytes=64_000_000)),
         ("window: {max_bytes: 1.5KiB}", "window", WindowSpec(max_bytes=1536)),
+        ("window: {max_rate: 5_000}", "window", WindowSpec(max_rate=5000)),
+        ("window: {max_rate: null}", "window", WindowSpec()),
         ("window:", "window", WindowSpec()),
     ],
 )
@@ -374,6 +377,8 @@ def test_the_keys_of_time_and_quarantine_arrive_in_the_spec(tmp_path: Path) -> N
         ("decode: {format: xml}", "decode.format"),
         ("window: 60s", "window"),
         ("window: {every: 60}", "window.every"),
+        ("window: {max_rate: 0}", "window.max_rate"),
+        ("window: {max_rate: 1.5}", "window.max_rate"),
         ("window: {every: 0s}", "window.every"),
         ("window: {every: 1 minute}", "window.every"),
         ("window: {max_records: 0}", "window.max_records"),
@@ -543,3 +548,107 @@ def test_a_source_that_is_half_said_is_a_mistake(
     with pytest.raises(ConfigInvalid) as raised:
         load(tmp_path / "penstock.yaml", {})
     assert complaint in str(raised.value)
+
+
+PATTERN = "pattern: 'logs\\..*'"
+
+
+def test_a_topic_with_its_own_window_inherits_all_of_the_feeds_but_its_rate(tmp_path: Path) -> None:
+    keys = (
+        "window: {every: 10s, max_records: 900, max_rate: 100}\n"
+        "    per_topic: {logs.big: {window: {every: 5m}}, logs.slow: {window: {max_rate: 7}}}"
+    )
+    feed = feed_of(tmp_path, keys, PATTERN)
+    assert feed.per_topic == (
+        TopicSpec("logs.big", WindowSpec(300.0, 900)),
+        TopicSpec("logs.slow", WindowSpec(10.0, 900, max_rate=7)),
+    )
+
+
+def test_defaults_give_topics_their_windows_too(tmp_path: Path) -> None:
+    (feed,) = spec_of(
+        tmp_path,
+        f"{HEAD}defaults: {{window: {{every: 7s}}}}\n"
+        "feeds: {a: {topics: [t, u], per_topic: {t: {window: {max_records: 5}}}}}\n",
+    ).feeds
+    assert feed.per_topic == (TopicSpec("t", WindowSpec(7.0, 5)),)
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "found"),
+    [
+        ("logs: {}", "per_topic.logs", "a topic that the feed does not read"),
+        ("logs.a: {every: 5m}", "per_topic.logs.a.every", "unknown key"),
+        ("logs.a: {window: {evry: 5m}}", "per_topic.logs.a.window.evry", "unknown key"),
+        (
+            "logs.a: {window: {max_records: 901}}",
+            "per_topic.logs.a.window.max_records",
+            "more than",
+        ),
+        ("logs.a: {window: {max_bytes: 2GB}}", "per_topic.logs.a.window.max_bytes", "more than"),
+        ("logs.a: {window: {max_rate: 101}}", "per_topic.logs.a.window.max_rate", "more than"),
+        ("logs.a: 5m", "per_topic.logs.a", "found a single value"),
+    ],
+)
+def test_a_topic_can_only_be_tighter_than_its_feed(
+    tmp_path: Path, given: str, path: str, found: str
+) -> None:
+    keys = f"window: {{max_records: 900, max_rate: 100}}\n    per_topic: {{{given}}}"
+    mistake = mistake_of(tmp_path, keys, PATTERN)
+    assert mistake.path == f"feeds.events.{path}"
+    assert mistake.found.startswith(found)
+
+
+def test_a_feed_may_have_a_cluster_of_its_own(tmp_path: Path) -> None:
+    feed = feed_of(tmp_path, "kafka: {bootstrap.servers: 'other:9092', client.id: x}")
+    assert feed.kafka == {"bootstrap.servers": "other:9092", "client.id": "x"}
+    content = (
+        "version: 1\nlake: ./lake\nfeeds: {a: {topics: [a], kafka: {bootstrap.servers: 'o:1'}}}\n"
+    )
+    assert spec_of(tmp_path, content).kafka == {}
+    with pytest.raises(ConfigInvalid, match="kafka: missing, and required"):
+        spec_of(tmp_path, content.replace("bootstrap.servers: 'o:1'", "client.id: x"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "path", "found"),
+    [
+        ("kafka: {bootstrap.servers: nowhere}", "kafka.bootstrap.servers", "not a list of brokers"),
+        ("kafka: {sasl.jaas.config: 'x password=\"p\";'}", "kafka.sasl.jaas.config", "not"),
+        ("kafka: {ssl.key.password: hunter2}", "kafka.ssl.key.password", "a secret in plain text"),
+        ("kafka: {group.id: mine}", "kafka.group.id", "Penstock sets this key itself"),
+        ("source: {plugin: tape}\n    kafka: {client.id: x}", "kafka", "`kafka` for the source"),
+    ],
+)
+def test_settings_that_a_feeds_kafka_may_not_have_are_refused(
+    tmp_path: Path, keys: str, path: str, found: str
+) -> None:
+    mistake = mistake_of(tmp_path, keys)
+    assert mistake.path == f"feeds.events.{path}"
+    assert mistake.found.startswith(found)
+    assert "hunter2" not in str(mistake)
+
+
+def test_secrets_of_a_feeds_kafka_are_its_own(tmp_path: Path) -> None:
+    """Goal: no feed's settings reach another, and a secret that is replaced need not exist."""
+    head = HEAD.replace("kafka: {", "kafka: {ssl.key.password: '${env:FILE}', ")
+    content = (
+        f"{head}feeds:\n  a: {{topics: [t]}}\n"
+        "  b: {topics: [t], kafka: {bootstrap.servers: 'b:1', ssl.key.password: '${env:OWN}'}}\n"
+    )
+    spec = spec_of(tmp_path, content)
+    a, b = spec.feeds
+    own = reveal_feed_kafka(spec.kafka, b, {"OWN": "pepper"})
+    assert {key: value.reveal() for key, value in own.items()} == {
+        "bootstrap.servers": "b:1",
+        "ssl.key.password": "pepper",
+    }
+    assert "pepper" not in f"{own} {spec}"
+    others = reveal_feed_kafka(spec.kafka, a, {"FILE": "salt"})
+    assert {key: value.reveal() for key, value in others.items()} == {
+        "bootstrap.servers": "localhost:9092",
+        "ssl.key.password": "salt",
+    }
+    with pytest.raises(ConfigInvalid) as caught:
+        reveal_feed_kafka(spec.kafka, b, {"FILE": "salt"})
+    assert [each.path for each in caught.value.mistakes] == ["feeds.b.kafka.ssl.key.password"]

@@ -155,3 +155,17 @@ def test_paths_of_flags_start_where_the_user_is(
     monkeypatch.chdir(tmp_path / "here")
     assert spec_of(tmp_path, flags={"lake": "x"}).lake.uri == str(tmp_path / "here" / "x")
     assert spec_of(tmp_path).lake.uri == str(tmp_path / "lake")
+
+
+def test_keys_of_a_feeds_kafka_may_hold_dots_too(tmp_path: Path) -> None:
+    spec = spec_of(
+        tmp_path,
+        {"PENSTOCK__FEEDS__EVENTS__KAFKA__BOOTSTRAP_SERVERS": "b:2"},
+        {"feeds.events.kafka.client.id": "[x]", "defaults.kafka.client.rack": "r"},
+    )
+    (feed,) = spec.feeds
+    assert feed.kafka == {
+        "bootstrap.servers": "b:2",
+        "client.id": "[x]",
+        "client.rack": "r",
+    }

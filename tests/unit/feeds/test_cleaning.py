@@ -1,18 +1,20 @@
 """What dead runs have staged is removed by the next run itself, and no window depends on that."""
 
 import threading
+import time
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
-from penstock.care.clean import clean, garbage
-from penstock.errors import PenstockError, StoreUnavailable
-from penstock.feeds.cleaning import Cleaner
+from penstock.care.clean import Garbage, clean, garbage
+from penstock.errors import StoreUnavailable
+from penstock.feeds.cleaning import Cleaner, Job
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
 from penstock.model.staged import StagedRef
-from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.loop.owner import OwnerSpec
 from penstock.testing.fault_script import Died
 from penstock.testing.list_source import ListSource
 from penstock.testing.memory_store import MemoryStore
@@ -64,7 +66,8 @@ def test_the_next_run_removes_what_a_dead_one_has_staged() -> None:
     assert story.run_cleaning() == 0
     assert list(story.store.list_staged(STAGING)) == []
     cleaned = [event for event in story.told if event.name == "cleaned"]
-    assert [event.facts for event in cleaned] == [{"files": left}]
+    assert [event.facts for event in cleaned] == [{"files": left, "objects": 0}]
+    assert cleaned[0].sentence == f"{left} staged files of dead runs removed"
     assert story.delivered() == places(0, *range(12))
     assert story.run_cleaning() == 0
     assert [event.name for event in story.told if "clean" in event.name] == []
@@ -78,44 +81,125 @@ def test_a_cleaning_that_fails_fails_no_window_and_is_told() -> None:
     story = CleaningStory(Stubborn())
     assert story.die_in_a_window() > 0
     assert story.run_cleaning() == 0
-    (failed,) = [event for event in story.told if event.name == "clean_failed"]
-    assert (failed.level, failed.facts) == ("warning", {"code": "STORE_UNAVAILABLE"})
+    failed, *_ = [event for event in story.told if event.name == "upkeep_failed"]
+    facts = {"job": "cleaning", "code": "STORE_UNAVAILABLE", "pause_s": 1.0}
+    assert (failed.level, failed.facts) == ("warning", facts)
     assert story.delivered() == places(0, *range(12))
+
+
+def test_a_run_leaves_its_checkpoint_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: no window waits for tidying. Method: note which thread creates the checkpoint."""
+    threads: dict[str, str] = {}
+
+    class Noting(MemoryStore):
+        def create(self, key: str, data: bytes) -> bool:
+            threads[key.rsplit("/", 2)[-2]] = threading.current_thread().name
+            return super().create(key, data)
+
+    every_entry = partial(OwnerSpec, checkpoint_every=1)
+    monkeypatch.setattr("penstock.feeds.running_feed.OwnerSpec", every_entry)
+    story = CleaningStory(Noting())
+    story.cluster.append(TOPIC, 0, *events("click", 3))
+    assert story.run_cleaning() == 0
+    assert threads["checkpoints"] == "penstock-cleaner"
+    assert threads["_tail"] == "MainThread"
 
 
 @dataclass
 class FakeFeed:
-    """A feed whose cleanings are scripted."""
+    """A feed with one job, whose outcomes are scripted."""
 
     name: str
-    answers: list[int | PenstockError]
+    answers: list[Event | Exception | None]
     done: threading.Event = field(default_factory=threading.Event)
 
-    def clean(self) -> int:
+    def regular_jobs(self) -> list[Job]:
+        return [Job("cleaning", self._answer)] if self.answers else []
+
+    def _answer(self) -> Event | None:
         answer = self.answers.pop(0)
         if not self.answers:
             self.done.set()
-        if isinstance(answer, PenstockError):
+        if isinstance(answer, Exception):
             raise answer
         return answer
 
 
+def removed(number: int) -> Event:
+    return Event("a", "cleaned", f"{number} removed")
+
+
 def test_owned_feeds_are_cleaned_again_and_again_whatever_fails() -> None:
     told: list[Event] = []
-    feed = FakeFeed("a", [0, StoreUnavailable("list", "x", "down"), 1, 2_000])
-    with Cleaner(lambda: [feed] if feed.answers else [], told.append, every_s=0.001):
+    down = StoreUnavailable("list", "x", "down")
+    feed = FakeFeed("a", [None, down, removed(1), ValueError("a bug"), removed(2)])
+    with Cleaner(lambda: [feed], told.append, time.monotonic, every_s=0.001):
         assert feed.done.wait(LIMIT_S)
-    assert [event.sentence.partition(":")[0] for event in told] == [
-        "what dead runs have staged could not be removed yet",
-        "1 staged file of dead runs removed",
-        "2,000 staged files of dead runs removed",
+    assert [(event.name, event.facts.get("code")) for event in told] == [
+        ("upkeep_failed", "STORE_UNAVAILABLE"),
+        ("cleaned", None),
+        ("upkeep_failed", "ValueError"),
+        ("cleaned", None),
     ]
+
+
+def test_a_job_that_fails_is_tried_again_before_the_next_round() -> None:
+    told: list[Event] = []
+    clock = [0.0]
+
+    def tick() -> float:
+        clock[0] += 1.0
+        return clock[0]
+
+    feed = FakeFeed("a", [ValueError("one"), ValueError("two"), ValueError("three"), None])
+    (job,) = feed.regular_jobs()
+    with Cleaner(list, told.append, tick, every_s=1e9) as cleaner:
+        cleaner.ask("a", job)
+        assert feed.done.wait(LIMIT_S)
+    assert [event.facts["pause_s"] for event in told] == [1.0, 2.0, 4.0]
+
+
+def test_jobs_of_a_feed_are_done_one_after_the_other_and_none_stops_the_next() -> None:
+    told: list[Event] = []
+    order: list[str] = []
+
+    def job(name: str) -> Job:
+        def act() -> None:
+            order.append(name)
+            if name == "second":
+                raise StoreUnavailable("list", "x", "down")
+
+        return Job(name, act)
+
+    with Cleaner(list, told.append, time.monotonic) as cleaner:
+        for name in ("first", "second", "third"):
+            cleaner.ask("a", job(name))
+    assert order == ["first", "second", "third"]
+    assert [event.facts["job"] for event in told] == ["second"]
+
+
+def test_a_newer_job_takes_the_place_of_one_that_waits() -> None:
+    order: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        begun.set()
+        assert go_on.wait(LIMIT_S)
+
+    with Cleaner(list, lambda _event: None, time.monotonic) as cleaner:
+        cleaner.ask("a", Job("slow", slow))
+        assert begun.wait(LIMIT_S)
+        cleaner.ask("a", Job("tidying", lambda: order.append("older")))
+        cleaner.ask("a", Job("tidying", lambda: order.append("newer")))
+        cleaner.ask("b", Job("tidying", lambda: order.append("of b")))
+        go_on.set()
+    assert order == ["newer", "of b"]
 
 
 def test_the_end_waits_for_a_cleaning_that_was_asked_for() -> None:
     told: list[Event] = []
-    feed = FakeFeed("a", [3])
-    with Cleaner(list, told.append) as cleaner:
+    feed = FakeFeed("a", [removed(3)])
+    with Cleaner(list, told.append, time.monotonic) as cleaner:
         cleaner.soon(feed)
     assert [event.name for event in told] == ["cleaned"]
 
@@ -124,24 +208,9 @@ def test_a_window_that_was_decided_keeps_what_it_has_staged() -> None:
     room = a_room()
     decided_only(an_owner(room))
     staged = list(room.store.list_staged(f"_penstock/{SIMULATED}/staging"))
-    an_owner(room)  # a newer claim; the window is not published yet
+    journal = room.journal()
+    journal.claim(journal.open(), "newer")  # it has not published the window yet
     assert staged
-    assert garbage(room.journal()) == []
-    assert clean(room.journal()) == 0
+    assert garbage(room.journal()) == Garbage()
+    assert clean(room.journal()).total == 0
     assert list(room.store.list_staged(f"_penstock/{SIMULATED}/staging")) == staged
-
-
-def test_a_checkpoint_that_cannot_be_written_fails_no_delivered_window(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refused(_journal: FeedJournal, _state: object) -> None:
-        raise StoreUnavailable("create", "checkpoint", "No space left on device")
-
-    monkeypatch.setattr("penstock.protocol.loop.owner.write_checkpoint", refused)
-    room = a_room()
-    owner = an_owner(room, checkpoint_every=1)
-    assert owner.run_window()
-    (notice,) = owner._journal.notices
-    assert "tried again after the next window" in notice
-    assert "No space left on device" in notice
-    assert owner.fold.state.windows == 1

@@ -10,13 +10,29 @@ import msgspec
 import pytest
 
 from penstock.errors import PenstockError
+from penstock.feeds.runner import Runner, RunSpec
+from penstock.feeds.running_feed import FeedTools
+from penstock.model.convert_spec import ConvertSpec
 from penstock.model.entries import Park, Unpark
 from penstock.model.halted import Halted
-from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, WindowSpec
+from penstock.model.layout import Layout
+from penstock.model.spec import (
+    DatasetSpec,
+    FeedSpec,
+    PartitionKey,
+    PublishSpec,
+    QuarantineSpec,
+    RouteSpec,
+    WindowSpec,
+)
 from penstock.protocol.feed_book.acceptance import accept_next
+from penstock.protocol.feed_book.feed_lease import FeedLease
 from penstock.protocol.feed_book.halted_objects import read_halted, read_samples, write_halted
+from penstock.protocol.journal.lease import Contender
+from penstock.runtime.this_process import is_dead, this_process
 from penstock.status.halted_feed import halt_of, lines_of
 from penstock.testing.fault_store import Died, Fault, FaultStore, What
+from penstock.testing.list_source import ListSource
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.list_story import TOPIC, Story, events, places
 
@@ -303,3 +319,100 @@ def test_samples_and_groups_are_bounded() -> None:
     assert len(samples) <= 5
     assert all(len(each.record.value or b"") <= 16_384 for each in samples)
     assert {each.record.value_bytes for each in samples} == {len(long)}
+
+
+REFUSED = {
+    "SCHEMA_REFUSED": msgspec.structs.replace(
+        STRICT,
+        datasets=(
+            DatasetSpec(
+                "click", "jsonschema", '{"type": "object", "properties": {"n": {"type": "string"}}}'
+            ),
+        ),
+    ),
+    "CONVERT_REFUSED": msgspec.structs.replace(
+        STRICT, convert=(ConvertSpec(verb="flatten", paths=("n",)),)
+    ),
+    "FORMAT_CHANGED": msgspec.structs.replace(STRICT, format="orc"),
+    "PARTITION_CHANGED": msgspec.structs.replace(
+        STRICT, partition=(PartitionKey("day"), PartitionKey("hour"))
+    ),
+}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_a_configuration_that_is_refused_is_told_as_a_halt_is(code: str) -> None:
+    """Goal: in a service whose other feeds run on, `status` says why this one does not.
+
+    And it is told before Spark and the source are waited for.
+    """
+    story = Story()
+    story.cluster.append(TOPIC, 0, *events("click", 4))
+    assert story.run_once(STRICT) == 0
+    story.clock.passes(60.0)
+    waited: list[str] = []
+    tools = FeedTools(
+        lambda spec: ListSource(spec, story.cluster),
+        story.store,
+        story.clock.around(),
+        wait_until_ready=lambda: waited.append("Spark"),
+    )
+    runner = Runner((REFUSED[code],), tools, lambda _: None, lambda: False, RunSpec(once=False))
+    assert runner.run() == 2
+    assert waited == []
+    found = found_halt(story)
+    assert (found.code, found.window) == (code, "")
+    assert found.advice
+    shown = halt_of(story.journal(), story.journal().open().state)
+    assert shown is not None
+    assert lines_of(shown)[0].startswith(f"halted since {found.since}: {code}: ")
+    assert story.run_once(STRICT) == 0
+    assert halt(story) is None
+
+
+def test_a_second_instance_with_a_refused_configuration_says_nothing_about_the_feed() -> None:
+    story = Story()
+    story.cluster.append(TOPIC, 0, *events("click", 4))
+    assert story.run_once(STRICT) == 0
+    lease = FeedLease(
+        story.store,
+        Layout("feed"),
+        Contender("other", this_process(), is_dead),
+        story.clock.around(),
+    )
+    assert lease.try_take() is None
+    assert story.run_once(REFUSED["SCHEMA_REFUSED"]) == 2
+    assert left(story) == []
+
+
+def test_datasets_that_are_parked_are_told_as_a_halt_is() -> None:
+    story = Story()
+    story.cluster.append(TOPIC, 0, *events("click", 4))
+    assert story.run_once(STRICT) == 0
+    inner = story.store
+    story.cluster.append(TOPIC, 0, *events("click", 4))
+    story.store = FaultStore(
+        inner, [Fault("publish", What.FAIL_BEFORE, "feed/*", n) for n in range(1, 99)]
+    )
+    feed = msgspec.structs.replace(STRICT, publish=PublishSpec(tries=1))
+    assert story.run_once(feed) == 5
+    story.store = inner
+    found = found_halt(story)
+    assert found.code == "DATASET_PARKED"
+    assert "click" in found.sentence
+    assert story.run_once(STRICT) == 0
+    assert halt(story) is None
+
+
+def test_a_passing_cause_is_no_halt() -> None:
+    story = Story()
+    story.cluster.append(TOPIC, 0, *events("click", 4))
+    assert story.run_once(STRICT) == 0
+    story.cluster.append(TOPIC, 0, *events("click", 4))
+    inner = story.store
+    story.store = FaultStore(
+        inner, [Fault("open_staged", What.FAIL_BEFORE, "*", n) for n in range(1, 99)]
+    )
+    assert story.run_once(STRICT) == 1
+    story.store = inner
+    assert halt(story) is None

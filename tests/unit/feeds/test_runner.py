@@ -12,7 +12,8 @@ import pytest
 from penstock.api.source import ReadFailed
 from penstock.cli.commands import run
 from penstock.datapath.driver.stager import HOLD_S, Hold
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, StagedSetWrong
+from penstock.feeds.cleaning import Job
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools, RunningFeed
@@ -25,6 +26,7 @@ from penstock.ports.registry.errors import (
     RegistryTrouble,
     RegistryWrong,
 )
+from penstock.protocol.publish.troubles import Trouble as PartTrouble
 from penstock.testing.list_source import ListCluster, ListSource
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.clock import Clock
@@ -42,13 +44,19 @@ class FakeFeed:
         self.state = an_owned_feed(Clock(), name).state
         self.turns = list(turns)
         self.is_closed = False
+        self.holds_lease = True
+        self.is_held_back = False
         self.halts: list[PenstockError] = []
+        self.troubles: dict[str, PartTrouble] = {}
 
     def run_window(self) -> bool:
         return self.turns.pop(0)()
 
     def try_start(self, *, force: bool) -> None:
         self.turns.pop(0)()
+
+    def failing(self) -> dict[str, PartTrouble]:
+        return self.troubles
 
     def unread_partitions(self) -> dict[tuple[str, int], str]:
         return {}
@@ -57,6 +65,9 @@ class FakeFeed:
         return ()
 
     def topic_events(self) -> tuple[Event, ...]:
+        return ()
+
+    def due_jobs(self) -> tuple[Job, ...]:
         return ()
 
     def record_halt(self, error: PenstockError) -> None:
@@ -158,6 +169,29 @@ def test_once_does_not_say_done_over_a_held_partition_although_another_feed_take
     assert wheel.code() == 1
 
 
+def test_once_waits_for_a_dataset_that_fails_until_it_is_visible_or_parked() -> None:
+    """Goal: `--once` does not end with something decided and not visible, and says so."""
+
+    def fails() -> bool:
+        feed.troubles = {"a@files": PartTrouble(1, clock.tick_s + 15.0, "no space")}
+        return True
+
+    def ends() -> bool:
+        return False
+
+    def works_again() -> bool:
+        feed.troubles = {}
+        return False
+
+    clock = Clock()
+    feed = FakeFeed("events", fails, ends, works_again)
+    wheel = Wheel(clock, feed, once=True)
+    for _ in range(3):
+        wheel.runner._turn_all()
+    assert [name for _, name in wheel.names()] == ["publish_failed", "window", "done"]
+    assert "trying again in 15 s: no space" in wheel.said[0].sentence
+
+
 def test_a_dataset_that_stops_is_told_once_and_again_when_it_was_let_go_in_between() -> None:
     """Its event is not that of a feed that ends, which goes by `stopped` and has a code."""
 
@@ -204,6 +238,36 @@ def test_trouble_with_the_registry_is_waited_out(trouble: RegistryTrouble) -> No
     assert wheel.names() == [("one", "trouble")] * 4 + [("one", "window")]
     assert wheel.said[0].facts["code"] == trouble.code
     assert not feed.is_closed
+
+
+def stage_wrong() -> bool:
+    raise StagedSetWrong("1-1", "a row is missing")
+
+
+def test_a_window_that_was_staged_wrong_is_staged_again() -> None:
+    clock = Clock()
+    feed = FakeFeed("one", *[stage_wrong] * 4, lambda: True)
+    wheel = Wheel(clock, feed)
+    for _ in range(5):
+        wheel.runner._turn_all()
+        clock.passes(100.0)
+    assert wheel.names() == [("one", "trouble")] * 4 + [("one", "window")]
+    assert not feed.is_closed
+
+
+@pytest.mark.parametrize(("once", "tries"), [(False, 5), (True, 3)])
+def test_a_window_that_is_staged_wrong_again_and_again_ends_its_feed(
+    once: bool, tries: int
+) -> None:
+    clock = Clock()
+    feed = FakeFeed("one", *[stage_wrong] * tries)
+    wheel = Wheel(clock, feed, once=once)
+    for _ in range(tries):
+        wheel.runner._turn_all()
+        clock.passes(100.0)
+    assert wheel.names() == [("one", "trouble")] * (tries - 1) + [("one", "stopped")]
+    assert feed.is_closed
+    assert wheel.runner.failures["one"].code == "STAGED_SET_WRONG"
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=["down", "refused", "wrong"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from penstock.cli.client_settings import connector_jars, registry_of
+from penstock.cli.client_settings import connector_jars, registry_of, servers_of
 from penstock.cli.common import (
     PROBE,
     configured,
@@ -16,7 +16,7 @@ from penstock.cli.common import (
     print_rows,
     surroundings,
 )
-from penstock.cli.halted_check import tell_halted
+from penstock.cli.halted_check import tell_halted, tell_held_back
 from penstock.cli.sample_check import (
     as_text,
     broken_rows,
@@ -32,7 +32,7 @@ from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.schemas.dataset_schemas import declared_schema
 from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
 from penstock.datapath.schemas.fixed_schema import fixed_for
-from penstock.datapath.schemas.settled import check_settled
+from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import PenstockError, TopicMissing
 from penstock.feeds.halting import HALTED
@@ -42,15 +42,18 @@ from penstock.feeds.setting_changes import change_events
 from penstock.feeds.topic_watch import missing_topics
 from penstock.model.exit_codes import worst
 from penstock.model.layout import Layout
-from penstock.model.plural import number_of
+from penstock.model.plural import are, number_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
+from penstock.ports.store.scratch_store import ScratchStore
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import known_identity
+from penstock.protocol.loop.owner import check_format
 from penstock.protocol.loop.written_directories import check_partition, known_directories
 from penstock.spark.java import find_java
+from penstock.testing.memory_store import MemoryStore
 
 State = Literal["ok", "warning", "failed", "halted"]
 Row = dict[str, object]
@@ -67,6 +70,7 @@ class Finding:
     rows: list[Row] = field(default_factory=list)
     types: list[Row] = field(default_factory=list)
     broken: list[Row] = field(default_factory=list)
+    codes: set[str] = field(default_factory=set)
 
     def warn(self, sentence: str) -> None:
         """Add a warning."""
@@ -76,14 +80,14 @@ class Finding:
 
     def fail(self, error: PenstockError) -> None:
         """Add an error that would stop a run."""
-        self.found.append(str(error))
-        self.state = "halted" if error.exit_code == 5 else "failed"
-        self.exit_code = error.exit_code
+        self.codes.add(error.code)
+        self.halt(str(error), error.exit_code)
 
-    def halt(self, sentence: str) -> None:
-        """Add that the feed has halted, and would halt again."""
+    def halt(self, sentence: str, exit_code: int = HALTED) -> None:
+        """Add that a run would end, or would end again, with this exit code."""
         self.found.append(sentence)
-        self.state, self.exit_code = "halted", HALTED
+        self.exit_code = worst([self.exit_code, exit_code])
+        self.state = "halted" if self.exit_code == HALTED else "failed"
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -104,25 +108,46 @@ def run(chosen: argparse.Namespace) -> int:
     if spec.registry:
         tell(_try("registry", lambda: _registry(spec)))
     for feed in spec.feeds:
-        _check_schemas(feed, tell)
-        columns = _try(f"schema {feed.name}", partial(_columns, spec, feed))
-        if columns.state != "ok":
-            tell(columns)
+        if _check_schemas(feed, tell):
+            columns = _try(f"schema {feed.name}", partial(_columns, spec, feed))
+            if columns.state != "ok":
+                tell(columns)
     with asking_sources(spec) as sources:
-        has_kafka = not spec.uses_kafka or _check_kafka(spec, sources, tell)
+        answering = _check_kafka(spec, sources, tell)
         for feed in spec.feeds:
-            if has_kafka or not feed.source.is_kafka:
+            if answering.get(feed.name, True):
                 tell(_feed(spec, feed, sources, chosen.sample))
             else:
                 tell(_from_journal(spec, feed))
     return worst(finding.exit_code for finding in findings)
 
 
-def _check_kafka(spec: LakeSpec, sources: AskedSources, tell: Callable[[Finding], None]) -> bool:
-    """Check the cluster; whether it answers."""
-    found = _try("kafka", lambda: f"cluster {sources.kafka.cluster_id()} at {_servers(spec)}")
-    tell(found)
-    return found.state == "ok"
+def _check_kafka(
+    spec: LakeSpec, sources: AskedSources, tell: Callable[[Finding], None]
+) -> dict[str, bool]:
+    """Check the clusters, each once; for every feed that reads Kafka, whether its own answers.
+
+    A cluster of some feeds only is named after the first of them.
+    """
+    answering: dict[str, bool] = {}
+    told: dict[frozenset[tuple[str, str]], bool] = {}
+    for feed in spec.feeds:
+        if not feed.source.is_kafka:
+            continue
+        settings = frozenset({**spec.kafka, **feed.kafka}.items())
+        if settings not in told:
+            found = _try(
+                f"kafka {feed.name}" if feed.kafka else "kafka",
+                partial(_cluster, spec, feed, sources),
+            )
+            tell(found)
+            told[settings] = found.state == "ok"
+        answering[feed.name] = told[settings]
+    return answering
+
+
+def _cluster(spec: LakeSpec, feed: FeedSpec, sources: AskedSources) -> str:
+    return f"cluster {sources.kafka(feed).cluster_id()} at {servers_of(spec, feed)}"
 
 
 def _from_journal(spec: LakeSpec, feed: FeedSpec) -> Finding:
@@ -134,6 +159,8 @@ def _from_journal(spec: LakeSpec, feed: FeedSpec) -> Finding:
         windows = number_of(state.windows, "window")
         told = "never run" if state.is_new else f"{windows}, the journal is sound"
         finding.found.append(f"{told}; the next window is not known without Kafka")
+        _check_layout(feed, journal, state)
+        tell_held_back(finding, feed, state)
         tell_halted(finding, feed, journal, state, None)
     except PenstockError as error:
         finding.fail(error)
@@ -163,8 +190,8 @@ def _jars(spec: LakeSpec) -> str:
     )
 
 
-def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
-    """Check schemas and patterns of the configuration. Only problems are reported."""
+def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> bool:
+    """Check schemas and patterns of the configuration; True without errors, which are reported."""
     looks: list[Callable[[], object]] = [partial(fixed_for, feed)]
     looks += [partial(declared_schema, feed, each) for each in feed.datasets if each.schema_kind]
     told = [_try(f"schema {feed.name}", lambda look=look: str(look())) for look in looks]  # type: ignore[misc]
@@ -177,11 +204,17 @@ def _check_schemas(feed: FeedSpec, tell: Callable[[Finding], None]) -> None:
     for finding in [*told, shown]:
         if finding.state != "ok":
             tell(finding)
+    return all(finding.state == "ok" for finding in told)
 
 
 def _columns(spec: LakeSpec, feed: FeedSpec) -> str:
-    """Hold the types of the configuration against the columns that the lake has."""
-    check_settled(feed, lake_store(spec), Layout(feed.name))
+    """Hold schemas, types and converters against the columns that the lake has, as a start does.
+
+    What a start would write goes to a store that forgets.
+    """
+    store = ScratchStore(lake_store(spec), MemoryStore())
+    keys = reveal_keys([feed], os.environ)
+    Learning(store, Layout(feed.name), feed, None, keys)
     return "as they were"
 
 
@@ -213,17 +246,13 @@ def _lake(spec: LakeSpec) -> str:
     return f"{spec.lake.uri} has all that a lake needs"
 
 
-def _servers(spec: LakeSpec) -> str:
-    return spec.kafka["bootstrap.servers"]
-
-
 def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) -> Finding:
     """Check one feed in the way its owner would, plan its next window, and sample it if asked."""
     finding = Finding(f"feed {feed.name}")
     try:
         journal = _journal(spec, feed)
         state = journal.open().state
-        check_partition(feed.name, shape_of(feed), known_directories(journal, state))
+        _check_layout(feed, journal, state)
         for event in change_events(feed, state):
             finding.warn(event.sentence)
         source = sources.of(feed)
@@ -232,8 +261,8 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
         gap = judge_feed(feed, state, available)
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
-        tell_halted(finding, feed, journal, state, available)
         found = next_window(feed, state, available, source)
+        tell_halted(finding, feed, journal, state, available)
         _tell_expired(finding, available, found)
         _plan(finding, feed, available, found)
         if sample:
@@ -241,6 +270,12 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
     except PenstockError as error:
         finding.fail(error)
     return finding
+
+
+def _check_layout(feed: FeedSpec, journal: FeedJournal, state: FeedState) -> None:
+    """Raise what a start would, if files or directories would be others than the lake has."""
+    check_format(feed.name, feed.format, state)
+    check_partition(feed.name, shape_of(feed), known_directories(journal, state))
 
 
 def _sample(
@@ -286,11 +321,9 @@ def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: 
     for (topic, partition), why in sorted(available.unreadable.items()):
         finding.warn(f"{topic}/{partition} cannot be read now: {why}")
     if state.undone:
-        finding.found.append(f"{len(state.undone)} decided windows are to be finished first")
-    parked = sorted(state.parked.keys() - set(state.stopped))
-    for how, datasets in (("parked", parked), ("stopped", state.stopped)):
-        if datasets:
-            finding.warn(f"{how}: {', '.join(datasets)}")
+        decided = number_of(len(state.undone), "decided window")
+        finding.found.append(f"{decided} {are(len(state.undone))} to be finished first")
+    tell_held_back(finding, feed, state)
 
 
 def _tell_expired(finding: Finding, available: Available, found: NextWindow) -> None:

@@ -12,13 +12,15 @@ from penstock.cli.commands.errors_list import (
 )
 from penstock.cli.common import feed_named, print_rows
 from penstock.cli.quarantine_arguments import datasets_named, named_records, require_words
+from penstock.model.plural import are, number_of
+from penstock.protocol.feed_book.shard_names import of_quarantine
 
 
 def run_export(chosen: argparse.Namespace) -> int:
     """Write the file, and print how many records it has."""
     require_words(chosen, "export")
     _, _, journal = feed_named(chosen, chosen.feed)
-    fold = journal.open(deep=True)
+    fold = journal.open_partial(of_quarantine)
     require_started(fold.state, chosen.feed)
     parts = waiting_parts(fold, datasets_named(chosen.dataset), chosen.fingerprint or "")
     lines = export_lines(journal.store, parts)
@@ -34,5 +36,5 @@ def run_export(chosen: argparse.Namespace) -> int:
     if chosen.output == "json":
         print_rows([{"feed": chosen.feed, "exported": count, "file": chosen.to}], "json")
     else:
-        print(f"{count} records of {chosen.feed} are in {chosen.to}")
+        print(f"{number_of(count, 'record')} of {chosen.feed} {are(count)} in {chosen.to}")
     return 0

@@ -9,6 +9,7 @@ from penstock.cli.common import feed_named, print_rows
 from penstock.cli.printable import printable, printable_bytes
 from penstock.model.broken_groups import BrokenRecord
 from penstock.model.halted import Halted
+from penstock.model.plural import are, number_of
 from penstock.model.ranges import OffsetRange
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.halted_objects import read_halted, read_samples, shown_halted
@@ -47,7 +48,7 @@ def ranges_as_text(ranges: Iterable[OffsetRange]) -> str:
     every = [f"{each.topic}/{each.partition} [{each.start}, {each.end})" for each in ranges]
     more = len(every) - FEW_RANGES
     shown = ", ".join(every[:FEW_RANGES])
-    return f"{shown} and {more} more ranges" if more > 0 else shown
+    return f"{shown} and {number_of(more, 'more range')}" if more > 0 else shown
 
 
 def range_as_json(covered: OffsetRange) -> dict[str, object]:
@@ -102,7 +103,8 @@ def _remarks(halted: Halted) -> Iterator[str]:
     yield f"halted since {halted.since}: {halted.code}: {printable(halted.sentence)}"
     others = sum(halted.reasons.values()) - sum(group.count for group in halted.groups)
     if halted.groups and others > 0:
-        yield f"{others} more records are broken, in smaller groups that are not shown"
+        more = number_of(others, "more record")
+        yield f"{more} {are(others)} broken, in smaller groups that are not shown"
     if halted.ranges:
         yield f"window {halted.window}: {printable(ranges_as_text(halted.ranges))}"
     for place in halted.places:

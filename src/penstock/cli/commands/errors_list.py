@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from penstock.audit.ledger import Ledger, open_ledger
 from penstock.audit.quarantine_records import (
     QuarantinedRecord,
     QuarantineGroup,
@@ -23,18 +22,20 @@ from penstock.cli.commands.errors_halted import (
 from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of, group_facts
 from penstock.cli.common import (
     author_of,
+    dataset_among,
     feed_named,
     print_rows,
     surroundings,
 )
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
-from penstock.model.names import encode_component
 from penstock.model.plural import number_of
 from penstock.model.record_position import Position
 from penstock.protocol.feed_book.acceptance import accept_next
 from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.feed_book.halted_objects import shown_halted
 from penstock.protocol.feed_book.inventory import Inventory
+from penstock.protocol.feed_book.shard_names import of_quarantine
 from penstock.protocol.feed_book.state import FeedState
 
 
@@ -42,8 +43,8 @@ def run_list(chosen: argparse.Namespace) -> int:
     """Print the groups, the largest first."""
     if chosen.halted:
         return run_list_halted(chosen)
-    journal, state, ledger = opened(chosen)
-    found = groups(journal.store, state, ledger)
+    journal, state, inventory = opened(chosen)
+    found = groups(journal.store, state, inventory)
     as_row = group_as_json if chosen.output == "json" else group_as_row
     print_rows([as_row(group) for group in found.shown], chosen.output)
     if not found.shown:
@@ -51,18 +52,25 @@ def run_list(chosen: argparse.Namespace) -> int:
     if found.others:
         left = number_of(found.others, "smaller group")
         tell(f"not shown: {left}, with {number_of(found.other_records, 'record')}")
-    tell_waiting(state, ledger)
+    tell_waiting(state, inventory)
+    halted = shown_halted(journal, state)
+    if halted is not None:
+        refused = " and what would be quarantined" if halted.groups else ""
+        tell(
+            f"feed {chosen.feed} is halted with {halted.code}: "
+            f"`penstock errors list {chosen.feed} --halted` shows why{refused}"
+        )
     return 0
 
 
 def run_show(chosen: argparse.Namespace) -> int:
     """Print the records that were asked for."""
     fits = wanted(chosen.id)
-    journal, state, ledger = opened(chosen)
-    found = (record for record in records(journal.store, state, ledger) if fits(record))
+    journal, state, inventory = opened(chosen)
+    found = (record for record in records(journal.store, state, inventory) if fits(record))
     shown = list(islice(found, chosen.limit))
     if not shown:
-        tell_waiting(state, ledger)
+        tell_waiting(state, inventory)
         raise no_such_record(chosen.feed, repr(chosen.id))
     if chosen.output == "json":
         print_rows([record_as_json(record) for record in shown], "json")
@@ -98,8 +106,7 @@ def let_go_on(
     chosen: argparse.Namespace, journal: FeedJournal, state: FeedState, approval: Approval
 ) -> int:
     """Accept a stopped dataset, named by its own name or by its directory."""
-    names = [encode_component(chosen.dataset), chosen.dataset] if chosen.dataset else []
-    dataset = next((name for name in names if name in state.stopped), None)
+    dataset = dataset_among(chosen.dataset, state.stopped)
     if dataset is None:
         stopped = ", ".join(state.stopped) or "none"
         raise UsageMistake(
@@ -133,12 +140,18 @@ def reason_and_author(chosen: argparse.Namespace) -> tuple[str, str]:
     return reason, author
 
 
-def opened(chosen: argparse.Namespace) -> tuple[FeedJournal, FeedState, Ledger]:
-    """The feed's journal, its state, and everything that is live in it."""
+def opened(chosen: argparse.Namespace) -> tuple[FeedJournal, FeedState, Inventory]:
+    """The feed's journal, its state, and everything that is live in its quarantine."""
     journal = feed_named(chosen, chosen.feed)[2]
-    state, ledger = open_ledger(journal)
+    state, inventory = open_quarantine(journal)
     require_started(state, chosen.feed)
-    return journal, state, ledger
+    return journal, state, inventory
+
+
+def open_quarantine(journal: FeedJournal) -> tuple[FeedState, Inventory]:
+    """The state of a feed, and the part of its inventory that is about the quarantine."""
+    fold = journal.open_partial(of_quarantine)
+    return fold.state, fold.inventory or Inventory()
 
 
 def require_started(state: FeedState, feed: str) -> None:
@@ -212,9 +225,9 @@ def tell_empty(feed: str) -> None:
     tell(f"no record of feed {feed} is in the quarantine")
 
 
-def tell_waiting(state: FeedState, ledger: Inventory) -> None:
+def tell_waiting(state: FeedState, inventory: Inventory) -> None:
     """Print how many records cannot be read yet, because their window is still being published."""
-    waiting = waiting_records(state, ledger)
+    waiting = waiting_records(state, inventory)
     if waiting:
         tell(f"decided but not yet visible: {number_of(waiting, 'more record')}")
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from penstock.audit.ledger import open_ledger
 from penstock.audit.quarantine_records import records
 from penstock.care.fixed_file import open_fixed_file
 from penstock.care.fixed_records import FixedRecords
@@ -18,6 +17,7 @@ from penstock.cli.audit_progress import Ticker
 from penstock.cli.client_settings import registry_of
 from penstock.cli.commands.errors_list import (
     no_such_record,
+    open_quarantine,
     reason_and_author,
     require_started,
     tell,
@@ -38,7 +38,7 @@ from penstock.config.convert_section import reveal_keys
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
 from penstock.model.manifest import RecordSet
-from penstock.model.plural import number_of
+from penstock.model.plural import are, number_of
 from penstock.model.ranges import OffsetSet
 from penstock.model.spec import LakeSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
@@ -107,7 +107,9 @@ def _fixed_records(
     if fixed.unchanged:
         count = len(fixed.unchanged)
         first = ", ".join(map(str, fixed.unchanged[:10])) + (", ..." if count > 10 else "")
-        tell(f"{count} records are unchanged and are left in the quarantine: lines {first}")
+        whats, verb = number_of(count, "record"), are(count)
+        lines = "line" if count == 1 else "lines"
+        tell(f"{whats} {verb} unchanged and {verb} left in the quarantine: {lines} {first}")
     return fixed
 
 
@@ -123,7 +125,8 @@ def _tell_fixed(chosen: argparse.Namespace, fixed: FixedRecords) -> int:
         }
         print_rows([row], "json")
     elif fixed.count:
-        print(f"{fixed.count} corrected records of {chosen.feed} would be decoded and delivered")
+        records = number_of(fixed.count, "corrected record")
+        print(f"{records} of {chosen.feed} would be decoded and delivered")
         tell("nothing was changed; add --execute and --reason to deliver them")
     else:
         print(f"no record of {chosen.feed} is corrected by {chosen.fixed}; nothing was changed")
@@ -165,9 +168,9 @@ def records_meant(
     With a topic id, only the records of that topic id.
     """
     fits = wanted(word)
-    state, ledger = open_ledger(journal)
+    state, inventory = open_quarantine(journal)
     offsets: dict[RecordsKey, list[int]] = {}
-    for record in records(journal.store, state, ledger):
+    for record in records(journal.store, state, inventory):
         if fits(record) and topic_id in (None, record.topic_id):
             at = record.position
             place = (at.topic, record.topic_id, at.partition, record.dataset, record.row)
@@ -213,7 +216,8 @@ def _tell_replayed(chosen: argparse.Namespace, done: Replayed, fixed: FixedRecor
     what = "record" if fixed is None else "corrected record"
     print(f"{_are(done.delivered, chosen.feed, what)} delivered{where}")
     for reason, count in stays.items():
-        tell(f"{count} stay in the quarantine: {reason}")
+        stay = "stays" if count == 1 else "stay"
+        tell(f"{number_of(count, 'record')} {stay} in the quarantine: {reason}")
 
 
 @contextmanager
@@ -227,4 +231,4 @@ def parallel_on_spark(spec: LakeSpec) -> Iterator[SparkParallelMap]:
 
 
 def _are(count: int, feed: str, what: str = "record") -> str:
-    return f"{number_of(count, what)} of {feed} {'is' if count == 1 else 'are'}"
+    return f"{number_of(count, what)} of {feed} {are(count)}"

@@ -1,6 +1,7 @@
 """`penstock files`: the files that are decided and visible."""
 
 import argparse
+from collections.abc import Mapping
 
 from penstock.audit.errors import DatasetUnknown
 from penstock.cli.common import (
@@ -8,28 +9,39 @@ from penstock.cli.common import (
     print_rows,
 )
 from penstock.model.manifest import QUARANTINE
-from penstock.protocol.feed_book.state import is_pending
+from penstock.protocol.feed_book.inventory import Inventory, LiveFile
+from penstock.protocol.feed_book.shard_names import of_dataset
+from penstock.protocol.feed_book.state import FeedState, is_pending
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Print the files."""
     name, slash, dataset = chosen.what.partition("/")
-    fold = feed_named(chosen, name)[2].open(deep=True)
-    inventory = fold.inventory
-    live = inventory.files if inventory is not None else {}
-    known = {file.dataset for file in live.values()} | set(fold.state.schemas)
+    fold = feed_named(chosen, name)[2].open_partial(of_dataset(dataset, chosen.day or ""))
+    inventory = fold.inventory or Inventory()
+    known = inventory.datasets() | fold.state.schemas.keys() | fold.state.directories.keys()
     if slash and dataset not in known - {QUARANTINE}:
         raise DatasetUnknown(name, dataset, known - {QUARANTINE})
-    rows = [
+    for each in sorted(known - {QUARANTINE}):
+        if dataset in ("", each):
+            rows = _rows(fold.state, inventory.files_of(each, chosen.day or ""))
+            _show(rows, chosen.output)
+            inventory.forget(each)  # all files of all datasets may be more than fit the memory
+    return 0
+
+
+def _rows(state: FeedState, live: Mapping[str, LiveFile]) -> list[dict[str, object]]:
+    """The visible ones of a dataset's files, in name order."""
+    return [
         {"file": final, "rows": file.evidence.count, "entry": file.number}
         for final, file in sorted(live.items())
-        if file.dataset != QUARANTINE
-        and dataset in ("", file.dataset)
-        and not is_pending(fold.state, file.number, file.dataset)
+        if not is_pending(state, file.number, file.dataset)
     ]
-    if chosen.output == "json":
+
+
+def _show(rows: list[dict[str, object]], output: str) -> None:
+    if output == "json":
         print_rows(rows, "json")
-        return 0
+        return
     for row in rows:
         print(row["file"])
-    return 0

@@ -7,18 +7,22 @@ from contextlib import redirect_stdout
 from typing import get_args
 
 from penstock import __version__
-from penstock.api.doors import CONVERTERS, EVERY_DOOR, FORKS
+from penstock.api.doors import CONVERTERS, EVERY_DOOR, FORKS, PRICES
 from penstock.api.errors import OWN_PACKAGE, PluginAmbiguous, PluginError
 from penstock.api.find import Door, load, offers
 from penstock.cli.common import print_rows
 from penstock.model.convert_spec import Verb
 from penstock.model.plugin import PluginRef
+from penstock.model.spec import PriceSpec
 
 Row = dict[str, object]
 # What the configuration has words of its own for; these are not found by a name.
 _OWN_WORDS: dict[str, tuple[str, ...]] = {
     CONVERTERS.word: tuple(verb for verb in get_args(Verb) if verb != "plugin"),
     FORKS.word: ("when",),
+    PRICES.word: tuple(
+        name for name in PriceSpec.__struct_fields__ if name not in {"currency", "call"}
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from penstock.care.clean import clean
 from penstock.cli.client_settings import (
     connector_jars,
+    java_options,
     registry_of,
     revealed,
     source_options,
@@ -21,7 +22,7 @@ from penstock.cli.common import PROBE, chosen_feeds, configured, lake_store, sur
 from penstock.cli.moving_line import Ticker
 from penstock.cli.options.run_options import GRACE_S
 from penstock.cli.run_output import abandon_event, stop_event, teller
-from penstock.config.clients import reveal_kafka, reveal_spark
+from penstock.config.clients import reveal_spark
 from penstock.config.convert_section import reveal_keys
 from penstock.config.secrets import has_reference
 from penstock.datapath.codec.shared.code_cache import is_complete
@@ -30,10 +31,10 @@ from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import LakeSpec
 from penstock.ports.source.open_source import open_source
-from penstock.spark.gateway import kafka_java_options
 from penstock.spark.session import StartingSession, open_session
 from penstock.spark.warm_up import compile_meanwhile
 
+COMPILING = "compiling the decoders, once per machine"
 AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
 
 
@@ -44,11 +45,10 @@ def run(chosen: argparse.Namespace) -> int:
     for feed in feeds:
         source_options(spec, feed)  # a missing secret is told before anything starts
     keys = reveal_keys(feeds, os.environ)
-    if not is_complete():
-        compile_meanwhile()
+    around, tell = surroundings(), teller(os.environ)
+    beside = compiling_told(tell)
     session = starting_session(spec, "run")
     over = threading.Event()
-    around, tell = surroundings(), teller(os.environ)
     runners: list[Runner] = []
     announce = partial(_announce, tell, runners, around.tick)
     is_stopping = stop_on_signals(session.cancel_jobs, over, announce)
@@ -69,11 +69,21 @@ def run(chosen: argparse.Namespace) -> int:
         )
         runner = Runner(feeds, tools, tell, is_stopping, how)
         runners.append(runner)
-        with Ticker(runner, around.tick, sys.stderr):
+        with Ticker(runner, around.tick, sys.stderr, beside):
             return runner.run()
     finally:
         over.set()
         session.stop()
+
+
+def compiling_told(tell: Tell) -> Callable[[], str]:
+    """Compile what this machine has not compiled yet, and tell so; what to say meanwhile."""
+    if is_complete():
+        return lambda: ""
+    sentence = f"{COMPILING}, in about a minute; the first window waits for it"
+    tell(Event("", "compiling", sentence))
+    is_compiling = compile_meanwhile()
+    return lambda: COMPILING if is_compiling() else ""
 
 
 def waiting_told(feed: str, tell: Tell) -> Callable[[str], None]:
@@ -83,10 +93,9 @@ def waiting_told(feed: str, tell: Tell) -> Callable[[str], None]:
 
 def starting_session(spec: LakeSpec, name: str) -> StartingSession:
     """A Spark session that starts in the background; its users wait for it."""
-    kafka = revealed(reveal_kafka(spec.kafka, os.environ))
     settings = revealed(reveal_spark(spec.spark, os.environ))
     private = {key for key, value in spec.spark.items() if has_reference(value)}
-    jars, java = connector_jars(spec), kafka_java_options(kafka)
+    jars, java = connector_jars(spec), java_options(spec)
     return StartingSession(lambda: open_session(name, settings, jars, java, private))
 
 

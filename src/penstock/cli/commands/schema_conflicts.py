@@ -1,17 +1,22 @@
 """`penstock schema conflicts`: the fields whose values did not fit, and what would cure it."""
 
 import argparse
+import json
+from collections.abc import Iterator
 
 from penstock.audit.rest_samples import sample_of
 from penstock.cli.common import feed_named, print_rows
 from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import CUT, printable
 from penstock.model.field_conflicts import FieldConflict, all_conflicts
-from penstock.model.names import encode_component
+from penstock.model.names import decode_component, encode_component
+from penstock.protocol.feed_book.feed_journal import FeedFold
+from penstock.protocol.feed_book.shard_names import of_dataset
 from penstock.protocol.feed_book.state import is_pending
 
 LONGEST_SAMPLE = 60
 MOST_SHOWN = 100
+FEW_FIELDS = 5
 LATER = (
     "Files that are there keep their columns. A field that has no column yet gets its type with "
     "the next window; for another type of a column, read the topics with a feed of another name."
@@ -22,7 +27,7 @@ def run_conflicts(chosen: argparse.Namespace) -> int:
     """Print the fields of a feed or a dataset, those of the most records first."""
     name, slash, dataset = chosen.what.partition("/")
     _, _, journal = feed_named(chosen, name)
-    fold = journal.open(deep=True)
+    fold = journal.open_partial(of_dataset(encode_component(dataset) if slash else ""))
     directory = encode_component(dataset) if slash else ""
     known = sorted(fold.state.schemas)
     if directory and directory not in known:
@@ -30,27 +35,39 @@ def run_conflicts(chosen: argparse.Namespace) -> int:
         raise UsageMistake(f"Feed {name!r} has no dataset {dataset!r}.", f"It has: {shown}.")
     ways = [each for each in fold.state.ways.values() if directory in ("", each.dataset)]
     found = [each for each in all_conflicts(ways) if not each.is_new][:MOST_SHOWN]
-    live = fold.inventory.files if fold.inventory is not None else {}
-    files: dict[str, list[str]] = {}
-    for final, file in sorted(live.items()):
-        if not is_pending(fold.state, file.number, file.dataset):
-            files.setdefault(file.dataset, []).append(final)
-    samples = [sample_of(journal.store, files.get(each.dataset, []), each) for each in found]
+    samples = [sample_of(journal.store, _files(fold, each.dataset), each) for each in found]
     rows = [_row(each, sample) for each, sample in zip(found, samples, strict=True)]
     if chosen.output == "json":
         print_rows(rows, "json")
         return 0
     if not found:
-        print("all values fit their columns")
+        print(_nothing(sum(each.rest for each in ways)))
         return 0
     print_rows([{key: row[key] for key in row if key not in _ONLY_JSON} for row in rows], "text")
-    for line in _cures(found):
+    for line in (*_causes(found), *_cures(found)):
         print(printable(line))
-    print(LATER)
     return 0
 
 
-_ONLY_JSON = ("topic", "partition", "offset", "cure")
+def _nothing(rest: int) -> str:
+    """What is said when no field is in conflict, while so many rows have a `_rest`."""
+    if not rest:
+        return "all values fit their columns"
+    rows = "1 row has" if rest == 1 else f"{rest:,} rows have"
+    return f"no field is in conflict; {rows} a `_rest` with fields that were new at the time"
+
+
+def _files(fold: FeedFold, dataset: str) -> list[str]:
+    """The visible files of a dataset."""
+    live = fold.inventory.files_of(dataset) if fold.inventory is not None else {}
+    return [
+        final
+        for final, file in sorted(live.items())
+        if not is_pending(fold.state, file.number, dataset)
+    ]
+
+
+_ONLY_JSON = ("topic", "partition", "offset", "cause", "cure")
 
 
 def _row(conflict: FieldConflict, sample: str | None) -> dict[str, object]:
@@ -59,7 +76,7 @@ def _row(conflict: FieldConflict, sample: str | None) -> dict[str, object]:
     return {
         "dataset": conflict.dataset,
         "field": conflict.path,
-        "column": conflict.wanted or None,
+        "type": conflict.wanted or None,
         "found": ", ".join(conflict.found),
         "records": conflict.records,
         "first": f"{conflict.topic}/{conflict.partition}/{conflict.offset}",
@@ -67,21 +84,41 @@ def _row(conflict: FieldConflict, sample: str | None) -> dict[str, object]:
         "topic": conflict.topic,
         "partition": conflict.partition,
         "offset": conflict.offset,
-        "cure": conflict.cure,
+        "cause": conflict.why,
+        "cure": conflict.cure or None,
     }
 
 
-def _cures(found: list[FieldConflict]) -> list[str]:
-    """The lines of configuration that would give each field one column, by dataset."""
+def _causes(found: list[FieldConflict]) -> Iterator[str]:
+    """Why fields have no column, a line per cause and dataset."""
+    by_cause: dict[tuple[str, str], list[str]] = {}
+    for each in found:
+        if not each.wanted:
+            by_cause.setdefault((each.dataset, each.why), []).append(each.path)
+    for (dataset, why), paths in by_cause.items():
+        more = f" and {len(paths) - FEW_FIELDS} more" if len(paths) > FEW_FIELDS else ""
+        yield f"no column for {', '.join(paths[:FEW_FIELDS])}{more} of {dataset}: {why}"
+
+
+def _cures(found: list[FieldConflict]) -> Iterator[str]:
+    """The configuration that would give fields one column, by dataset: others may do without."""
     by_dataset: dict[str, list[FieldConflict]] = {}
     for each in found:
-        by_dataset.setdefault(each.dataset, []).append(each)
-    return [
-        f"{dataset}: decode: {{types: {{{', '.join(map(_pair, some))}}}}}"
-        for dataset, some in by_dataset.items()
-    ]
+        if each.cure:
+            by_dataset.setdefault(each.dataset, []).append(each)
+    if not by_dataset:
+        return
+    yield "datasets:"
+    for dataset, some in by_dataset.items():
+        route = decode_component(dataset) or dataset
+        yield f"  {_quoted(route)}: {{types: {{{', '.join(map(_pair, some))}}}}}"
+    yield LATER
 
 
 def _pair(conflict: FieldConflict) -> str:
-    escaped = conflict.path.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}": {conflict.cure}'
+    return f"{_quoted(conflict.path)}: {conflict.cure}"
+
+
+def _quoted(text: str) -> str:
+    """A text as YAML and JSON write it, whatever it has."""
+    return json.dumps(text, ensure_ascii=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from penstock.api.later import Later
+from penstock.cli.commands.status_config import config_of
 from penstock.cli.common import (
     chosen_feeds,
     configured,
@@ -19,14 +21,14 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.output_streams import telling, unless_cut_off
-from penstock.cli.printable import printable
-from penstock.cli.status_rows import rows_of
+from penstock.cli.status_rows import columns_of_output, fitted, rows_of, wrapped
 from penstock.errors import PenstockError
 from penstock.model.exit_codes import worst
 from penstock.model.plural import number_of
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.status.halted_feed import halt_of, lines_of
+from penstock.status.learned_text import learned_rows
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
 from penstock.status.ways_text import rest_lines, ways_rows
 
@@ -43,6 +45,8 @@ FEW_SCHEMAS = 6
 def run(chosen: argparse.Namespace) -> int:
     """Print a row per feed. A feed that cannot be read does not stop the others."""
     spec = configured(chosen)
+    if chosen.config_of is not None:
+        return config_of(spec, chosen.feeds, chosen.config_of, chosen.output)
     codes: list[int] = []
     tell = telling(codes)
     with asking_sources(spec) if chosen.live else nullcontext() as sources:
@@ -50,7 +54,10 @@ def run(chosen: argparse.Namespace) -> int:
     with unless_cut_off(codes):
         show(found, chosen.output, chosen.wide)
         if chosen.stats and chosen.output == "text":
-            print_rows([row for each in found for row in ways_rows(each.feed, each.ways)], "text")
+            ways = [row for each in found for row in ways_rows(each.feed, each.ways)]
+            print_rows(fitted(ways, "field", "dataset", "feed"), "text")
+            learned = [row for each in found for row in learned_rows(each)]
+            print_rows(fitted(learned, "name", "feed"), "text")
     return worst(codes)
 
 
@@ -76,20 +83,27 @@ def show(found: Sequence[FeedSnapshot], output: str, wide: bool = False) -> None
             print(json.dumps(msgspec.to_builtins(each, str_keys=True)))
         return
     print_rows(rows_of(found, wide), "text")
+    columns = columns_of_output(os.environ)
     for each in found:
-        if each.undone:
-            print(f"{each.feed}: {number_of(each.undone, 'window')} decided, not yet published")
-        if each.schemas:
-            print(f"{each.feed}: {schemas_of(each)}")
-        for dataset, why in sorted(each.parked.items()):
-            how = "stopped" if dataset in each.stopped else "parked"
-            print(f"{each.feed}: {dataset} is {how}: {why}")
-        for line in rest_lines(each.ways):
-            print(f"{each.feed}: {printable(line)}")
-        for line in lines_of(each.halted) if each.halted is not None else ():
-            print(f"{each.feed}: {printable(line)}")
-        for topic in each.missing_topics:
-            print(f"{each.feed}: topic {topic!r} does not exist, or the owner may not see it")
+        for sentence in sentences_of(each):
+            for line in wrapped(f"{each.feed}: {sentence}", columns):
+                print(line)
+
+
+def sentences_of(found: FeedSnapshot) -> Iterator[str]:
+    """What the table does not say of a feed."""
+    if found.undone:
+        yield f"{number_of(found.undone, 'window')} decided, not yet published"
+    if found.schemas:
+        yield schemas_of(found)
+    for dataset, why in sorted(found.parked.items()):
+        how = "stopped" if dataset in found.stopped else "parked"
+        yield f"{dataset} is {how}: {why}"
+    yield from rest_lines(found.ways)
+    if found.halted is not None:
+        yield from lines_of(found.halted)
+    for topic in found.missing_topics:
+        yield f"topic {topic!r} does not exist, or the owner may not see it"
 
 
 def live_ends(source: AskedSource) -> Ends:

@@ -10,10 +10,12 @@ def add_to(commands: Any) -> None:
     """Add this command to the parser."""
     command = commands.add_parser(
         "clean",
-        help="show or remove what dead runs have staged",
-        description="Staged files of runs that died are invisible and never needed again. A run "
-        "removes them by itself, after it has claimed a feed and once an hour. This command shows "
-        "them, and removes them with --execute. It may run at any time, also beside a run.",
+        help="show or remove what nobody needs any more",
+        description="Runs that died leave staged files, and sometimes manifests or corrected "
+        "records that no entry of the journal names. They are invisible and never needed again. A "
+        "run removes them by itself, after it has claimed a feed and once an hour. This command "
+        "shows them by kind, and removes them with --execute; it also looks for what was left "
+        "long ago. It may run at any time, also beside a run.",
         epilog="example: penstock clean events --execute",
     )
     command.add_argument("feed", metavar="FEED")

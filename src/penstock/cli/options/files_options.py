@@ -12,9 +12,12 @@ def add_to(commands: Any) -> None:
         "files",
         help="list the committed files of a feed",
         description="The files that are decided and visible, one per line.",
-        epilog="example: penstock files events/page_view",
+        epilog="example: penstock files events/page_view --day 2026-11-15",
     )
     command.add_argument("what", metavar="FEED[/DATASET]")
+    command.add_argument(
+        "--day", metavar="DAY", help="only files below the directory of this day, such as day=DAY"
+    )
     with_config(command)
     with_output(command)
     command.set_defaults(command=Later("penstock.cli.commands.files:run"))

@@ -29,7 +29,7 @@ def add_to(commands: Any) -> None:
     held.add_argument(
         "--take-over",
         action="store_true",
-        help="take the feeds from another instance, which then stops",
+        help="take the feeds from another instance, which then waits",
     )
     with_config(command)
     command.set_defaults(command=Later("penstock.cli.commands.run:run"))

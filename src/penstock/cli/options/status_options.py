@@ -14,17 +14,24 @@ def add_to(commands: Any) -> None:
         description="Per feed: watermark, lag, freshness, last window, undone windows, parked "
         "datasets, quarantine; of a halted feed the cause, and what to do. Lag is from the owner's "
         "last look at Kafka; with --live, from now.",
-        epilog="example: penstock status events --output json",
+        epilog="example: penstock status events --config-of 3-17",
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")
     command.add_argument("--live", action="store_true", help="ask Kafka for the present lag")
     command.add_argument(
-        "--stats", action="store_true", help="show how the records of each dataset were read"
+        "--stats",
+        action="store_true",
+        help="show how the records of each dataset were read, and what recent windows were like",
     )
     command.add_argument(
         "--wide",
         action="store_true",
         help="show also watermarks, windows, epoch and undone windows; wider than 100 columns",
+    )
+    command.add_argument(
+        "--config-of",
+        metavar="WINDOW",
+        help="show the configuration that shaped the rows of a window, of one feed",
     )
     with_config(command)
     with_output(command)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from penstock.datapath.codec.avro.avro_reader import avro_reader
 from penstock.datapath.codec.json.decoder import JsonDecoder
+from penstock.datapath.codec.protobuf.protobuf_reader import protobuf_reader
 from penstock.datapath.codec.shared.code_cache import compiling_alone, mark_complete
 from penstock.model.registered_schema import RegisteredSchema
 
@@ -28,6 +29,31 @@ _JSON_RECORD = (
     b'{"type": "a", "at": 1, "score": 1.5, "ok": true, "none": null, "text": "\\u00e9",'
     b' "inside": {"n": 1}, "list": [{"n": 1}, {"n": 2}], "words": ["x"], "empty": []}'
 )
+_PROTOBUF = {  # what the compiler of schemas makes of `_PROTOBUF_SOURCE`
+    "roots": ["Any"],
+    "messages": [
+        {
+            "name": "Any",
+            "fields": [
+                {"number": 1, "name": "name", "kind": "string", "label": "implicit"},
+                {"number": 2, "name": "count", "kind": "int64", "label": "implicit"},
+                {
+                    "number": 3,
+                    "name": "parts",
+                    "kind": "double",
+                    "label": "repeated",
+                    "packed": True,
+                },
+            ],
+        }
+    ],
+    "enums": [],
+}
+_PROTOBUF_SOURCE = """\
+syntax = "proto3";
+message Any { string name = 1; int64 count = 2; repeated double parts = 3; }
+"""
+_PROTOBUF_RECORD = b"\x0a\x02ok\x10\x03\x1a\x08" + bytes(8)
 _RECORDS = 64
 
 
@@ -36,6 +62,7 @@ def load_compiled(tick: Callable[[], float], sleep: Callable[[float], None]) -> 
     with compiling_alone(tick, sleep):
         _read_json()
         _read_avro()
+        _read_protobuf()
         mark_complete()
 
 
@@ -51,3 +78,8 @@ def _read_json() -> None:
 def _read_avro() -> None:
     reader = avro_reader(RegisteredSchema("avro", json.dumps(_AVRO)))
     reader.read(pa.array([_AVRO_RECORD] * _RECORDS, pa.binary()), 0)
+
+
+def _read_protobuf() -> None:
+    reader = protobuf_reader(RegisteredSchema("protobuf", json.dumps(_PROTOBUF)), (0,))
+    reader.read(pa.array([_PROTOBUF_RECORD] * _RECORDS, pa.binary()), 0)

@@ -1,72 +1,62 @@
 """What the configuration of a feed says about its directories, and settings that change meaning."""
 
 import json
-from typing import assert_never
 
 from penstock.datapath.shape.route.directories import directory_keys
 from penstock.datapath.stage.split_rows import partition_keys
 from penstock.model.feed_shape import FeedShape
 from penstock.model.names import encode_component
-from penstock.model.plugin_call import Options
-from penstock.model.spec import FeedSpec, PartitionKey, RouteSpec
+from penstock.model.row_config import RowConfig
+from penstock.model.row_settings import Setting, Settings, row_settings
+from penstock.model.spec import FeedSpec
 
 KAFKA_TIME = "Kafka's timestamp"
 
 
 def shape_of(feed: FeedSpec) -> FeedShape:
-    """The directory keys of each dataset, and the settings that are told when they change."""
+    """The directory keys of each dataset, the settings that are told, and all that shapes rows."""
     own = {
         encode_component(each.route): directory_keys(partition_keys(feed, each))
         for each in feed.datasets
         if each.partition is not None
     }
-    return FeedShape(directory_keys(feed.partition), own, _settings(feed))
+    told = _told(row_settings(feed))
+    return FeedShape(directory_keys(feed.partition), own, told, RowConfig.of(feed))
 
 
-def _settings(feed: FeedSpec) -> dict[str, str]:
+def _told(settings: Settings) -> dict[str, str]:
+    """The settings that are told when they change. Entries hold these texts, so they stay."""
+    time, route = _table(settings["time"]), _table(settings["route"])
     found = {
-        "route": _route_text(feed.route),
-        "time.field": feed.time.field or KAFKA_TIME,
-        "time.zone": feed.time.zone,
-        "partition": _partition_text(feed.partition),
+        "route": f"{route['by']}{_options_text(route)}",
+        "time.field": str(time.get("field", KAFKA_TIME)),
+        "time.zone": str(time["zone"]),
+        "partition": _partition_text(settings["partition"]),
     }
     own = {
-        f"datasets.{each.route}.partition": _partition_text(each.partition)
-        for each in feed.datasets
-        if each.partition is not None
+        f"datasets.{name}.partition": _partition_text(declared["partition"])
+        for name, each in _table(settings["datasets"]).items()
+        if "partition" in (declared := _table(each))
     }
     return found | own
 
 
-def _route_text(route: RouteSpec) -> str:
-    """The route as in the configuration."""
-    match route.kind:
-        case "topic" | "schema":
-            return route.kind
-        case "header" | "field":
-            return f"{route.kind}:{route.name}"
-        case "plugin":
-            return f"plugin:{route.name}{_options_text(route.options)}"
-        case _ as never:
-            assert_never(never)
+def _table(value: Setting) -> Settings:
+    return value if isinstance(value, dict) else {}
 
 
-def _partition_text(keys: tuple[PartitionKey, ...]) -> str:
-    return ", ".join(_level_text(key) for key in keys)
+def _partition_text(levels: Setting) -> str:
+    return ", ".join(map(_level_text, levels if isinstance(levels, list) else []))
 
 
-def _level_text(key: PartitionKey) -> str:
-    match key.kind:
-        case "day" | "hour" | "minute":
-            return key.kind
-        case "field":
-            return f"field:{key.path}"
-        case "plugin":
-            return f"plugin:{key.plugin}{_options_text(key.options)} as {key.path}"
-        case _ as never:
-            assert_never(never)
+def _level_text(level: Setting) -> str:
+    """A directory level as in the configuration, in one line."""
+    if isinstance(level, dict):
+        return f"plugin:{level['plugin']}{_options_text(level)} as {level['as']}"
+    return str(level)
 
 
-def _options_text(options: Options) -> str:
+def _options_text(beside: Settings) -> str:
     """Options of a plug-in; these are never secret."""
-    return f" {json.dumps(dict(sorted(options)), default=str)}" if options else ""
+    options = _table(beside.get("options"))
+    return f" {json.dumps(dict(sorted(options.items())), default=str)}" if options else ""

@@ -23,7 +23,8 @@ class SourceTasks:
         """Run them once; a report per range that had a record. Raises `RecordTooLarge`."""
         order = plan.order
         records = sum(map(len, order.ranges))
-        are_few = records <= FEW_RECORDS and records * self._record_bytes <= FEW_BYTES
+        record_bytes = self._record_bytes or order.record_bytes
+        are_few = records <= FEW_RECORDS and records * record_bytes <= FEW_BYTES
         request = ReadRequest(
             order.window, order.ranges, order.largest_bytes, max_tasks=1 if are_few else None
         )

@@ -18,6 +18,7 @@ from penstock.api.feed_refs import with_refs
 from penstock.api.find import find
 from penstock.api.source import ANY_SIZE, ReadFailed
 from penstock.api.store import Store
+from penstock.datapath.schemas.dataset_schemas import SchemasInUse
 from penstock.datapath.schemas.learning import ROUNDS, Learning
 from penstock.datapath.shape.route.distinct_names import count_of
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
@@ -27,6 +28,7 @@ from penstock.model.manifest import schema_versions
 from penstock.model.read_ways import window_ways
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StagedWindow, StageOrder
+from penstock.model.window_cost import added_task_spent, with_more_time
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.ports.store.discard_windows import discard_windows
 
@@ -78,16 +80,27 @@ class Stager:
         """
         known = self._learning.schemas.known
         before = len(known)
+        # Datasets that a decided window has no file of are not learned for it now.
+        most_new = 0 if order.schemas is not None else self._max_new
         self._learning.named.begin()
-        self._learning.foresee((covered.topic for covered in order.ranges), self._max_new)
+        self._learning.foresee((covered.topic for covered in order.ranges), most_new)
+        repeated_s = 0.0  # seconds of reads that did not count
         try:
             for _ in range(ROUNDS):
                 # What one read has learned counts for the next: a flood ends in the quarantine.
-                room = max(self._max_new - (len(known) - before), 0)
-                order, reports = self._read(order, room)
+                room = max(most_new - (len(known) - before), 0)
+                in_use = self._in_use(order)
+                order, reports = self._read(order, in_use, room)
                 if not self._learn(order, reports, room):
-                    return staged_window(reports, learned=len(known) - before)
+                    staged = staged_window(reports, learned=len(known) - before)
+                    return msgspec.structs.replace(
+                        staged,
+                        reading=reading_of(staged, in_use),
+                        spent=with_more_time(staged.spent, repeated_s),
+                        ways=self._learning.schemas.with_causes(staged.ways),
+                    )
                 self._discard(order)
+                repeated_s += sum(each.task_s for report in reports for each in report.spent)
                 self.again = f"reading again, new types: {len(known) - before:,}"
         finally:
             self.again = ""
@@ -98,29 +111,38 @@ class Stager:
         now = self._tick()
         return {place: hold.why for place, hold in self._holds.items() if now < hold.until}
 
-    def _read(self, order: StageOrder, room: int) -> tuple[StageOrder, list[TaskReport]]:
+    def _in_use(self, order: StageOrder) -> SchemasInUse:
+        """The newest schemas; of a window that is decided, those that its entry records."""
+        schemas = self._learning.schemas
+        if order.schemas is None:
+            return schemas.newest()
+        return schemas.recorded(order.schemas, order.reading)
+
+    def _read(
+        self, order: StageOrder, in_use: SchemasInUse, room: int
+    ) -> tuple[StageOrder, list[TaskReport]]:
         """Read once; twice if a record is much larger than those of recent windows.
 
         Also returns the order to read the window by from now on, which knows of such a record.
         """
         try:
-            return order, self._run_tasks(self._plan(order, room))
+            return order, self._run_tasks(self._plan(order, in_use, room))
         except RecordTooLarge:
             self._discard(order)
         order = msgspec.structs.replace(order, largest_bytes=ANY_SIZE)
-        return order, self._run_tasks(self._plan(order, room))
+        return order, self._run_tasks(self._plan(order, in_use, room))
 
-    def _plan(self, order: StageOrder, room: int) -> ShredPlan:
+    def _plan(self, order: StageOrder, in_use: SchemasInUse, room: int) -> ShredPlan:
         """What the tasks need to know, with all that is known by now."""
         return ShredPlan(
             order=order,
             feed=self._feed,
-            schemas=dict(self._learning.schemas.known),
+            schemas=in_use.read,
             now_s=order.planned_s,
             format=find(FORMATS, self._feed.format),
             max_new=room,
             record_schemas=self._learning.named.ready(),
-            file_schemas=dict(self._learning.schemas.file_schemas.known),
+            file_schemas=in_use.files,
             keys=self._learning.keys,
         )
 
@@ -152,6 +174,15 @@ class Stager:
             discard_windows(self._store, order.staging, {order.window})
 
 
+def reading_of(staged: StagedWindow, in_use: SchemasInUse) -> dict[str, int]:
+    """The versions that records were read with, of the datasets whose records were converted."""
+    return {
+        dataset: in_use.read[dataset].version
+        for dataset in staged.schemas
+        if dataset in in_use.files
+    }
+
+
 def staged_window(reports: Sequence[TaskReport], learned: int = 0) -> StagedWindow:
     """The reports of all tasks as one staged window; so many datasets were learned for it."""
     files = tuple(file for report in reports for file in report.files)
@@ -170,4 +201,5 @@ def staged_window(reports: Sequence[TaskReport], learned: int = 0) -> StagedWind
         ways=window_ways(each for report in reports for each in report.ways),
         broken=merged(group for report in reports for group in report.broken),
         new_types=learned + count_of(name for each in reports for name in each.refused_names),
+        spent=added_task_spent(each for report in reports for each in report.spent),
     )

@@ -1,6 +1,7 @@
 """The schemas of a feed's datasets: kept in the lake, numbered, learned when a new type comes."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import msgspec
 
@@ -14,18 +15,33 @@ from penstock.datapath.schemas.file_schemas import FileSchemas
 from penstock.datapath.schemas.growth import possible_growth
 from penstock.datapath.schemas.redeclared import redeclared
 from penstock.datapath.schemas.schema_files import schema_from_file
-from penstock.datapath.schemas.schema_objects import newest, store_schema, stored_schemas
+from penstock.datapath.schemas.schema_objects import (
+    newest,
+    schema_version,
+    store_schema,
+    stored_schemas,
+)
 from penstock.datapath.schemas.settled import settled_fields
+from penstock.datapath.schemas.without_column import paths_beyond, with_causes
 from penstock.datapath.stage.decode_by_schema import covers
 from penstock.datapath.stage.shred_plan import Samples, Unlearned
 from penstock.model.encryption_keys import Keys
 from penstock.model.layout import Layout
 from penstock.model.names import encode_component
 from penstock.model.pinned_types import feed_types
+from penstock.model.read_ways import ReadWays
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema, Field
 from penstock.model.schema_merging import Incompatible, first_version, merged
 from penstock.model.spec import DatasetSpec, FeedSpec
+
+
+@dataclass(frozen=True, slots=True)
+class SchemasInUse:
+    """The schemas that records are read with; and those of files, where records are converted."""
+
+    read: dict[str, DatasetSchema]
+    files: dict[str, DatasetSchema]
 
 
 class DatasetSchemas:
@@ -50,9 +66,32 @@ class DatasetSchemas:
             store, layout, feed, keys or Keys(), in_files, frozenset(read)
         )
         self.known: dict[str, DatasetSchema] = in_files | read
+        self._impossible: dict[str, frozenset[str]] = {}  # paths, by dataset
         self._begin_converting(frozenset(read))
         self._declare(feed)
         self._settle(feed.name)
+
+    def newest(self) -> SchemasInUse:
+        """What records are read and files are written with now."""
+        return SchemasInUse(dict(self.known), dict(self.file_schemas.known))
+
+    def recorded(self, in_files: Mapping[str, int], read: Mapping[str, int]) -> SchemasInUse:
+        """The versions that an entry records; the newest for datasets that it has no file of.
+
+        A dataset without a version in `read` was not converted then.
+        """
+        found = self.newest()
+        for dataset, version in in_files.items():
+            files = schema_version(self._store, self._layout.schemas, dataset, version)
+            if dataset in read:
+                found.files[dataset] = files
+                found.read[dataset] = schema_version(
+                    self._store, self._layout.reading, dataset, read[dataset]
+                )
+            else:
+                found.files.pop(dataset, None)
+                found.read[dataset] = files
+        return found
 
     def learn(self, samples: list[Samples]) -> bool:
         """Take up new datasets and new fields; True when their records have to be read again."""
@@ -66,11 +105,27 @@ class DatasetSchemas:
                 self._keep(self._begun(self._decoder.infer(payloads, dataset), is_first=is_first))
                 found_new = True
             elif not known.declared:
-                promoted = self._possible(known, self._decoder.promote(known, payloads))
+                grown = self._decoder.promote(known, payloads)
+                promoted = self._possible(known, grown)
+                self._impossible[dataset] = paths_beyond(grown.fields, promoted.fields)
                 if promoted != known:
                     found_new |= self.file_schemas.shows_hidden(known, promoted)
                     self._keep(promoted)
         return found_new
+
+    def with_causes(self, ways: Iterable[ReadWays]) -> tuple[ReadWays, ...]:
+        """How records were read, with the reasons why fields of them were not learned just now."""
+        return tuple(
+            with_causes(
+                each,
+                self.known[each.dataset],
+                self._types.of(each.dataset),
+                self._impossible.get(each.dataset, frozenset()),
+            )
+            if each.dataset in self.known
+            else each
+            for each in ways
+        )
 
     def learn_named(
         self, unlearned: Iterable[Unlearned], named: Mapping[str, RegisteredSchema | None]
@@ -167,7 +222,9 @@ class DatasetSchemas:
         Raises `SchemaRefused` when a column that exists would be of another type.
         """
         for known in sorted(self.known.values(), key=lambda each: each.dataset):
-            fields = settled_fields(feed, known, self._types)
+            is_converted = known.dataset in self.file_schemas
+            hold = self.file_schemas.hold if is_converted else None
+            fields = settled_fields(feed, known, self._types, hold)
             if fields != known.fields:
                 number = known.version + 1
                 self._keep(msgspec.structs.replace(known, version=number, fields=fields))

@@ -70,6 +70,11 @@ class FileSchemas:
         pinned = self._in_files.get(schema.dataset)
         output_fields(self._feed, schema, self._keys, () if pinned is None else pinned.fields)
 
+    def hold(self, schema: DatasetSchema) -> None:
+        """Raise `Incompatible` when records that are read so would need other columns in files."""
+        pinned = self._in_files.get(schema.dataset)
+        check_files(self._feed, schema, self._keys, () if pinned is None else pinned.fields)
+
     def are_possible(self, schema: DatasetSchema) -> bool:
         """True when all steps can be done for records that are read so."""
         try:
@@ -110,6 +115,16 @@ def output_fields(
         return converted_fields(steps, schema.fields, given)
     except ConvertImpossible as error:
         raise ConvertRefused(feed.name, f"dataset {schema.dataset!r}", str(error)) from error
+
+
+def check_files(
+    feed: FeedSpec, schema: DatasetSchema, keys: Keys, in_files: tuple[Field, ...]
+) -> None:
+    """Raise `Incompatible` when what becomes of records has another type than columns of files.
+
+    Raises `ConvertRefused` when a step cannot be done.
+    """
+    merged(in_files, output_fields(feed, schema, keys, in_files))
 
 
 def check_plugins(feed: FeedSpec) -> None:

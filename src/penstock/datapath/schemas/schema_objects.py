@@ -14,9 +14,18 @@ from penstock.ports.store.create_once import create_once
 
 def store_schema(store: Store, prefix: str, schema: DatasetSchema) -> DatasetSchema:
     """Store a version of a schema; returns the one that is there if another process was first."""
-    key = f"{prefix}/{schema.dataset}/{schema.version:06}.json"
+    key = _key(prefix, schema.dataset, schema.version)
     other = create_once(store, key, encode_schema(schema))
     return schema if other is None else _decode(key, other)
+
+
+def schema_version(store: Store, prefix: str, dataset: str, version: int) -> DatasetSchema:
+    """One version of a schema; entries name it, so it must be there."""
+    key = _key(prefix, dataset, version)
+    raw = store.read(key)
+    if raw is None:
+        raise EntryDamaged(key, "it is gone, and an entry of the journal names it")
+    return _decode(key, raw)
 
 
 def stored_schemas(store: Store, prefix: str) -> list[DatasetSchema]:
@@ -37,6 +46,10 @@ def newest(schemas: Iterable[DatasetSchema]) -> dict[str, DatasetSchema]:
         if known is None or known.version < schema.version:
             found[schema.dataset] = schema
     return found
+
+
+def _key(prefix: str, dataset: str, version: int) -> str:
+    return f"{prefix}/{dataset}/{version:06}.json"
 
 
 def _decode(key: str, raw: bytes) -> DatasetSchema:

@@ -1,42 +1,41 @@
 """Types that the configuration settles, for a dataset that has columns already.
 
 A column of texts may begin to accept numbers too, and a field without a column is free. All else
-would be another type for a column that files have.
+would be another type for a column that files have. Where records are converted, the columns of
+files are those that the steps make, so a field may be read as any type that they can make them of.
 """
+
+from collections.abc import Callable
 
 import msgspec
 
-from penstock.api.store import Store
 from penstock.datapath.schemas.errors import SchemaRefused
-from penstock.datapath.schemas.schema_objects import newest, stored_schemas
-from penstock.model.layout import Layout
-from penstock.model.names import encode_component
-from penstock.model.pinned_types import FeedTypes, TypeTree, feed_types
+from penstock.model.event_paths import path_below
+from penstock.model.pinned_types import FeedTypes, TypeTree
 from penstock.model.schema import STRING, TEXT_OF_SCALARS, DatasetSchema, Field, FieldType
 from penstock.model.schema_merging import Incompatible
-from penstock.model.spec import FeedSpec
 
 Fields = tuple[Field, ...]
 
 
-def check_settled(feed: FeedSpec, store: Store, layout: Layout) -> None:
-    """Raise `SchemaRefused` if a run would, because of columns that are there. Writes nothing."""
-    known = newest(stored_schemas(store, layout.schemas)) | newest(
-        stored_schemas(store, layout.reading)
-    )
-    declared = {encode_component(each.route) for each in feed.datasets if each.schema_kind}
-    types = feed_types(feed)
-    for dataset, schema in sorted(known.items()):
-        if dataset not in declared:
-            settled_fields(feed.name, schema, types)
+def settled_fields(
+    feed: str,
+    known: DatasetSchema,
+    types: FeedTypes,
+    hold: Callable[[DatasetSchema], None] | None = None,
+) -> Fields:
+    """The fields of a learned schema, as the types have them; raises `SchemaRefused`.
 
-
-def settled_fields(feed: str, known: DatasetSchema, types: FeedTypes) -> Fields:
-    """The fields of a learned schema, as the types have them; raises `SchemaRefused`."""
+    `hold` is for a dataset that is converted. It holds a schema that records would be read with
+    against the columns of files, and raises `Incompatible`.
+    """
     if known.declared:
         return known.fields
     try:
-        return settled(known.fields, types.of(known.dataset))
+        fields = settled(known.fields, types.of(known.dataset), is_free=hold is not None)
+        if hold is not None and fields != known.fields:
+            hold(msgspec.structs.replace(known, fields=fields))
+        return fields
     except Incompatible as error:
         why = (
             f"{error}, by `types`, while the dataset has files with a column of the type before, "
@@ -46,11 +45,15 @@ def settled_fields(feed: str, known: DatasetSchema, types: FeedTypes) -> Fields:
         raise SchemaRefused(feed, f"dataset {known.dataset!r}", why) from error
 
 
-def settled(known: Fields, types: TypeTree, path: str = "") -> Fields:
-    """The known fields, as the types have them; raises `Incompatible`."""
+def settled(known: Fields, types: TypeTree, path: str = "", *, is_free: bool = False) -> Fields:
+    """The known fields, as the types have them; raises `Incompatible`.
+
+    If `is_free`, a single value may be of another type than it was.
+    """
     return tuple(
         msgspec.structs.replace(
-            each, type=_type(each.type, types.fields[each.name], _below(path, each.name))
+            each,
+            type=_type(each.type, types.fields[each.name], path_below(path, each.name), is_free),
         )
         if each.name in types.fields
         else each
@@ -58,12 +61,10 @@ def settled(known: Fields, types: TypeTree, path: str = "") -> Fields:
     )
 
 
-def _below(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
-def _type(known: FieldType, types: TypeTree, path: str) -> FieldType:
+def _type(known: FieldType, types: TypeTree, path: str, is_free: bool) -> FieldType:
     if types.type is not None:
+        if is_free:
+            return types.type
         if known == STRING and types.type == TEXT_OF_SCALARS:
             return types.type
         if known != types.type:
@@ -72,8 +73,10 @@ def _type(known: FieldType, types: TypeTree, path: str) -> FieldType:
     if types.container and known.kind != types.container:
         raise Incompatible(path, f"it was {_words(known)} and is now a {types.container}")
     if types.item is not None and known.item is not None:
-        return msgspec.structs.replace(known, item=_type(known.item, types.item, f"{path}[]"))
-    return msgspec.structs.replace(known, fields=settled(known.fields, types, path))
+        item = _type(known.item, types.item, f"{path}[]", is_free)
+        return msgspec.structs.replace(known, item=item)
+    fields = settled(known.fields, types, path, is_free=is_free)
+    return msgspec.structs.replace(known, fields=fields)
 
 
 def _words(kind: FieldType) -> str:

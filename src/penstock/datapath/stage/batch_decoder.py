@@ -12,7 +12,7 @@ There is one decoder for each way to read: `decode_json`, `decode_converted`, `d
 Decoders run on executors, one for each range of a task, used by one thread.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -22,7 +22,7 @@ import pyarrow as pa
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.stage.row_arrays import BatchRows, Column, Mask, Rows
 from penstock.model.bad_records import BadRecord
-from penstock.model.read_ways import ReadCounts
+from penstock.model.read_ways import Misfits, ReadCounts
 from penstock.model.schema import DatasetSchema
 
 
@@ -31,7 +31,8 @@ class DatasetPart:
     """Some records of a group as columns of a dataset. Both numbers are within the group.
 
     `columns` has a row for each of `good`. The other records of the part are `bad`. `counts` says
-    which way the records of the part were read, by their numbers within the group.
+    which way the records of the part were read, by their numbers within the group. Where values did
+    not fit, `recount` tells those of some records only, since others may be refused later.
     """
 
     schema: DatasetSchema
@@ -39,6 +40,13 @@ class DatasetPart:
     good: Rows
     bad: list[BadRecord]
     counts: ReadCounts = field(default_factory=ReadCounts)
+    recount: Callable[[Rows], Misfits] | None = None
+
+    def counts_when(self, written: Rows) -> ReadCounts:
+        """The counts, with the misfits of those records only that become rows of files."""
+        if self.recount is None or len(written) == len(self.good):
+            return self.counts
+        return replace(self.counts, misfits=self.recount(written))
 
     @staticmethod
     def without_rows(schema: DatasetSchema, bad: list[BadRecord]) -> "DatasetPart":

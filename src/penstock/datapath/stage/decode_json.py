@@ -7,6 +7,7 @@ decoded afterwards, dataset by dataset. A dataset that the plan does not know is
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -27,7 +28,7 @@ from penstock.datapath.stage.settled_times import read_as, with_times
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.model.bad_records import BadRecord
 from penstock.model.pinned_types import feed_types
-from penstock.model.read_ways import ReadCounts
+from penstock.model.read_ways import Misfits, ReadCounts
 from penstock.model.schema import DatasetSchema
 
 
@@ -106,7 +107,8 @@ class JsonContent:
         fields = {path: chosen(column, members) for path, column in self.fields.items()}
         ready = self.ready
         if ready is not None:
-            ready = ready.take(members)
+            # Which of the records have the values that do not fit is found by reading them again.
+            ready = None if ready.counts.misfits else ready.take(members)
         return JsonContent(self.decoder, self.texts, self.members[members], fields, ready)
 
     def parts(self, dataset: str) -> Iterator[DatasetPart]:
@@ -148,4 +150,19 @@ class JsonContent:
         columns, misfits = with_times(schema, read, self.decoder.zone)
         for misfit, (records, first) in misfits.items():
             counts.add_misfit(misfit, int(good[first]), records)
-        return DatasetPart(schema, columns, good, bad, counts)
+        recount = partial(self._misfits_of, schema) if counts.misfits else None
+        return DatasetPart(schema, columns, good, bad, counts, recount)
+
+    def _misfits_of(self, schema: DatasetSchema, numbers: Rows) -> Misfits:
+        """What did not fit in some of the records, which are read once more for that."""
+        codec, reading = self.decoder.codec, read_as(schema)
+        texts, found = take(self.texts, self.members[numbers]), ReadCounts()
+        for chunk in codec.row_ranges(texts, reading):
+            decoded = codec.decode(texts.slice(chunk.start, len(chunk)), reading)
+            mine = numbers[chunk.start : chunk.stop]
+            for misfit, (records, first) in decoded.counts.misfits.items():
+                found.add_misfit(misfit, int(mine[first]), records)
+            _, times = with_times(schema, decoded.batch, self.decoder.zone)
+            for misfit, (records, first) in times.items():
+                found.add_misfit(misfit, int(mine[decoded.good][first]), records)
+        return found.misfits

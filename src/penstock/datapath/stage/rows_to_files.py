@@ -12,7 +12,7 @@ import numpy as np
 from penstock.datapath.stage.convert_rows import Converters
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.placement import Placement
-from penstock.datapath.stage.row_arrays import BatchRows, Mask
+from penstock.datapath.stage.row_arrays import BatchRows, Mask, Rows
 from penstock.datapath.stage.samples import Sampling
 from penstock.datapath.stage.shred_plan import ShredPlan, data_suffix, file_name
 from penstock.datapath.stage.split_rows import Piece, Splitter
@@ -48,18 +48,22 @@ class RowsToFiles:
         name = file_name(plan.order, covered, data_suffix(plan))
         self._splitter = Splitter(plan, covered, files, name, placement.declared)
 
-    def put(self, some: BatchRows, piece: Piece, good: Mask) -> None:
-        """Convert the good rows of a piece, and let what becomes of them wait for their files."""
+    def put(self, some: BatchRows, piece: Piece, good: Mask) -> Rows:
+        """Convert the good rows of a piece, and let what becomes of them wait for their files.
+
+        Returns which of the rows do so; the others were refused or filtered.
+        """
         dataset = piece.schema.dataset
         piece, good = self._partitioned(some, piece, good)
         if dataset in self._converters and not self._samples.has_new:
-            some, piece = self._converted(some.take(good), piece.only(good))
-            good = np.ones(len(some), dtype=bool)
-        self._wait(some, piece, good)
+            piece, left = self._converted(some.take(good), piece.only(good))
+            rows = np.flatnonzero(good)[left]
+            return rows[self._wait(some.take(rows), piece, np.ones(len(rows), dtype=bool))]
+        return np.flatnonzero(self._wait(some, piece, good))
 
-    def put_unconverted(self, some: BatchRows, piece: Piece, good: Mask) -> None:
+    def put_unconverted(self, some: BatchRows, piece: Piece, good: Mask) -> Rows:
         """The same for rows that have the columns of their files already."""
-        self._wait(some, *self._partitioned(some, piece, good))
+        return np.flatnonzero(self._wait(some, *self._partitioned(some, piece, good)))
 
     def settle(self) -> None:
         """Hand everything to the files: there may be other ranges to come."""
@@ -77,24 +81,27 @@ class RowsToFiles:
             good = self._unwritten.refuse(some, bad, piece.schema.dataset) & good
         return piece, good
 
-    def _converted(self, some: BatchRows, piece: Piece) -> tuple[BatchRows, Piece]:
-        """What converters make of rows, and the rows of the batch that are left."""
+    def _converted(self, some: BatchRows, piece: Piece) -> tuple[Piece, Mask]:
+        """What converters make of rows, and a mask of the rows that are left."""
         converted = self._converters.convert(some, piece)
         left = self._unwritten.refuse(some, converted.bad, piece.schema.dataset)
         if len(converted.filtered):
             self._unwritten.filter(some.take(converted.filtered))
             left[converted.filtered] = False
-        return some.take(left), converted.piece
+        return converted.piece, left
 
-    def _wait(self, some: BatchRows, piece: Piece, good: Mask) -> None:
-        """Let the good rows wait for their files; while learning nothing is written."""
+    def _wait(self, some: BatchRows, piece: Piece, good: Mask) -> Mask:
+        """Let the good rows wait for their files, and tell which; while learning none do."""
         if self._samples.has_new:
-            return self._splitter.forget()
+            self._splitter.forget()
+            return good
         piece = piece.only(good)
         unfit = list(self._format.refused(piece.columns, piece.kafka_ms))
         if unfit:
             fits = self._unwritten.refuse(some.take(good), unfit, piece.schema.dataset)
-            piece = piece.only(fits)
+            piece, good = piece.only(fits), good.copy()
+            good[np.flatnonzero(good)] = fits
         rest = piece.columns[REST]
         self.rest_rows[piece.schema.dataset] += len(rest) - rest.null_count
-        return self._splitter.add(piece)
+        self._splitter.add(piece)
+        return good

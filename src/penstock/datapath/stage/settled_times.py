@@ -6,7 +6,7 @@ column becomes times. The text of a value that is not a time goes to `_rest`, as
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, reduce
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -18,7 +18,8 @@ from penstock.datapath.codec.json.payload import PARSER_ERRORS
 from penstock.datapath.codec.json.value_text import found_kind, members_of, object_text
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.shape.event_time.any_times import any_times
-from penstock.model.read_ways import Misfit
+from penstock.model.event_paths import path_below
+from penstock.model.read_ways import Misfits
 from penstock.model.schema import (
     REST,
     TEXT_OF_JSON,
@@ -31,7 +32,6 @@ from penstock.model.schema import (
 
 Names = tuple[str, ...]
 Fields = tuple[Field, ...]
-Misfits = dict[Misfit, tuple[int, int]]  # in how many rows, and the number of the first
 _value = msgspec.json.Decoder().decode
 
 
@@ -139,7 +139,7 @@ def _misfits(left: dict[int, list[tuple[Names, str]]]) -> Misfits:
     found: Misfits = {}
     for row, values in sorted(left.items()):
         for names, text in values:
-            key = (".".join(names), "timestamp", found_kind(text.encode()))
+            key = (reduce(path_below, names, ""), "timestamp", found_kind(text.encode()))
             before, first = found.get(key, (0, row))
             found[key] = (before + 1, first)
     return found

@@ -16,6 +16,7 @@ from penstock.model.schema import DatasetSchema
 from penstock.model.spec import FeedSpec
 from penstock.model.value import Value
 from penstock.model.window import StageOrder
+from penstock.model.window_cost import TaskSpent
 
 BUFFER_BYTES = 192 * 1024 * 1024
 MAX_NEW = 1_000
@@ -113,7 +114,7 @@ class TaskReport(Value, frozen=True):
     replay, `tried` says how many quarantined records were read, and `delivered` which of them are
     in the files. `ways` says by dataset how records were read. `broken` has the records in the
     quarantine by group, within bounds, and `refused_names` stand for the new datasets that the task
-    had no room for.
+    had no room for. `spent` says by dataset what the range took of the task.
     """
 
     evidence: RangeEvidence
@@ -132,3 +133,4 @@ class TaskReport(Value, frozen=True):
     ways: tuple[ReadWays, ...] = ()
     broken: tuple[BrokenGroup, ...] = ()
     refused_names: tuple[int, ...] = ()
+    spent: tuple[TaskSpent, ...] = ()

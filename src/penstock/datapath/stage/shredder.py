@@ -23,13 +23,14 @@ from penstock.datapath.stage.batch_decoder import (
     refused,
     renumbered,
 )
+from penstock.datapath.stage.cost_tally import CostTally
 from penstock.datapath.stage.field_columns import times_of, waiting_values
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import extra_columns
 from penstock.datapath.stage.placement import Placement
 from penstock.datapath.stage.range_tally import RangeTally
 from penstock.datapath.stage.record_rows import as_fork, fork_members, numbers_of, spread_arrays
-from penstock.datapath.stage.row_arrays import BatchRows, Mask
+from penstock.datapath.stage.row_arrays import BatchRows, Mask, Rows
 from penstock.datapath.stage.rows_to_files import RowsToFiles
 from penstock.datapath.stage.samples import Sampling
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
@@ -56,6 +57,7 @@ class RangeShredder:
         placement: Placement,
         decoder: BatchDecoder,
         samples: Sampling,
+        costs: CostTally,
     ) -> None:
         self._plan = plan
         self._feed = plan.feed
@@ -63,6 +65,7 @@ class RangeShredder:
         self._placement = placement
         self._decoder = decoder
         self._samples = samples
+        self._costs = costs
         self._tally = RangeTally(covered)
         self._unwritten = UnwrittenRows(plan, covered, files, placement.declared)
         self._to_files = RowsToFiles(plan, covered, files, placement, self._unwritten, samples)
@@ -73,6 +76,7 @@ class RangeShredder:
     def take(self, batch: pa.RecordBatch) -> None:
         """Take the next batch of records of this range, in offset order."""
         self._tally.add(batch)
+        self._costs.read(batch)
         for part in self._spread(batch) if self._feed.decode.spread else [batch]:
             self._decoder.decode(self._with_value(part), self._only_to, self)
 
@@ -99,6 +103,7 @@ class RangeShredder:
             quarantine.evidence(),
             in_order=not self._plan.is_replay,  # files of the quarantine overlap
         )
+        spent = self._costs.spent(evidence.range.topic)
         if self.is_learning:
             self._files.abandon()
             return TaskReport(
@@ -107,6 +112,7 @@ class RangeShredder:
                 named=self._samples.named(),
                 unlearned=self._samples.unlearned(),
                 read_bytes=self._tally.read_bytes,
+                spent=spent,
             )
         return TaskReport(
             evidence,
@@ -121,6 +127,7 @@ class RangeShredder:
             read_bytes=self._tally.read_bytes,
             largest_bytes=self._tally.largest_bytes,
             ways=self._ways.ways(self._to_files.rest_rows),
+            spent=spent,
         )
 
     @property
@@ -151,6 +158,7 @@ class RangeShredder:
         of it has gone anywhere.
         """
         for dataset, some in self._routed(group):
+            self._costs.add(dataset, some.origin)
             asked = self._placement.forked(self._forks, dataset, some)
             own = some
             if asked is not None:
@@ -185,6 +193,7 @@ class RangeShredder:
             content = TombstoneContent(self._plan, self._samples, len(gone))
             group = RecordGroup(gone, content, self._only_to, has_values=False)
             for dataset, some in self._routed(group):
+                self._costs.add(dataset, some.origin)
                 self._deliver(some, dataset)
         else:
             self._unwritten.refuse(gone, refused(len(gone), TOMBSTONE, "no value"))
@@ -223,23 +232,23 @@ class RangeShredder:
             return
         if self.is_learning and dataset in self._plan.schemas:
             return  # all will be read again; this read only looks for more that is new
-        for part in group.content.parts(dataset):
-            self._put(group, part)
-            self._ways.add(dataset, part.counts, group.origin.numbers("offset"))
+        with self._costs.timing(dataset):
+            for part in group.content.parts(dataset):
+                counts = part.counts_when(self._put(group, part))
+                self._ways.add(dataset, counts, group.origin.numbers("offset"))
 
-    def _put(self, group: RecordGroup, part: DatasetPart) -> None:
-        """Hand the good rows of a part to their files."""
+    def _put(self, group: RecordGroup, part: DatasetPart) -> Rows:
+        """Hand the good rows of a part to their files; the numbers of those that get there."""
         some = group.take(part.good)
         times = self._times(some)
         bad = [*part.bad, *renumbered(times.bad, part.good)]
         fits = self._unwritten.refuse(group.origin, bad, part.schema.dataset)[part.good]
         if not fits.any():
-            return  # what is looked at singly is often broken, all of it
+            return part.good[:0]  # what is looked at singly is often broken, all of it
         piece = self._piece(some, part, times.micros)
         if group.has_values:
-            self._to_files.put(some.origin, piece, fits)
-        else:
-            self._to_files.put_unconverted(some.origin, piece, fits)
+            return part.good[self._to_files.put(some.origin, piece, fits)]
+        return part.good[self._to_files.put_unconverted(some.origin, piece, fits)]
 
     def _times(self, group: RecordGroup) -> Times:
         spec = self._feed.time

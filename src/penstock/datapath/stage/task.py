@@ -11,6 +11,7 @@ import pyarrow as pa
 from penstock.api.source import REPORT
 from penstock.api.store import Store
 from penstock.datapath.shape.route.router import Router
+from penstock.datapath.stage.cost_tally import CostTally, with_task_time
 from penstock.datapath.stage.feed_decoder import feed_decoder
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import constant
@@ -20,7 +21,7 @@ from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
 from penstock.evidence.position_columns import split_by_place
 from penstock.model.ranges import TOO_LARGE, OffsetRange
-from penstock.runtime.worker import settle_in
+from penstock.runtime.worker import settle_in, worker_tick
 
 ROWS_AT_ONCE = 131_072
 BYTES_AT_ONCE = 32 * 1024 * 1024
@@ -80,6 +81,7 @@ def shred_batches(
     plan: ShredPlan, store: Store, attempt: str, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[TaskReport]:
     """Shred what a task reads; a report per range it met."""
+    began = worker_tick()
     files = OpenFiles(store, plan, attempt)
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
     ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
@@ -98,9 +100,10 @@ def shred_batches(
                 if covered not in shredders:
                     shredders[covered] = range_shredder(plan, covered, files, router)
                 shredders[covered].take(piece)
+        reports = [shredder.report() for shredder in shredders.values()]
         refused = router.refused_names()  # the router is shared, so one report has them
-        for shredder in shredders.values():
-            yield msgspec.structs.replace(shredder.report(), refused_names=refused)
+        for report in with_task_time(reports, worker_tick() - began):
+            yield msgspec.structs.replace(report, refused_names=refused)
             refused = ()
     except BaseException:
         files.abandon()
@@ -113,7 +116,8 @@ def range_shredder(
     """A shredder for one range, with the decoder for the feed's records."""
     placement, samples = Placement(plan.feed, covered, router), Sampling()
     decoder = feed_decoder(plan, placement, samples)
-    return RangeShredder(plan, covered, files, placement, decoder, samples)
+    costs = CostTally(worker_tick)
+    return RangeShredder(plan, covered, files, placement, decoder, samples, costs)
 
 
 def gathered(batches: Iterable[pa.RecordBatch], datasets: int) -> Iterator[pa.RecordBatch]:

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from penstock.datapath.stage.row_arrays import Rows
 from penstock.model.ranges import OffsetRange
 from penstock.model.read_ways import (
-    LONGEST_PATH,
     Conflict,
     Misfit,
     ReadCounts,
     ReadWays,
     WayReason,
+    cut_path,
     most_conflicts,
     most_reasons,
 )
@@ -42,7 +42,7 @@ class WayTally:
                 counts.fast,
                 counts.reference,
                 most_reasons(
-                    WayReason(reason, records, _shown(path))
+                    WayReason(reason, records, cut_path(path))
                     for reason, (records, path) in counts.reasons.items()
                 ),
                 counts.empty,
@@ -58,9 +58,6 @@ class WayTally:
     def _conflict(self, misfit: Misfit, records: int, offset: int) -> Conflict:
         path, wanted, found = misfit
         place = self._covered
-        return Conflict(_shown(path), wanted, found, records, place.topic, place.partition, offset)
-
-
-def _shown(path: str) -> str:
-    """A path as an entry has it: names of fields may be of any length."""
-    return path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}..."
+        return Conflict(
+            cut_path(path), wanted, found, records, place.topic, place.partition, offset
+        )

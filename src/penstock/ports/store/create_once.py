@@ -1,9 +1,18 @@
 """Creating an object when the reply may get lost: look, recognise our own, never guess."""
 
+from collections.abc import Callable
+
 from penstock.api.store import Store
 from penstock.errors import OutcomeUnknown, PenstockError, StoreUnavailable
 
-TRIES = 3
+# Between two tries: a store that is overloaded for a moment answers the next one.
+PAUSES_S = (0.5, 2.0)
+
+Sleep = Callable[[float], None]
+
+
+def without_waiting(_seconds: float) -> None:
+    """Try again at once: for callers that have no clock."""
 
 
 def is_mine(found: bytes, mine: bytes) -> bool:
@@ -11,8 +20,10 @@ def is_mine(found: bytes, mine: bytes) -> bool:
     return found == mine
 
 
-def create_once(store: Store, key: str, data: bytes) -> bytes | None:
-    """Create `key` if absent and find out what happened.
+def create_once(
+    store: Store, key: str, data: bytes, sleep: Sleep = without_waiting
+) -> bytes | None:
+    """Create `key` if absent and find out what happened; waits between its tries with `sleep`.
 
     None: our object is there, made by this try or by one whose reply was lost. Bytes: another's
     object is there, and ours never will be. Raises `OutcomeUnknown` when it is still not known
@@ -20,7 +31,9 @@ def create_once(store: Store, key: str, data: bytes) -> bytes | None:
     `StoreUnavailable` when the store refused before anything was asked of it.
     """
     doubt: PenstockError | None = None
-    for _ in range(TRIES):
+    for pause_s in (0.0, *PAUSES_S):
+        if pause_s:
+            sleep(pause_s)
         answered = False
         try:
             if store.create(key, data):

@@ -1,12 +1,33 @@
 """Staged files by the window in whose name they were written."""
 
-from collections.abc import Set
+from collections.abc import Callable, Iterable, Set
 
 from penstock.api.store import Store
+from penstock.errors import OutcomeUnknown, StoreUnavailable
+from penstock.model.staged import StagedRef
 
 
 def discard_windows(store: Store, prefix: str, windows: Set[str]) -> None:
     """Destroy whatever these windows have staged; for windows known never to be decided."""
-    for ref in store.list_staged(prefix):
-        if ref.window in windows:
+    discard_each(store, staged_of(store, prefix, windows.__contains__))
+
+
+def staged_of(store: Store, prefix: str, is_wanted: Callable[[str], bool]) -> list[StagedRef]:
+    """What lies staged under a prefix for windows that are wanted."""
+    return [ref for ref in store.list_staged(prefix) if is_wanted(ref.window)]
+
+
+def discard_each(store: Store, refs: Iterable[StagedRef]) -> int:
+    """Destroy each; returns how many. All are tried before the first error is raised."""
+    removed = 0
+    first: StoreUnavailable | OutcomeUnknown | None = None
+    for ref in refs:
+        try:
             store.discard(ref)
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            first = first or error
+        else:
+            removed += 1
+    if first is not None:
+        raise first
+    return removed

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from penstock.api.store import Store
+from penstock.api.store import ReplacesConditionally, Store
 from penstock.errors import StoreUnfit
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagingSpot
@@ -21,6 +21,8 @@ def probe_promises(store: Store, name: str, scratch: str) -> None:
         _try_racing(store, name, f"{scratch}/raced")
         _try_listing(store, name, scratch)
         _try_publishing(store, name, scratch)
+        if isinstance(store, ReplacesConditionally):
+            _try_replacing(store, name, f"{scratch}/replaced")
     finally:
         for ref in store.list_staged(f"{scratch}/staging"):
             store.discard(ref)
@@ -77,3 +79,16 @@ def _try_publishing(store: Store, name: str, scratch: str) -> None:
     store.delete(final)
     if store.look(handle).final is not FinalState.ABSENT:
         raise StoreUnfit(name, "delete an object at once", "it was still there")
+
+
+def _try_replacing(store: ReplacesConditionally, name: str, key: str) -> None:
+    promise = "replace an object only if it is still the one that was read"
+    first = store.replace_tagged(key, b"first", None)
+    if first is None or store.replace_tagged(key, b"second", None) is not None:
+        raise StoreUnfit(name, promise, "a new one was not created, or two were")
+    second = store.replace_tagged(key, b"second", first)
+    if second is None or store.replace_tagged(key, b"third", first) is not None:
+        raise StoreUnfit(name, promise, "the right tag was refused, or an old one was taken")
+    found = store.read_tagged(key)
+    if found is None or (found.data, found.tag) != (b"second", second):
+        raise StoreUnfit(name, promise, "what was read back was not what was put there")

@@ -76,6 +76,10 @@ class ScratchStore:
         """Remove an object of `scratch`."""
         self._scratch.delete(key)
 
+    def delete_all(self, keys: Sequence[str]) -> set[str]:
+        """Remove objects of `scratch`."""
+        return self._scratch.delete_all(keys)
+
     def sweep(self) -> int:
         """Nothing to do: it does not outlive the rehearsal."""
         return 0

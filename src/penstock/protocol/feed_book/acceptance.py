@@ -11,7 +11,6 @@ from penstock.errors import EntryNewer
 from penstock.model.ranges import OffsetRange
 from penstock.model.value import Value
 from penstock.model.wire_formats import newer_or
-from penstock.ports.store.create_once import create_once
 from penstock.protocol.feed_book.errors import AcceptanceDamaged
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
@@ -61,7 +60,7 @@ def accept_next(
         ranges[:MOST_RANGES],
     )
     key = _key(journal, state)
-    other = create_once(journal.store, key, msgspec.json.encode(mine))
+    other = journal.create(key, msgspec.json.encode(mine))
     if other is None:
         return True
     _check(journal, state, key, other)

@@ -17,3 +17,14 @@ class HaltedDamaged(ObjectDamaged):
     code = "HALTED_DAMAGED"
     says = "The feed has halted, and {key!r}, which says why, is damaged"
     remedy = "Run `penstock run` again: if the cause is still there, it is written down again."
+
+
+class ConfigDamaged(ObjectDamaged):
+    """The recorded configuration of windows cannot be read. No delivered row depends on it."""
+
+    code = "CONFIG_DAMAGED"
+    says = "The recorded configuration {key!r} is damaged"
+    remedy = (
+        "Restore the file from a backup; or move it away: the next window that is made with this "
+        "configuration writes it again."
+    )

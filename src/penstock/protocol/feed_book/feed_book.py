@@ -23,6 +23,7 @@ FEED_BOOK: Book[FeedState, FeedBody, Inventory] = Book(
     upgrades=UPGRADES,
     empty=FeedState,
     objection=rules.body_objection,
+    append_objection=rules.append_objection,
     apply=fold.apply_body,
     checkpoints=msgspec.json.Decoder(FeedCheckpoint),
     fold=FOLD,

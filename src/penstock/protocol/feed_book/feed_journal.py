@@ -6,15 +6,17 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from penstock.api.store import Store
-from penstock.model.entries import AnyBody, Bind, Deciding, FeedBody, Replay
+from penstock.model.entries import AnyBody, Bind, Deciding, FeedBody, Replay, SealedEntry
 from penstock.model.layout import Layout
 from penstock.model.manifest import Content, ManifestRef
-from penstock.ports.store.create_once import create_once
+from penstock.model.packing import is_worth_packing, pack
 from penstock.protocol.feed_book.contents import read_content
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
-from penstock.protocol.feed_book.inventory import Inventory
+from penstock.protocol.feed_book.inventory import Inventory, consumes
+from penstock.protocol.feed_book.inventory_reader import newest_inventory
+from penstock.protocol.feed_book.shard_names import Wanted
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Fold, Journal
+from penstock.protocol.journal.journal import Fold, Journal, KeptLong
 from penstock.runtime.surroundings import Surroundings
 
 FeedFold: TypeAlias = Fold[FeedState, Inventory]
@@ -28,19 +30,39 @@ class FeedJournal(Journal[FeedState, FeedBody, Inventory]):
     def __init__(self, store: Store, layout: Layout, lake: str, around: Surroundings) -> None:
         super().__init__(FEED_BOOK, store, layout, lake, around)
 
+    def newest_long(self) -> KeptLong[Inventory]:
+        """The inventory of its newest checkpoint, of which nothing is loaded yet."""
+        return newest_inventory(self)
+
+    def open_partial(self, wanted: Wanted) -> FeedFold:
+        """A fold with the wanted shards of the inventory, to read and not to consume."""
+        return self.open_with(newest_inventory(self, wanted))
+
+    def append(self, fold: FeedFold, body: AnyBody, epoch: int) -> SealedEntry:
+        """As every journal; what consumes is judged on all shards that it touches."""
+        if fold.inventory is not None and not fold.inventory.is_whole and consumes(body):
+            raise ValueError("what consumes files or records needs the whole inventory")
+        return super().append(fold, body, epoch)
+
     def bind(self, fold: FeedFold, cluster_id: str, files: str) -> None:
         """Write entry 0 if this feed is new. Two first starts race; one binds, both go on."""
         self.begin(fold, Bind(cluster_id, files))
 
     def with_content(self, body: D, content: Content) -> D:
-        """The body with its content inline, or in a manifest object when it is large."""
-        if not content.is_large:
-            return msgspec.structs.replace(body, content=content, manifest=None)
-        data = msgspec.json.encode(content)
-        key = self.layout.manifest(f"{body.window}-{self._around.nonce()[:12]}")
-        create_once(self.store, key, data)
-        ref = ManifestRef(key, hashlib.sha256(data).hexdigest())
-        return msgspec.structs.replace(body, content=None, manifest=ref)
+        """The body with its content: inline, packed when long, in a manifest object when large."""
+        plain = msgspec.json.encode(content)
+        if content.is_large:
+            ref = self._create_manifest(body.window, plain)
+            return msgspec.structs.replace(body, content=None, packed=None, manifest=ref)
+        if is_worth_packing(plain):
+            return msgspec.structs.replace(body, content=None, packed=pack(plain), manifest=None)
+        return msgspec.structs.replace(body, content=content, packed=None, manifest=None)
+
+    def _create_manifest(self, window: str, plain: bytes) -> ManifestRef:
+        data = pack(plain)
+        key = self.layout.manifest(f"{window}-{self._around.nonce()[:12]}")
+        self.create(key, data)
+        return ManifestRef(key, hashlib.sha256(data).hexdigest(), packed=True)
 
     def content_of(self, body: AnyBody) -> Content:
         """The content of an entry's body, from wherever it lies."""

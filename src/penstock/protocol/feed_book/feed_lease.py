@@ -5,7 +5,8 @@ import msgspec
 from penstock.api.store import Store
 from penstock.model.layout import Layout
 from penstock.model.value import Value
-from penstock.protocol.journal.lease import Beat, Contender, Lease, newest_beat
+from penstock.protocol.journal.beats import Beat
+from penstock.protocol.journal.lease import Contender, Lease, newest_beat
 from penstock.runtime.surroundings import Surroundings
 
 BEAT_FORMAT = 1  # a beat of a newer format is one that says nothing to us, and decides nothing

@@ -3,8 +3,10 @@
 from typing import assert_never
 
 from penstock.model.entries import (
+    AnyBody,
     Bind,
     Compact,
+    Consuming,
     Deciding,
     Drop,
     Gap,
@@ -22,8 +24,13 @@ from penstock.model.entries import (
     Window,
 )
 from penstock.model.envelope import Claim
+from penstock.model.lanes import DELETE, dataset_of, lane_in, part_of, parts_of
+from penstock.model.learned import Learned
 from penstock.model.manifest import Content
-from penstock.protocol.feed_book.state import FeedState, PartitionState, Undone
+from penstock.model.names import FileName
+from penstock.model.steps import DeleteInputs
+from penstock.model.window_cost import Spent, WindowCost, add_spent
+from penstock.protocol.feed_book.state import FeedState, Owed, PartitionState, Undone
 
 
 def apply_body(state: FeedState, sealed: SealedEntry) -> None:
@@ -42,8 +49,10 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
             _show_versions(state, replay.schemas)
             state.directories |= replay.directories
             state.left_quarantine += replay.consumed or _named(replay.content)
+            state.records_taken_at = entry.number
         case Drop() as drop:
             state.left_quarantine += _named(drop.content)
+            state.records_taken_at = entry.number
         case Gap() as gap:
             _partition(state, gap.range.topic_id, gap.range.partition).watermark = gap.range.end
         case Seek() as seek:
@@ -53,12 +62,15 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
             state.partitions.setdefault(rebind.new_id, {})
             _start(state, rebind.partitions)
         case Park() as park:
-            state.parked[park.dataset] = park.reason
+            state.parked[part_of(park.dataset, park.lane)] = park.reason
         case Unpark() as unpark:
-            del state.parked[unpark.dataset]
-            state.stopped = [name for name in state.stopped if name != unpark.dataset]
-        case Replace() | Compact() | Retire() | Generation():
-            pass  # they move no watermark; what they deliver is taken up below
+            _unpark(state, unpark)
+        case Compact() | Retire():
+            state.files_taken_at = entry.number
+        case Generation():
+            state.files_taken_at = state.records_taken_at = entry.number
+        case Replace():
+            pass  # it moves no watermark; what it delivers is taken up below
         case _ as never:
             assert_never(never)
     _take_up_groups(state, sealed)
@@ -97,7 +109,7 @@ def _cover(state: FeedState, window: Window, at: str) -> None:
         state.ways[ways.dataset] = ways if before is None else before + ways
     # What is stopped already keeps its cause: the window with the first such records.
     new = {name: why for name, why in window.stops.items() if name not in state.stopped}
-    state.parked.update(new)
+    state.parked.update({part_of(name): why for name, why in new.items()})
     state.stopped = sorted({*state.stopped, *new})
     state.windows += 1
     state.last_window, state.last_window_at, state.last_counts = window.window, at, window.counts
@@ -107,6 +119,25 @@ def _cover(state: FeedState, window: Window, at: str) -> None:
     state.recent_bytes = state.recent_bytes // 2 + window.counts.read_bytes
     # Slower: a topic that had a large record will have another one, perhaps not in every window.
     state.recent_largest = max(state.recent_largest * 15 // 16, window.counts.largest_bytes)
+    state.kept |= window.kept
+    if window.cost is not None:
+        _learn(state, window.cost)
+
+
+def _learn(state: FeedState, cost: WindowCost) -> None:
+    """Take what a window took into the sums, and into what recent ones were like."""
+    state.costed_windows += 1
+    whole = sum(cost.topics, Spent(""))
+    state.learned = state.learned.after(whole, cost.elapsed_ms)
+    for parts, learned, spent in (
+        (cost.datasets, state.learned_datasets, state.spent_datasets),
+        (cost.topics, state.learned_topics, state.spent_topics),
+    ):
+        add_spent(spent, parts)
+        for each in parts:
+            if each.name:
+                before = learned.get(each.name, Learned())
+                learned[each.name] = before.after(each, cost.elapsed_ms)
 
 
 def _show_versions(state: FeedState, versions: dict[str, int]) -> None:
@@ -115,13 +146,73 @@ def _show_versions(state: FeedState, versions: dict[str, int]) -> None:
         state.schemas[dataset] = max(version, state.schemas.get(dataset, 0))
 
 
+def _unpark(state: FeedState, unpark: Unpark) -> None:
+    for part in [each for each in state.parked if dataset_of(each) == unpark.dataset]:
+        if unpark.lane in ("", lane_in(part)):
+            del state.parked[part]
+    state.stopped = [name for name in state.stopped if name != unpark.dataset]
+
+
 def _take_up_groups(state: FeedState, sealed: SealedEntry) -> None:
-    """A deciding entry has work to do until markers prove otherwise."""
+    """A deciding entry has work to do until markers prove otherwise, or another consumes it."""
     body = sealed.body
     if not isinstance(body, Deciding):
         return
     if isinstance(body, Replace):
-        state.undone[body.number].replaced_by.append(sealed.number)
-    elif body.groups:
-        names = [group.dataset for group in body.groups]
-        state.undone[sealed.number] = Undone(sealed.number, sealed.sha256, body.window, names)
+        if (lost := state.undone.get(body.number)) is not None:
+            lost.replaced_by.append(sealed.number)
+        return
+    number, sha256, window = sealed.number, sealed.sha256, body.window
+    parts = parts_to_mark(body)
+    if visible := [part for part in parts if lane_in(part) != DELETE]:
+        state.undone[number] = Undone(number, sha256, window, visible)
+    if deletions := [part for part in parts if lane_in(part) == DELETE]:
+        state.owed[number] = Owed(number, sha256, window, deletions, _not_before_s(body))
+    if isinstance(body, Consuming):
+        _prove_consumed(state, body)
+
+
+def parts_to_mark(body: AnyBody) -> tuple[str, ...]:
+    """The parts of an entry that markers prove; what is derived again is marked where it was."""
+    if not isinstance(body, Deciding) or isinstance(body, Replace):
+        return ()
+    return tuple(parts_of(body.groups))
+
+
+def _not_before_s(body: Deciding) -> float:
+    """When the deletions of an entry may begin: all of them wait for the last."""
+    steps = [step for group in body.groups for step in group.steps]
+    return max((step.not_before_s for step in steps if isinstance(step, DeleteInputs)), default=0.0)
+
+
+def _prove_consumed(state: FeedState, body: Consuming) -> None:
+    """Only what is done can be consumed, so it was done, although its marker may be lost.
+
+    This is about files and tables. Deletions that a consumed entry owes are still owed.
+    """
+    for dataset, number in _consumed(state, body):
+        undone = state.undone.get(number)
+        if undone is None:
+            continue
+        undone.parts = [part for part in undone.parts if dataset_of(part) != dataset]
+        if not undone.parts:
+            del state.undone[number]
+
+
+def _consumed(state: FeedState, body: Consuming) -> list[tuple[str, int]]:
+    """The groups that an entry consumes, by dataset and entry.
+
+    Older formats name only files, which tell their windows, if the content is in the entry.
+    """
+    if body.consumes is not None:
+        return [(each.dataset, number) for each in body.consumes for number in each.entries]
+    numbers = {undone.window: number for number, undone in state.undone.items()}
+    names = [
+        (taken.dataset, FileName.parse(taken.final.rpartition("/")[2]))
+        for taken in (body.content.inputs if body.content is not None else ())
+    ]
+    return [
+        (dataset, numbers[name.window])
+        for dataset, name in names
+        if name is not None and name.window in numbers
+    ]

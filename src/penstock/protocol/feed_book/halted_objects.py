@@ -19,7 +19,6 @@ from penstock.model.halted import (
     HaltedSamples,
 )
 from penstock.model.wire_formats import newer_or
-from penstock.ports.store.create_once import create_once
 from penstock.protocol.feed_book.errors import HaltedDamaged
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
@@ -89,14 +88,44 @@ def write_halted(
             number=halted.number,
             samples=samples,
         )
-        create_once(store, layout.halted_samples(*mine), msgspec.json.encode(kept))
-    create_once(store, layout.halted_object(*mine), msgspec.json.encode(halted))
+        journal.create(layout.halted_samples(*mine), msgspec.json.encode(kept))
+    journal.create(layout.halted_object(*mine), msgspec.json.encode(halted))
+
+
+def carry_halted(journal: FeedJournal, epoch: int, number: int) -> None:
+    """Move word of a halt behind an entry that changed nothing about its cause.
+
+    `number` is that of the entry. Under an epoch that is over by now, it says nothing; dying in
+    between leaves no word until the next run halts again.
+    """
+    key = journal.layout.halted_object(epoch, number)
+    raw = journal.store.read(key)
+    if raw is None:
+        return
+    halted = _checked(journal, key, raw, (epoch, number))
+    samples = read_samples(journal, halted)
+    write_halted(journal, msgspec.structs.replace(halted, number=number + 1), samples)
 
 
 def remove_void(journal: FeedJournal, state: FeedState) -> None:
     """Remove what was left before the newest entry: the feed has gone on since."""
     for key in _keys(journal, up_to=(state.epoch, state.number)):
         journal.store.delete(key)
+
+
+def void_halts(journal: FeedJournal, state: FeedState) -> tuple[str, ...]:
+    """The objects of halts that are over, which nobody reads any more. Changes nothing.
+
+    Those of the last halt are kept until a window was decided since: if the feed halts again for
+    the same cause, they tell since when.
+    """
+    keys = {key: _moment_of(key) for key in _keys(journal, up_to=(state.epoch, state.number))}
+    last = max((moment for moment in keys.values() if moment is not None), default=None)
+    if last is not None:
+        halted = _newest_readable(journal, last)
+        if halted is None or halted.windows >= state.windows:
+            keys = {key: moment for key, moment in keys.items() if moment != last}
+    return tuple(keys)
 
 
 def _keys(journal: FeedJournal, up_to: Moment) -> Iterator[str]:

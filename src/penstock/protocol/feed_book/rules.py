@@ -26,6 +26,7 @@ from penstock.model.entries import (
     Window,
 )
 from penstock.model.envelope import Claim
+from penstock.model.lanes import dataset_of, lane_in, part_of
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.feed_book.state import FeedState
@@ -47,17 +48,9 @@ def body_objection(state: FeedState, entry: Entry) -> str | None:
         case Rebind() as rebind:
             return rebind_objection(state, rebind)
         case Park() as park:
-            return (
-                f"dataset {park.dataset} is parked already"
-                if park.dataset in state.parked
-                else None
-            )
+            return park_objection(state, park)
         case Unpark() as unpark:
-            return (
-                None
-                if unpark.dataset in state.parked
-                else f"dataset {unpark.dataset} is not parked"
-            )
+            return unpark_objection(state, unpark)
         case Replace() as replace:
             return replace_objection(state, replace)
         case Replay() as replay:
@@ -175,11 +168,49 @@ def rebind_objection(state: FeedState, rebind: Rebind) -> str | None:
     return None
 
 
+def park_objection(state: FeedState, park: Park) -> str | None:
+    """A lane is parked once."""
+    if part_of(park.dataset, park.lane) in state.parked:
+        return f"the lane of {park.lane} of dataset {park.dataset} is parked already"
+    return None
+
+
+def unpark_objection(state: FeedState, unpark: Unpark) -> str | None:
+    """Something of the dataset must be parked."""
+    lanes = [lane_in(part) for part in state.parked if dataset_of(part) == unpark.dataset]
+    if not lanes:
+        return f"dataset {unpark.dataset} is not parked"
+    if unpark.lane and unpark.lane not in lanes:
+        return f"the lane of {unpark.lane} of dataset {unpark.dataset} is not parked"
+    return None
+
+
 def replace_objection(state: FeedState, replace: Replace) -> str | None:
-    """Only what is not done yet can be derived again."""
+    """It replaces files of the window that it names.
+
+    An entry that is not undone here may have been so when this was decided: its marker came since.
+    """
+    if replace.number > state.number:
+        return f"it replaces files of entry {replace.number}, which is not decided yet"
+    undone = state.undone.get(replace.number)
+    if undone is not None and undone.window != replace.window:
+        return f"entry {replace.number} is window {undone.window}, not {replace.window}"
+    return None
+
+
+def append_objection(state: FeedState, entry: Entry) -> str | None:
+    """What is asked of an entry only before it is appended: it depends on what markers prove."""
+    if isinstance(entry.body, Replace):
+        return done_objection(state, entry.body)
+    return None
+
+
+def done_objection(state: FeedState, replace: Replace) -> str | None:
+    """Only files that are not done yet can be derived again, each group by itself."""
     undone = state.undone.get(replace.number)
     if undone is None:
         return f"entry {replace.number} is done"
-    if undone.window != replace.window:
-        return f"entry {replace.number} is window {undone.window}, not {replace.window}"
+    for group in replace.groups:
+        if part_of(group.dataset) not in undone.parts:
+            return f"the files of {group.dataset} in entry {replace.number} are done"
     return None

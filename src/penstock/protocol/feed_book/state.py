@@ -3,17 +3,20 @@
 It holds no file list, so it stays small however old the journal is; `inventory` has the files.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
 from penstock.model.entries import Counts
 from penstock.model.envelope import GENESIS
+from penstock.model.lanes import dataset_of, part_of
+from penstock.model.learned import Learned
 from penstock.model.ranges import TopicPartition
 from penstock.model.read_ways import ReadWays
+from penstock.model.window_cost import Spent
 from penstock.protocol.journal.book_state import UndoneEntry, keep_open
 
-FOLD = 3  # raised when the state gets another form, or when other state comes of the same entries
+FOLD = 4  # raised when the state gets another form, or when other state comes of the same entries
 
 
 class PartitionState(msgspec.Struct, forbid_unknown_fields=True):
@@ -35,23 +38,40 @@ class PartitionState(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Undone(msgspec.Struct, forbid_unknown_fields=True):
-    """A decided entry with groups whose steps are not all proven."""
+    """A decided entry with parts whose steps are not all proven. In the lake they are `groups`."""
 
     number: int
     sha256: str
     window: str
-    groups: list[str]
+    parts: list[str] = msgspec.field(name="groups")
     replaced_by: list[int] = []
+
+
+class Owed(msgspec.Struct, forbid_unknown_fields=True):
+    """A decided entry with files to delete: the parts that no marker proves, and from when on."""
+
+    number: int
+    sha256: str
+    window: str
+    parts: list[str] = msgspec.field(name="groups")
+    not_before_s: float = 0.0
 
 
 class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     """The fold of the entries 0 to `number`.
 
-    `parked` has the cause by dataset; those that wait for an operator are also `stopped`.
-    `directories` are the recorded directory keys of datasets, and `settings` what the configuration
+    `undone` are entries with files that are not proven visible, `owed` those with deletions that
+    are not proven. `parked` has the cause by part; datasets that wait for an operator are also
+    `stopped`. `directories` are the recorded directory keys of datasets, `settings` what the file
     said in the last window; both are empty where only older formats were written. `ways` says by
     dataset how the records of all windows since format 3 were read. `left_quarantine` are the
-    records that were delivered or given up after they were quarantined.
+    records that were delivered or given up after they were quarantined. `files_taken_at` is the
+    last entry that took files away, `records_taken_at` the last that took records out of the
+    quarantine; -1: none did. `learned` is what recent windows were like, `learned_datasets` and
+    `learned_topics` the same by dataset and topic; `spent_datasets` and `spent_topics` are the
+    sums of what all windows took. Windows without a cost, of older formats, have no part in these:
+    `costed_windows` counts those that have one.
+    `kept` are the values that plug-ins kept with the last window that had some.
     """
 
     number: int = -1
@@ -66,6 +86,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     parked: dict[str, str] = {}
     stopped: list[str] = []
     undone: dict[int, Undone] = {}
+    owed: dict[int, Owed] = {}
     windows: int = 0
     counts: Counts = Counts()
     last_window: str = ""
@@ -78,6 +99,15 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     settings: dict[str, str] = {}
     ways: dict[str, ReadWays] = {}
     left_quarantine: int = 0
+    files_taken_at: int = -1
+    records_taken_at: int = -1
+    learned: Learned = Learned()
+    learned_datasets: dict[str, Learned] = {}
+    learned_topics: dict[str, Learned] = {}
+    costed_windows: int = 0
+    spent_datasets: dict[str, Spent] = {}
+    spent_topics: dict[str, Spent] = {}
+    kept: dict[str, str] = {}
 
     @property
     def record_bytes(self) -> float:
@@ -89,9 +119,27 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
         """True when there is no journal yet."""
         return self.number < 0
 
+    @property
+    def parked_datasets(self) -> dict[str, str]:
+        """The datasets of which a lane is parked, with the cause of the first."""
+        return {dataset_of(part): why for part, why in sorted(self.parked.items(), reverse=True)}
+
+    def to_look_up(self) -> Iterable[Undone | Owed]:
+        """The entries whose markers may say more than the state: not those that are all parked."""
+        return [each for each in self.waiting() if any(p not in self.parked for p in each.parts)]
+
+    def waiting_parts(self) -> set[str]:
+        """The parts that some entry still has to do, by name."""
+        return {part for each in self.waiting() for part in each.parts}
+
+    def waiting(self) -> list[Undone | Owed]:
+        """The entries with something left to do: files to show, or to delete."""
+        return [*self.undone.values(), *self.owed.values()]
+
     def keep_undone(self, still_open: Callable[[UndoneEntry], list[str]]) -> None:
-        """Keep of each undone entry the groups that `still_open` returns."""
+        """Keep of each undone entry the parts that `still_open` returns."""
         keep_open(self.undone, still_open)
+        keep_open(self.owed, still_open)
 
     def partition(self, place: TopicPartition) -> PartitionState | None:
         """What is known of a partition; None before its `start` entry."""
@@ -111,15 +159,15 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
             for partition, known in self.partitions.get(topic_id, {}).items()
         }
 
-    def open_groups(self, number: int) -> tuple[str, ...]:
-        """The groups of an undone entry that may be worked on: all but the parked ones."""
+    def open_parts(self, number: int) -> tuple[str, ...]:
+        """The parts of an undone entry that may be worked on: all but the parked ones."""
         undone = self.undone.get(number)
         if undone is None:
             return ()
-        return tuple(name for name in undone.groups if name not in self.parked)
+        return tuple(part for part in undone.parts if part not in self.parked)
 
 
 def is_pending(state: FeedState, number: int, dataset: str) -> bool:
-    """True while no marker proves that this group of an entry is done."""
+    """True while nothing proves that the files of this group of an entry are visible."""
     undone = state.undone.get(number)
-    return undone is not None and dataset in undone.groups
+    return undone is not None and part_of(dataset) in undone.parts

@@ -7,6 +7,11 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
     format 2   steps are values: `"steps": [{"step": "publish_files"}]`
     format 3   windows and replays record `directories`, windows also `settings`; a replay says how
                many records it `consumed`, and may name corrections
+    format 4   what consumes files names the groups that it `consumes`; `park` and `unpark` name a
+               lane; deletions may have to wait; windows and replays name their configuration
+               (`config`), and windows what records were read with (`reading`); long content is
+               `packed`, in the entry or in its manifest; windows record their `cost`, and values
+               that plug-ins keep (`kept`)
 """
 
 from collections.abc import Mapping
@@ -45,4 +50,9 @@ def from_2_to_3(entry: JsonObject) -> JsonObject:
     return entry
 
 
-UPGRADES: Mapping[int, Upgrade] = {1: from_1_to_2, 2: from_2_to_3}
+def from_3_to_4(entry: JsonObject) -> JsonObject:
+    """Nothing was taken away. What is new has a default that says that it was not recorded."""
+    return entry
+
+
+UPGRADES: Mapping[int, Upgrade] = {1: from_1_to_2, 2: from_2_to_3, 3: from_3_to_4}

@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.api.store import Store
 from penstock.model.envelope import Body, Claim, Envelope, Sealed
-from penstock.protocol.journal.book_state import Checkpoint, S
+from penstock.protocol.journal.book_state import Checkpoint, S, UndoneEntry
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 JsonObject: TypeAlias = dict[str, Json]
@@ -26,7 +26,7 @@ L = TypeVar("L")  # the long part of the state; `None` in a book without one
 class LoadedEntry(Protocol[B_contra]):
     """What the long part of the state needs of one entry, read from the store once."""
 
-    def objection(self, entry: Envelope[B_contra], undone: frozenset[int]) -> str | None:
+    def objection(self, entry: Envelope[B_contra], undone: Mapping[int, UndoneEntry]) -> str | None:
         """Why the entry cannot be the next one, or None; `undone` are entries that are not done."""
         ...
 
@@ -48,6 +48,11 @@ class LongState(Generic[B, L]):
     consumes: Callable[[B | Claim], bool]
 
 
+def no_objection(_state: object, _entry: Envelope[Body]) -> str | None:
+    """Nothing more is asked of a new entry."""
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book(Generic[S, B, L]):
     """Kinds, rules, fold and state of a journal.
@@ -55,11 +60,13 @@ class Book(Generic[S, B, L]):
     All functions are pure, except `load` of the long part.
 
     `first` is the kind of entry 0, and of no other. `objection` says why a body cannot be decided
-    in this state, or None; it judges an entry before it is appended and when it is folded. `apply`
-    folds a judged entry into the state. Both get claims too, which the journal itself judges and
-    folds. `format` is raised by every change of a class inside entries, and `upgrades` has a
-    function from each older format to the next. `fold` is raised when the state gets another form,
-    or when the same entries give another state.
+    in this state, or None; it judges an entry before it is appended and when it is folded, so it
+    must not depend on what markers prove: a reader may see a marker before the entries that its
+    author decided until then. What depends on them is `append_objection`, which judges an entry
+    only before it is appended. `apply` folds a judged entry into the state. All get claims too,
+    which the journal itself judges and folds. `format` is raised by every change of a class inside
+    entries, and `upgrades` has a function from each older format to the next. `fold` is raised when
+    the state gets another form, or when the same entries give another state.
     """
 
     name: str  # of what it is a book, for messages
@@ -73,3 +80,4 @@ class Book(Generic[S, B, L]):
     checkpoints: msgspec.json.Decoder[Checkpoint[S]]
     fold: int
     long: LongState[B, L] | None = None
+    append_objection: Callable[[S, Envelope[B]], str | None] = no_objection

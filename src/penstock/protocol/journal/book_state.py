@@ -1,25 +1,28 @@
 """What a journal needs of the state of its book, and the checkpoint that holds such a state."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from penstock.model.value import Value
 
 
 class UndoneEntry(Protocol):
-    """A decided entry with groups that no marker proves done."""
+    """A decided entry with parts that no marker proves done. What a part is, the book says.
+
+    A name that ends before an `@` means all parts that begin with it: `a` is `a@files` and others.
+    """
 
     number: int
     sha256: str
-    groups: list[str]
+    parts: list[str]
 
 
 class BookState(Protocol):
     """The fold of the entries 0 to `number`; -1 and `GENESIS` before the first.
 
     The journal sets `number`, `sha256`, `epoch` and `owner`; the rest is the book's. A state is a
-    msgspec struct. `number`, `sha256` and `undone` must keep their names in checkpoints, because
-    every later fold reads them from older ones.
+    msgspec struct. `number`, `sha256` and `undone`, and in these the parts as `groups`, must keep
+    their names in checkpoints, because every later fold reads them from older ones.
     """
 
     number: int
@@ -37,8 +40,12 @@ class BookState(Protocol):
         """The entries that are not done, by number; empty in a book that publishes nothing."""
         ...
 
+    def to_look_up(self) -> Iterable[UndoneEntry]:
+        """The undone entries whose markers may say more than the state does."""
+        ...
+
     def keep_undone(self, still_open: Callable[[UndoneEntry], list[str]]) -> None:
-        """Keep of each undone entry the groups that `still_open` returns: see `keep_open`."""
+        """Keep of each undone entry the parts that `still_open` returns: see `keep_open`."""
         ...
 
 
@@ -47,11 +54,16 @@ U = TypeVar("U", bound=UndoneEntry)
 
 
 def keep_open(undone: dict[int, U], still_open: Callable[[U], list[str]]) -> None:
-    """Set the groups of each undone entry; remove the entries that have none left."""
+    """Set the parts of each undone entry; remove the entries that have none left."""
     for each in list(undone.values()):
-        each.groups = still_open(each)
-        if not each.groups:
+        each.parts = still_open(each)
+        if not each.parts:
             del undone[each.number]
+
+
+def is_named(part: str, names: Container[str]) -> bool:
+    """True if a part is among these names, by itself or with all parts that begin like it."""
+    return part in names or part.partition("@")[0] in names
 
 
 class Checkpoint(Value, Generic[S], frozen=True):

@@ -2,7 +2,7 @@
 
 A checkpoint carries the number of the fold that made it. A state of an older fold may lack what the
 present one knows, so it is not taken over: the entries are folded again from the first, and only
-what the checkpoint proves (which groups were done by then) is taken from it.
+what the checkpoint proves (which parts were done by then) is taken from it.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Generic
 
 import msgspec
 
-from penstock.errors import ChainBroken, EntryNewer, JournalError
-from penstock.model.layout import number_in
-from penstock.ports.store.create_once import create_once
+from penstock.api.store import Store
+from penstock.errors import ChainBroken, EntryNewer, JournalError, OutcomeUnknown
+from penstock.model.layout import Layout, number_in
+from penstock.ports.store.create_once import Sleep, create_once, without_waiting
 from penstock.protocol.journal.book import B, Book, L
-from penstock.protocol.journal.book_state import Checkpoint, S, UndoneEntry
-from penstock.protocol.journal.markers import KEPT, prune
+from penstock.protocol.journal.book_state import Checkpoint, S, UndoneEntry, is_named
+from penstock.protocol.journal.markers import KEPT, old_ones
 from penstock.protocol.journal.wire import seal, unseal
 
 if TYPE_CHECKING:
@@ -29,17 +30,21 @@ class _FoldOnly(msgspec.Struct):
 
 
 class _Groups(msgspec.Struct):
-    """The groups of an entry that were not done; every fold has told them so."""
+    """The parts of an entry that were not done; every fold has called them `groups`."""
 
     groups: tuple[str, ...]
 
 
 class _Proof(msgspec.Struct):
-    """What the state of every fold so far has told, whatever else is in it."""
+    """What the state of every fold so far has told, whatever else is in it.
+
+    Deletions are `owed` since fold 4; before, they were a part of what was undone.
+    """
 
     number: int
     sha256: str
     undone: dict[int, _Groups]
+    owed: dict[int, _Groups] = {}
 
 
 class _AnyCheckpoint(msgspec.Struct):
@@ -54,7 +59,7 @@ _any_decoder = msgspec.json.Decoder(_AnyCheckpoint)
 
 @dataclass(frozen=True, slots=True)
 class FoundCheckpoint(Generic[S]):
-    """A whole checkpoint: the entry it names, the groups that were not done then, by entry.
+    """A whole checkpoint: the entry it names, the parts that were not done then, by entry.
 
     `state` is None when an older fold made it.
     """
@@ -84,6 +89,8 @@ def read_checkpoint(book: Book[S, B, L], key: str, raw: bytes) -> FoundCheckpoin
     if whole is not None and seal(whole)[0] != raw:
         return None  # a field is missing, and no default may stand in for it
     undone = {number: each.groups for number, each in proof.undone.items()}
+    for number, each in proof.owed.items():
+        undone[number] = (*undone.get(number, ()), *each.groups)
     state = None if whole is None else whole.state
     return FoundCheckpoint(proof.number, proof.sha256, undone, state)
 
@@ -115,15 +122,47 @@ def without_done(state: S, older: FoundCheckpoint[S]) -> None:
 
     def still_open(undone: UndoneEntry) -> list[str]:
         open_then = older.undone.get(undone.number, ())
-        return [name for name in undone.groups if name in open_then]
+        return [part for part in undone.parts if is_named(part, open_then)]
 
     state.keep_undone(still_open)
 
 
+@dataclass(frozen=True, slots=True)
+class SealedCheckpoint:
+    """A checkpoint as it will lie in the lake; the state it was made of may go on meanwhile."""
+
+    number: int
+    data: bytes
+
+
+def seal_checkpoint(book: Book[S, B, L], state: S) -> SealedCheckpoint:
+    """The checkpoint of a state. Pure."""
+    data, _ = seal(Checkpoint(book.fold, state))
+    return SealedCheckpoint(state.number, data)
+
+
+def leave_checkpoint(
+    store: Store, layout: Layout, checkpoint: SealedCheckpoint, sleep: Sleep = without_waiting
+) -> None:
+    """Leave the fold for the next start. Harmless however late: the newest checkpoint is taken."""
+    create_once(store, layout.checkpoint(checkpoint.number), checkpoint.data, sleep)
+
+
+def prune_marks(store: Store, layout: Layout) -> None:
+    """Remove all but the newest few checkpoints and tail marks. Any number of times, by anyone.
+
+    Only what has newer ones beside it is removed, and numbers never return, so the newest stays
+    however late a removal comes.
+    """
+    keys = old_ones(store.list_after(layout.checkpoints), KEPT)
+    keys += old_ones(store.list_after(layout.tails), KEPT)
+    left = store.delete_all(keys)
+    if left:
+        why = f"{len(left)} of {len(keys)} old checkpoints and tail marks may still be there"
+        raise OutcomeUnknown("delete", min(left), why)
+
+
 def write_checkpoint(journal: "Journal[S, B, L]", state: S) -> None:
     """Leave the fold for the next start, and remove all but the newest few."""
-    store, layout = journal.store, journal.layout
-    data, _ = seal(Checkpoint(journal.book.fold, state))
-    create_once(store, layout.checkpoint(state.number), data)
-    prune(store, store.list_after(layout.checkpoints), KEPT)
-    prune(store, store.list_after(layout.tails), KEPT)
+    leave_checkpoint(journal.store, journal.layout, seal_checkpoint(journal.book, state))
+    prune_marks(journal.store, journal.layout)

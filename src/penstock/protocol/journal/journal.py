@@ -1,5 +1,8 @@
 """A journal on a store: open it, append to it, read it. A book says what its entries mean."""
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Generic
 
 from penstock.api.store import Store
@@ -11,11 +14,11 @@ from penstock.errors import (
     Fenced,
     JournalCut,
 )
-from penstock.model.envelope import Body, Claim, Envelope, Sealed
+from penstock.model.envelope import GENESIS, Body, Claim, Envelope, Sealed
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.book import B, Book, L, LoadedEntry
-from penstock.protocol.journal.book_state import BookState, S
+from penstock.protocol.journal.book_state import BookState, S, UndoneEntry
 from penstock.protocol.journal.checkpoints import (
     FoundCheckpoint,
     newest_checkpoint,
@@ -23,11 +26,17 @@ from penstock.protocol.journal.checkpoints import (
 )
 from penstock.protocol.journal.every_book import apply, objection
 from penstock.protocol.journal.markers import still_undone
+from penstock.protocol.journal.read_entries import R, T, ask_all, listed_bytes
 from penstock.protocol.journal.wire import check_home, open_entry, seal
 from penstock.protocol.journal.witnesses import Witnesses, check_witnesses
 from penstock.runtime.surroundings import Surroundings
 
+QUESTIONS_AT_ONCE = 1_000  # whose answers are small, such as markers
 MAX_OVERTAKEN = 100  # how often others may take our number before we give up; each time is one fold
+
+
+def nobody_objects() -> None:
+    """Whoever wants to claim may."""
 
 
 class Fold(Generic[S, L]):
@@ -37,6 +46,19 @@ class Fold(Generic[S, L]):
         self.state = state
         self.inventory = inventory
         self.checkpoint = state.number  # the newest one that is known; -1 for none
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLong(Generic[L]):
+    """The long part of the state up to an entry, as a checkpoint has it; up to -1 it is empty.
+
+    `keys` are objects that each are named after an entry: witnesses that the journal had it.
+    """
+
+    number: int
+    sha256: str
+    long: L
+    keys: tuple[str, ...] = ()
 
 
 class Journal(Generic[S, B, L]):
@@ -58,19 +80,70 @@ class Journal(Generic[S, B, L]):
         return Fold(self.book.empty(), None if long is None else long.empty())
 
     def open(self, *, deep: bool = False) -> Fold[S, L]:
-        """Fold the journal: from the newest checkpoint, or from nothing when `deep`.
+        """Fold the journal from its newest checkpoint; with the long part when `deep`."""
+        return self.open_with(self.newest_long() if deep else None)
 
-        Whatever could prove that the journal was longer is looked at before the tail is read, so
-        that an entry appended meanwhile can only make the tail longer than its witnesses.
+    def open_from_first(self) -> Fold[S, L]:
+        """Fold every entry with the long part, and judge each one, whatever checkpoints say."""
+        return self._fold_to_tail(self.empty_fold(deep=True), None, self._checkpoints()[0])
+
+    def open_with(self, kept: KeptLong[L] | None) -> Fold[S, L]:
+        """Fold the journal from its newest checkpoint, and onto this long part if there is one."""
+        keys, found = self._checkpoints()
+        return self._fold_to_tail(self._fold_to(found), kept, keys)
+
+    def newest_long(self) -> KeptLong[L] | None:
+        """The long part that is nearest to the tail; a book may keep checkpoints of it."""
+        long = self.book.long
+        return None if long is None else KeptLong(-1, GENESIS, long.empty())
+
+    def _checkpoints(self) -> tuple[list[str], FoundCheckpoint[S] | None]:
+        """The names of the checkpoints, and the newest that is good; it is judged in every case."""
+        keys = self.store.list_after(self.layout.checkpoints)
+        return keys, newest_checkpoint(self, keys)
+
+    def _fold_to_tail(
+        self, fold: Fold[S, L], kept: KeptLong[L] | None, checkpoints: list[str]
+    ) -> Fold[S, L]:
+        """Fold what follows, and compare the tail with what could prove a longer journal.
+
+        Such witnesses are looked at before the tail is read, so that an entry appended meanwhile
+        can only make the tail longer than its witnesses.
         """
-        checkpoints = self.store.list_after(self.layout.checkpoints)
-        found = newest_checkpoint(self, checkpoints)  # also judges it, for deep folds too
-        fold = self.empty_fold(deep=True) if deep else self._fold_to(found)
-        seen = Witnesses.look(self.store, self.layout, fold.state.number, checkpoints)
+        named = [*checkpoints, *(kept.keys if kept is not None else ())]
+        seen = Witnesses.look(self.store, self.layout, fold.state.number, named)
+        if kept is not None:
+            self._add_long(fold, kept)
         self.fold_on(fold)
         check_witnesses(self, fold.state, seen)
         self.see_done(fold.state)
         return fold
+
+    def _add_long(self, fold: Fold[S, L], kept: KeptLong[L]) -> None:
+        """Bring the state and the long part to the same entry, whichever is behind."""
+        if kept.number > fold.state.number:
+            self.fold_on(fold, up_to=kept.number)
+        else:
+            kept = self.fold_long(kept, up_to=fold.state.number)
+        if kept.number == fold.state.number:  # otherwise witnesses lie beyond the tail
+            key = self.layout.entry(kept.number)
+            check_chain(key, fold.state.sha256, kept.sha256)
+        fold.inventory = kept.long
+
+    def fold_long(self, kept: KeptLong[L], up_to: int | None = None) -> KeptLong[L]:
+        """Fold entries onto the long part alone; the chain and the long part judge them."""
+        number, sha256 = kept.number, kept.sha256
+        for sealed in self.entries_after(number, up_to):
+            key = self.layout.entry(sealed.number)
+            check_chain(key, sha256, sealed.entry.previous)
+            loaded = self._load_onto(kept.long, sealed.body)
+            why = None if loaded is None else loaded.objection(sealed.entry, {})
+            if why is not None:
+                raise EntryImpossible(key, why)
+            if loaded is not None:
+                loaded.apply(sealed.entry)
+            number, sha256 = sealed.number, sealed.sha256
+        return KeptLong(number, sha256, kept.long, kept.keys)
 
     def _fold_to(self, found: FoundCheckpoint[S] | None) -> Fold[S, L]:
         """The fold up to a checkpoint's entry; of no entry when there is no checkpoint."""
@@ -85,24 +158,47 @@ class Journal(Generic[S, B, L]):
 
     def fold_on(self, fold: Fold[S, L], up_to: int | None = None) -> None:
         """Fold every entry after the ones already known. Stops at the first that cannot be true."""
-        while fold.state.number != up_to:
-            sealed = self._read_next(fold.state.number + 1)
-            if sealed is None:
-                return
+        for sealed in self.entries_after(fold.state.number, up_to):
             loaded = self._load(fold, sealed.body)
             self._judge(fold, sealed, loaded)
             self._apply(fold, sealed, loaded)
 
+    def has_more(self, fold: Fold[S, L]) -> bool:
+        """Whether an entry follows those that are known. One small request, for who asks often."""
+        return self.store.head(self.layout.entry(fold.state.number + 1)) is not None
+
+    def entries_after(self, number: int, up_to: int | None = None) -> Iterator[Sealed[B]]:
+        """The entries after a number in order, each checked on its own; many are read at once."""
+        while number != up_to:
+            sealed = self._read_next(number + 1)
+            if sealed is None:
+                return
+            number += 1
+            yield sealed
+            listed = listed_bytes(self.store, self.layout, self._around, number + 1, up_to)
+            for each, raw in listed:
+                number = each
+                yield self._opened(each, raw)
+
     def see_done(self, state: S) -> None:
-        """Take every group that a marker proves done out of the state's undone ones."""
-        state.keep_undone(lambda undone: still_undone(self.store, self.layout, undone))
+        """Take every part that a marker proves done out of the state's undone ones."""
+        undone = list(state.to_look_up())
+        answers = self.ask_all(partial(still_undone, self.store, self.layout), undone)
+        found = {(each.number, *each.parts): left for each, left in answers}
+        state.keep_undone(lambda each: found.get((each.number, *each.parts), each.parts))
+
+    def ask_all(self, ask: Callable[[T], R], asked: Sequence[T]) -> Iterator[tuple[T, R]]:
+        """Put small questions to the store side by side; the answers come in order."""
+        return ask_all(self._around, ask, asked, QUESTIONS_AT_ONCE)
 
     def read(self, number: int) -> Sealed[B] | None:
         """One entry, checked on its own; None when there is none with this number."""
         key = self.layout.entry(number)
         raw = self.store.read(key)
-        if raw is None:
-            return None
+        return None if raw is None else self._opened(number, raw)
+
+    def _opened(self, number: int, raw: bytes) -> Sealed[B]:
+        key = self.layout.entry(number)
         sealed = open_entry(self.book, key, number, raw)
         check_home(key, sealed.entry, self.layout.feed, self.lake, self.layout.incarnation)
         return sealed
@@ -131,12 +227,20 @@ class Journal(Generic[S, B, L]):
             self._check_fenced(fold.state, entry)
             self._check_valid(fold, entry, loaded)
             data, sha256 = seal(entry)
-            if create_once(self.store, self.layout.entry(entry.number), data) is None:
+            if self.create(self.layout.entry(entry.number), data) is None:
                 sealed = Sealed(entry, sha256)
                 self._apply(fold, sealed, loaded)
                 return sealed
             self.fold_on(fold)
         raise EntryRefused(type(body).__name__.lower(), f"others were faster {MAX_OVERTAKEN} times")
+
+    def create(self, key: str, data: bytes) -> bytes | None:
+        """As `create_once`, with pauses between its tries."""
+        return create_once(self.store, key, data, self.sleep)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, as our surroundings do."""
+        self._around.sleep(seconds)
 
     def begin(self, fold: Fold[S, L], first: B) -> None:
         """Write entry 0 if this journal is new. Two first starts race; one binds, both go on."""
@@ -147,9 +251,16 @@ class Journal(Generic[S, B, L]):
                 if fold.state.is_new:
                     raise
 
-    def claim(self, fold: Fold[S, L], owner: str) -> int:
-        """Become the owner: append a claim with the next epoch, and return it."""
+    def claim(
+        self, fold: Fold[S, L], owner: str, require: Callable[[], None] = nobody_objects
+    ) -> int:
+        """Become the owner: append a claim with the next epoch, and return it.
+
+        `require` is called before each try, and may raise: who lost an epoch to another one,
+        perhaps after a long pause, has to look again whether it should own this at all.
+        """
         for _ in range(MAX_OVERTAKEN):
+            require()
             epoch = fold.state.epoch + 1
             try:
                 self.append(fold, Claim(owner), epoch)
@@ -180,14 +291,18 @@ class Journal(Generic[S, B, L]):
 
     def _load(self, fold: Fold[S, L], body: B | Claim) -> LoadedEntry[B] | None:
         """What the long part needs of an entry, if the fold has that part; owners never do."""
-        if self.book.long is None or fold.inventory is None:
+        return self._load_onto(fold.inventory, body)
+
+    def _load_onto(self, long: L | None, body: B | Claim) -> LoadedEntry[B] | None:
+        if self.book.long is None or long is None:
             return None
-        return self.book.long.load(fold.inventory, self.store, body)
+        return self.book.long.load(long, self.store, body)
 
     def _check_valid(
         self, fold: Fold[S, L], entry: Envelope[B], loaded: LoadedEntry[B] | None
     ) -> None:
-        why = self._objection(fold, entry, loaded, frozenset(fold.state.undone))
+        why = self._objection(fold, entry, loaded, fold.state.undone)
+        why = why or self.book.append_objection(fold.state, entry)
         if why is not None:
             raise EntryRefused(type(entry.body).__name__.lower(), why)
 
@@ -195,7 +310,7 @@ class Journal(Generic[S, B, L]):
         key = self.layout.entry(sealed.number)
         check_chain(key, fold.state.sha256, sealed.entry.previous)
         # What was done when this was decided cannot be told any more; its author had to know.
-        why = self._objection(fold, sealed.entry, loaded, frozenset())
+        why = self._objection(fold, sealed.entry, loaded, {})
         if why is not None:
             raise EntryImpossible(key, why)
 
@@ -204,7 +319,7 @@ class Journal(Generic[S, B, L]):
         fold: Fold[S, L],
         entry: Envelope[B],
         loaded: LoadedEntry[B] | None,
-        undone: frozenset[int],
+        undone: Mapping[int, UndoneEntry],
     ) -> str | None:
         why = objection(self.book, fold.state, entry)
         if why is None and loaded is not None:

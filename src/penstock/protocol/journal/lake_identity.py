@@ -26,7 +26,7 @@ def lake_identity(store: Store, around: Surroundings) -> str:
     if known is not None:
         return known
     mine = msgspec.json.encode(LakeIdentity(LAKE_FORMAT, around.nonce()))
-    return _decode(create_once(store, LAKE_KEY, mine) or mine)
+    return _decode(create_once(store, LAKE_KEY, mine, around.sleep) or mine)
 
 
 def known_identity(store: Store) -> str | None:

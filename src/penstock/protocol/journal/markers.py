@@ -7,15 +7,15 @@ from penstock.errors import MarkerWrong
 from penstock.model.layout import Layout, number_in
 from penstock.model.value import Value
 from penstock.model.wire_formats import newer_or
-from penstock.ports.store.create_once import create_once
-from penstock.protocol.journal.book_state import UndoneEntry
+from penstock.ports.store.create_once import Sleep, create_once, without_waiting
+from penstock.protocol.journal.book_state import UndoneEntry, is_named
 
 MARKER_FORMAT = 1  # of done markers and tail marks
 KEPT = 3  # how many checkpoints and tail marks stay; the newest would do, the others are for people
 
 
 class Marker(Value, frozen=True):
-    """Names an entry by number and hash, and the groups whose steps are all proven."""
+    """Names an entry by number and hash, and the parts whose steps are all proven, as `groups`."""
 
     number: int
     sha256: str
@@ -49,43 +49,48 @@ def check_marker(key: str, raw: bytes, number: int, sha256: str) -> Marker:
     return marker
 
 
-def create_marker(store: Store, key: str, marker: Marker) -> Marker:
+def create_marker(store: Store, key: str, marker: Marker, sleep: Sleep = without_waiting) -> Marker:
     """Create a marker, or return the one that was there first."""
     mine = msgspec.json.encode(marker)
-    other = create_once(store, key, mine)
+    other = create_once(store, key, mine, sleep)
     if other is None:
         return marker
     return check_marker(key, other, marker.number, marker.sha256)
 
 
-def mark_done(store: Store, layout: Layout, undone: UndoneEntry, proven: tuple[str, ...]) -> None:
-    """Record that these groups are done. Whoever was first may have recorded fewer or more."""
+def mark_done(
+    store: Store,
+    layout: Layout,
+    undone: UndoneEntry,
+    proven: tuple[str, ...],
+    sleep: Sleep = without_waiting,
+) -> None:
+    """Record that these parts are done. Whoever was first may have recorded fewer or more."""
     mine = Marker(undone.number, undone.sha256, tuple(sorted(proven)))
-    recorded = create_marker(store, layout.marker(undone.number), mine).groups
-    for dataset in mine.groups:
-        if dataset not in recorded:
-            late = Marker(undone.number, undone.sha256, (dataset,))
-            create_marker(store, layout.group_marker(undone.number, dataset), late)
+    recorded = create_marker(store, layout.marker(undone.number), mine, sleep).groups
+    for part in mine.groups:
+        if not is_named(part, recorded):
+            late = Marker(undone.number, undone.sha256, (part,))
+            create_marker(store, layout.part_marker(undone.number, part), late, sleep)
 
 
 def still_undone(store: Store, layout: Layout, undone: UndoneEntry) -> list[str]:
-    """The groups of an entry that no marker proves done."""
-    first = read_marker(store, layout.marker(undone.number), undone.number, undone.sha256)
+    """The parts of an entry that no marker proves done."""
+    number, sha256 = undone.number, undone.sha256
+    first = read_marker(store, layout.marker(number), number, sha256)
     if first is None:
-        return undone.groups
+        return undone.parts
     return [
-        dataset
-        for dataset in undone.groups
-        if dataset not in first.groups
-        and read_marker(
-            store, layout.group_marker(undone.number, dataset), undone.number, undone.sha256
+        part
+        for part in undone.parts
+        if not is_named(part, first.groups)
+        and not any(
+            read_marker(store, layout.part_marker(number, name), number, sha256)
+            for name in dict.fromkeys((part, part.partition("@")[0]))
         )
-        is None
     ]
 
 
-def prune(store: Store, keys: list[str], kept: int) -> None:
-    """Delete all but the newest of a list of numbered objects; strangers stay."""
-    numbered = [key for key in keys if number_in(key.rpartition("/")[2]) is not None]
-    for key in numbered[:-kept]:
-        store.delete(key)
+def old_ones(keys: list[str], kept: int) -> list[str]:
+    """All but the newest of a list of numbered objects; strangers are not among them."""
+    return [key for key in keys if number_in(key.rpartition("/")[2]) is not None][:-kept]

@@ -37,7 +37,7 @@ class Witnesses(Value, frozen=True):
         """Find the witnesses beyond the entries that are already known."""
         tail = _newest(store.list_after(layout.tails))
         found = (
-            _newest_marker(store, layout, max(known, 0)),
+            _newest_marker(store, layout, known),
             _newest(checkpoints),
             tail,
         )
@@ -55,15 +55,18 @@ def _newest(keys: list[str]) -> Witness | None:
 
 
 def _newest_marker(store: Store, layout: Layout, known: int) -> Witness | None:
-    """The newest done marker, walking the shards upward while they hold anything."""
+    """The newest done marker after the known entries, walking up while shards hold anything."""
     newest: Witness | None = None
-    number = known
-    while keys := store.list_after(layout.shard(layout.done, number)):
+    number = max(known, 0)
+    after = layout.marker(known) if known >= 0 else ""
+    keys = store.list_after(layout.shard(layout.done, number), after)
+    while keys or number == max(known, 0):
         for key in keys:
             marked = number_in(key.removeprefix(f"{layout.done}/").split("/")[1])
             if marked is not None and (newest is None or marked > newest.number):
                 newest = Witness(marked, key)
         number += SHARD
+        keys = store.list_after(layout.shard(layout.done, number))
     return newest
 
 

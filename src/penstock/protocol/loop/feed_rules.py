@@ -1,10 +1,12 @@
 """What a feed says about its windows: which topics, from where, when, and what is too broken."""
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from penstock.model.window import PartitionOffsets
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.prove import Findings
+from penstock.protocol.loop.topic_plan import WaitingPart
 
 
 class FeedRules(Protocol):
@@ -18,8 +20,11 @@ class FeedRules(Protocol):
         """Where reading begins in a partition that was never met; asked once, then written down."""
         ...
 
-    def is_due(self, waiting: int, cap: int) -> bool:
-        """Whether to cut a window now: so many records wait, and so many fit into one."""
+    def choose(self, waiting: Sequence[WaitingPart]) -> Mapping[str, int]:
+        """The parts to cut a window of now, the first ones first, with the most records of each.
+
+        Asked at every plan about all parts, also about those of which nothing waits.
+        """
         ...
 
     def judge(self, found: Findings, state: FeedState) -> None:
@@ -46,9 +51,9 @@ class TakeEverything:
         """Everything there is."""
         return offsets.earliest
 
-    def is_due(self, _waiting: int, _cap: int) -> bool:
-        """As soon as there is anything to read."""
-        return True
+    def choose(self, waiting: Sequence[WaitingPart]) -> Mapping[str, int]:
+        """As soon as there is anything to read, and as much as fits."""
+        return {each.part: each.cap for each in waiting if each.records}
 
     def judge(self, _found: Findings, _state: FeedState) -> None:
         """However many records are broken."""

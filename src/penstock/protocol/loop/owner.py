@@ -28,22 +28,26 @@ from penstock.model.feed_shape import FeedShape
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.plural import number_of
+from penstock.model.row_config import RowConfig
 from penstock.model.steps import DELIVER
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.ports.store.discard_windows import discard_windows
 from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.feed_book.row_configs import RowConfigs
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.checkpoints import write_checkpoint
+from penstock.protocol.journal.checkpoints import seal_checkpoint
+from penstock.protocol.journal.journal import nobody_objects
 from penstock.protocol.loop.errors import FormatChanged, PartitionChanged
 from penstock.protocol.loop.feed_rules import FeedRules, TakeEverything
+from penstock.protocol.loop.measured_cost import cost_of
 from penstock.protocol.loop.prove import counts_of, findings_of, prove
+from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
+from penstock.protocol.loop.topic_plan import WindowPolicies, plan_window, sizes_in
 from penstock.protocol.loop.window_plan import (
     WindowPolicy,
     check_identity,
     check_source,
     new_starts,
-    plan_ranges,
-    waiting_ranges,
 )
 from penstock.protocol.loop.written_directories import (
     Directories,
@@ -52,8 +56,9 @@ from penstock.protocol.loop.written_directories import (
     known_directories,
     new_directories,
 )
-from penstock.protocol.publish.finisher import Finisher
-from penstock.protocol.publish.groups import leave_tail_mark, load_content
+from penstock.protocol.publish.finisher import Finisher, Ownership
+from penstock.protocol.publish.groups import append_marked, leave_tail_mark, load_content
+from penstock.protocol.publish.troubles import PublishPolicy, Troubles
 from penstock.runtime.surroundings import Surroundings
 
 
@@ -77,7 +82,9 @@ def say_nothing(_phase: str, _order: StageOrder | None) -> None:
 class OwnerSpec:
     """How a feed's windows are run. `owner` is the name of who runs them.
 
-    Without a `shape`, directories are not compared with those that were written before.
+    Without a `shape`, directories are not compared with those that were written before. `poll_s`
+    is how often an idle owner looks whether anything was decided; 0 is every turn. `topics` have
+    window policies of their own.
     """
 
     owner: str
@@ -85,8 +92,15 @@ class OwnerSpec:
     generation: int = 0
     files: str = field(kw_only=True)
     shape: FeedShape | None = None
-    park_after: int = 5
+    publish: PublishPolicy = field(default_factory=PublishPolicy)
     checkpoint_every: int = 100
+    poll_s: float = 0.0
+    topics: dict[str, WindowPolicy] = field(default_factory=dict)
+
+    @property
+    def policies(self) -> WindowPolicies:
+        """How much one window may take, of the feed and of each topic."""
+        return WindowPolicies(self.policy, self.topics)
 
 
 def check_format(feed: str, files: str, state: FeedState) -> None:
@@ -99,6 +113,8 @@ class Owner:
     """One owner of one feed, for as long as nobody claims a newer epoch.
 
     `rules` decide what the feed wants; `watch` is told each state that a window comes to.
+    `hand_out` takes what has to be tidied and returns at once; without it, that is done between two
+    windows. `own_windows` may be read by any thread.
     """
 
     def __init__(
@@ -109,6 +125,7 @@ class Owner:
         spec: OwnerSpec,
         rules: FeedRules | None = None,
         watch: Callable[[str, StageOrder | None], None] = say_nothing,
+        hand_out: Callable[[TidyOrder], None] | None = None,
     ) -> None:
         self._journal = journal
         self._intake = intake
@@ -116,10 +133,16 @@ class Owner:
         self._spec = spec
         self._rules = rules or TakeEverything()
         self._watch = watch
+        self._hand_out = hand_out
         self._sequence = 0
-        self._windows: set[str] = set()
+        self._doubtful: set[str] = set()
+        self.own_windows = OwnWindows()
         self._is_open = False
         self._directories: Directories = {}
+        self._configs = RowConfigs(journal)
+        self._polled_at = -float("inf")
+        self._planned_at = 0.0
+        self.troubles = Troubles(spec.publish)
         self.epoch = 0
         self.fold = journal.empty_fold()
 
@@ -128,8 +151,12 @@ class Owner:
         self.fold = self._journal.open()
         self._is_open = True
 
-    def take_over(self) -> None:
-        """Bind the journal if this is the first start, and claim the next epoch."""
+    def take_over(self, require: Callable[[], None] = nobody_objects) -> None:
+        """Bind the journal if this is the first start, and claim the next epoch.
+
+        Only a bind asks the source. `require` is called right before each try to claim, and may
+        raise.
+        """
         if not self._is_open:
             self.open()
         if self.fold.state.is_new:
@@ -137,17 +164,29 @@ class Owner:
         check_format(self._journal.layout.feed, self._spec.files, self.fold.state)
         self._check_directories()
         self._check_undone_readable()
-        self.epoch = self._journal.claim(self.fold, self._spec.owner)
+        self.epoch = self._journal.claim(self.fold, self._spec.owner, require)
         self._journal.see_done(self.fold.state)  # others may have finished since we folded
         leave_tail_mark(self._journal, self.fold.state.number, self.fold.state.sha256)
-        self._try_parked_again()
+        self._let_go_what_may_go()
+        try:
+            self.recover_from_store()
+        except (StoreUnavailable, OutcomeUnknown) as error:  # we are the owner all the same
+            self._journal.notices.append(f"recovery goes on with the first window: {error}")
+
+    def recover_from_store(self) -> None:
+        """Publish what is decided, as far as that needs nothing but the store.
+
+        Files that were lost wait for the source.
+        """
+        self._finisher(with_source=False).finish_all()
 
     def run_window(self) -> bool:
         """One turn of the loop. False when there was nothing to read."""
         self.recover()
+        self._settle_windows()
         order = self.plan()
         if order is None:
-            self._show_what_was_let_go()
+            self._poll()
             return False
         staged = self.stage(order)
         content = self.prove(order, staged)
@@ -156,16 +195,11 @@ class Owner:
         sealed = self.decide(order, staged, content)
         if sealed is not None:
             self.publish(sealed, content)
-        try:
-            self._keep_tidy()
-        except (StoreUnavailable, OutcomeUnknown) as error:  # the window is delivered all the same
-            self._journal.notices.append(
-                f"tidying up is tried again after the next window: {error}"
-            )
+        self._order_tidying()
         return True
 
     def recover(self) -> None:
-        """Finish every entry that is decided and not done; parked datasets wait."""
+        """Finish what is decided and not done; what is parked is tried now and then."""
         self._finisher().finish_all()
 
     def plan(self) -> StageOrder | None:
@@ -174,14 +208,13 @@ class Owner:
         self._check_source(available)
         state = self.fold.state
         self._hold_starts(available)
-        cap = self._spec.policy.cap(state.record_bytes)
-        waiting = sum(map(len, waiting_ranges(state.watermarks(), available)))
-        if not self._rules.is_due(waiting, cap) or not waiting:
+        marks, sizes, choose = state.watermarks(), sizes_in(state), self._rules.choose
+        ranges = plan_window(self._spec.policies, sizes, marks, available, choose, state.windows)
+        if not ranges:
             return None
-        ranges = plan_ranges(state.watermarks(), available, cap, turn=state.windows)
+        self._planned_at = self._around.tick()
         self._sequence += 1
         window = window_id(self.epoch, self._sequence)
-        self._windows.add(window)
         return StageOrder(
             self._journal.layout.feed,
             window,
@@ -190,6 +223,7 @@ class Owner:
             self._spec.generation,
             self._around.now(),
             state.recent_largest,
+            record_bytes=state.record_bytes,
         )
 
     def stage(self, order: StageOrder) -> StagedWindow:
@@ -231,15 +265,22 @@ class Owner:
                 directories=self._new_directories(content),
                 settings=self._new_settings(),
                 ways=staged.ways,
+                config=self._configs.keep(self._config),
+                reading=staged.reading,
+                cost=cost_of(staged, content, self._around.tick() - self._planned_at),
+                kept=staged.kept,
             ),
             content,
         )
+        self._doubtful.add(order.window)  # until there is an answer, it may be decided
         try:
-            return self._journal.append(self.fold, body, self.epoch)
+            sealed = self._journal.append(self.fold, body, self.epoch)
         except EntryRefused:
-            self._abandon(order)  # known not to have landed, and it never will
-            self._journal.forget(body)
+            self._doubtful.remove(order.window)
+            self._abandon(order, body)  # known not to have landed, and it never will
             return None
+        self._doubtful.remove(order.window)
+        return sealed
 
     def publish(self, sealed: SealedEntry, content: Content) -> None:
         """Make the window visible, and leave the done marker."""
@@ -277,23 +318,27 @@ class Owner:
         shape = self._spec.shape
         return {} if shape is None else changed_settings(shape, self.fold.state)
 
+    @property
+    def _config(self) -> RowConfig | None:
+        return None if self._spec.shape is None else self._spec.shape.config
+
     def _check_undone_readable(self) -> None:
         """What has to be finished must be readable before we claim: else nothing is changed."""
         for number in self.fold.state.undone:
-            load_content(self._journal, self.fold, self._journal.require(number))
+            if self.fold.state.open_parts(number):
+                load_content(self._journal, self.fold, self._journal.require(number))
 
-    def _try_parked_again(self) -> None:
-        """A new owner gives parked datasets another chance: the store may have been repaired.
-
-        Not those that were stopped, which wait for a person, unless they would not be stopped now.
-        """
-        state = self.fold.state
-        waiting = {dataset for dataset in state.stopped if self._rules.stops(dataset)}
-        for dataset in sorted(state.parked.keys() - waiting):
+    def _let_go_what_may_go(self) -> None:
+        """Datasets that were stopped wait for a person, unless they would not be stopped now."""
+        for dataset in list(self.fold.state.stopped):
+            if self._rules.stops(dataset):
+                continue
             try:
-                self._append_marked(Unpark(dataset, self._spec.owner))
+                append_marked(
+                    self._journal, self.fold, Unpark(dataset, self._spec.owner), self.epoch
+                )
             except EntryRefused:
-                if dataset in state.parked:  # else a person was faster
+                if dataset in self.fold.state.stopped:  # else a person was faster
                     raise
 
     def _show_what_was_let_go(self) -> None:
@@ -301,8 +346,16 @@ class Owner:
         self.notice_others()
         self.recover()
 
+    def _poll(self) -> None:
+        """While idle, every few seconds: one request tells whether anything was decided."""
+        tick = self._around.tick()
+        if tick - self._polled_at >= self._spec.poll_s:
+            self._polled_at = tick
+            if self._journal.has_more(self.fold):
+                self._show_what_was_let_go()
+
     def notice_others(self) -> None:
-        """While idle: take up what commands have decided, and stop if another process owns this."""
+        """Take up what commands have decided, and stop if another process owns this."""
         self._journal.fold_on(self.fold)
         newest = self.fold.state
         if newest.epoch > self.epoch:
@@ -325,46 +378,57 @@ class Owner:
         topics = self.fold.state.topics
         return {name: topic_id for name, topic_id in topics.items() if self._rules.wants(name)}
 
-    def _finisher(self) -> Finisher:
-        park_after = self._spec.park_after
-        return Finisher(
-            self._journal, self.fold, self._around, self.epoch, self._intake.stage, park_after
-        )
+    def _finisher(self, *, with_source: bool = True) -> Finisher:
+        stage = self._intake.stage if with_source else None
+        mine = Ownership(self._spec.owner, self.troubles, stage, self._config)
+        return Finisher(self._journal, self.fold, self._around, self.epoch, mine)
 
     def _hold_starts(self, available: Available) -> None:
         """A partition gets its first offset written down before anything is read from it."""
         state = self.fold.state
         starts = new_starts(state.topics, state.watermarks(), available, self._rules.first_offset)
         if starts:
-            self._append_marked(Start(starts))
+            append_marked(self._journal, self.fold, Start(starts), self.epoch)
             self._check_source(available)  # a first offset may have expired: that is a gap
 
-    def _append_marked(self, body: AnyBody) -> None:
-        """Decide what publishes nothing, and leave the mark that publishing would have left.
+    def _abandon(self, order: StageOrder, body: AnyBody | None = None) -> None:
+        """Remove what this window staged; it is ours alone and was not decided.
 
-        Without one, nobody could tell that the entry was the last and was cut off. A death in
-        between leaves the entry without a mark until the next one is left.
+        What cannot be removed now goes with the next tidying, or when a newer owner cleans.
         """
-        sealed = self._journal.append(self.fold, body, self.epoch)
-        leave_tail_mark(self._journal, sealed.number, sealed.sha256)
+        journal = self._journal
+        try:
+            discard_windows(journal.store, journal.layout.staging, {order.window})
+            if body is not None:
+                journal.forget(body)
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            why = f"what window {order.window} has staged is removed later: {error}"
+            journal.notices.append(why)
 
-    def _abandon(self, order: StageOrder) -> None:
-        """Remove what this window staged; it is ours alone and was not decided."""
-        self._discard_staged_of({order.window})
+    def _settle_windows(self) -> None:
+        """Note which of our windows still need what they have staged, while we are at none."""
+        kept = self._doubtful | {each.window for each in self.fold.state.undone.values()}
+        self.own_windows = OwnWindows(self.epoch, self._sequence, frozenset(kept))
 
-    def _discard_staged_of(self, windows: set[str]) -> None:
-        discard_windows(self._journal.store, self._journal.layout.staging, windows)
-
-    def _keep_tidy(self) -> None:
-        """Now and then: a checkpoint, and away with what failed attempts left behind.
-
-        Everything staged by our windows that are done, abandoned or failed is garbage by now.
-        """
+    def _order_tidying(self) -> None:
+        """Now and then hand out what has to be tidied. That is no part of any window."""
         state = self.fold.state
+        self._settle_windows()
         if state.number - self.fold.checkpoint < self._spec.checkpoint_every:
             return
-        self._windows -= {undone.window for undone in state.undone.values()}
-        self._discard_staged_of(self._windows)
-        self._windows.clear()
-        write_checkpoint(self._journal, state)
+        order = TidyOrder(self.own_windows, seal_checkpoint(self._journal.book, state))
+        if self._hand_out is not None:
+            self._hand_out(order)
+        elif not self._tidy(order):
+            return
         self.fold.checkpoint = state.number
+
+    def _tidy(self, order: TidyOrder) -> bool:
+        """Tidy here and now; False when it has to be tried again after the next window."""
+        journal = self._journal
+        try:
+            tidy(journal.store, journal.layout, order, self._around.sleep)
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            journal.notices.append(f"tidying up is tried again after the next window: {error}")
+            return False
+        return True

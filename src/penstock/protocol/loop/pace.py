@@ -1,4 +1,7 @@
-"""When a window is cut: when it is full, or when what waits has waited long enough."""
+"""When a window is cut: when it is full, or when what waits has waited long enough.
+
+Where a rate is given, not before that much time has passed.
+"""
 
 from collections.abc import Callable
 
@@ -16,6 +19,11 @@ class Pace:
         self._eager = eager
         self._waiting_since: float | None = -float("inf")
 
+    @property
+    def waiting_since(self) -> float:
+        """Since when something waits, as a tick; the far future if nothing does."""
+        return float("inf") if self._waiting_since is None else self._waiting_since
+
     def is_due(self, waiting: int, cap: int) -> bool:
         """True when a window should be cut now."""
         if not waiting:
@@ -29,3 +37,39 @@ class Pace:
     def delivered(self) -> None:
         """A window was cut and delivered; what is left came after it, or did not fit into it."""
         self._waiting_since = None
+
+
+class Rate:
+    """Bounds records per second: what may be taken grows with time, up to that of one `every`.
+
+    So a feed that catches up takes at most `per_s` records a second on average, after a first
+    window of one `every`. None: no bound.
+    """
+
+    def __init__(self, per_s: float | None, every_s: float, tick: Callable[[], float]) -> None:
+        self._per_s = per_s
+        self._tick = tick
+        self._most = float("inf") if per_s is None else max(per_s * every_s, 1.0)
+        self._left = self._most
+        self._seen = tick()
+
+    def most(self, cap: int) -> int:
+        """How many of `cap` records one window may take when enough time has passed."""
+        return int(min(cap, self._most))
+
+    def allowed(self, wanted: int) -> int:
+        """How many of the wanted records may be taken now; 0: wait, until it is worth a window."""
+        self._grow()
+        worth = min(wanted, self.most(wanted))
+        return int(min(wanted, self._left)) if self._left >= worth else 0
+
+    def spend(self, records: int) -> None:
+        """So many were taken; they may be more than were left, and are waited for then."""
+        self._grow()
+        self._left -= records
+
+    def _grow(self) -> None:
+        now = self._tick()
+        if self._per_s is not None:
+            self._left = min(self._left + (now - self._seen) * self._per_s, self._most)
+        self._seen = now

@@ -36,6 +36,10 @@ class WindowPolicy(Value, frozen=True):
             return min(self.max_records, FIRST_RECORDS)
         return max(1, min(self.max_records, int(self.max_bytes / record_bytes)))
 
+    def within(self, records: int, size_bytes: float) -> "WindowPolicy":
+        """The same, with no more than is left of the whole window."""
+        return WindowPolicy(min(self.max_records, records), int(min(self.max_bytes, size_bytes)))
+
 
 def from_earliest(_topic: str, _partition: int, offsets: PartitionOffsets) -> int:
     """The default first offset: everything there is."""
@@ -122,7 +126,11 @@ def plan_ranges(
     `turn` grows with the journal; when there are more partitions than records to take, it says
     whose turn it is, so that none starves.
     """
-    waiting = waiting_ranges(watermarks, available)
+    return share_out(waiting_ranges(watermarks, available), cap, turn)
+
+
+def share_out(waiting: list[OffsetRange], cap: int, turn: int = 0) -> tuple[OffsetRange, ...]:
+    """At most `cap` records of the ranges that wait, as `plan_ranges` shares them."""
     if cap < len(waiting):
         first = turn * cap % len(waiting)
         served = (waiting[first:] + waiting[:first])[:cap]

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from penstock.api.store import Store
-from penstock.errors import ForeignFile, OutcomeUnknown, StoreUnavailable
+from penstock.errors import ForeignFile, OutcomeUnknown
 from penstock.model.entries import SealedEntry
+from penstock.model.lanes import FILES, part_of, steps_in
 from penstock.model.manifest import Group
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagedHandle
@@ -15,6 +16,8 @@ from penstock.model.steps import DeleteInputs, PublishFiles, Step, Steps
 from penstock.runtime.surroundings import Acts, one_by_one
 
 TRIES = 3
+
+PartKey: TypeAlias = tuple[int, str]  # the number of an entry, and one of its parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +33,15 @@ class StepTools:
 
 @dataclass(frozen=True, slots=True)
 class GroupWork:
-    """One group of a decided entry: what its steps are done to.
+    """One part of a decided entry, which is a lane of a group: what its steps are done to.
 
-    `handles` are its files, with those that were lost replaced; `inputs` the names of the files
-    that it consumes.
+    `handles` are the files of the group, with those that were lost replaced; `inputs` the names of
+    the files that it consumes.
     """
 
     sealed: SealedEntry
     group: Group
+    lane: str = FILES
     handles: tuple[StagedHandle, ...] = ()
     inputs: tuple[str, ...] = ()
 
@@ -47,9 +51,19 @@ class GroupWork:
         return self.group.dataset
 
     @property
+    def part(self) -> str:
+        """The name of the part."""
+        return part_of(self.group.dataset, self.lane)
+
+    @property
+    def key(self) -> PartKey:
+        """The entry and the part."""
+        return self.sealed.number, self.part
+
+    @property
     def steps(self) -> Steps:
-        """The steps in the order in which they were decided."""
-        return self.group.steps
+        """The steps of the lane in the order in which they were decided."""
+        return steps_in(self.group.steps, self.lane)
 
 
 class Act(Protocol):
@@ -63,8 +77,8 @@ class Act(Protocol):
         """Do it for one group. Raises `OutcomeUnknown` when no answer came."""
         ...
 
-    def do_many(self, works: Sequence[GroupWork]) -> set[str]:
-        """Do it for many groups in the quickest way; the datasets for which it is certainly done.
+    def do_many(self, works: Sequence[GroupWork]) -> set[PartKey]:
+        """Do it for many groups in the quickest way; those for which it is certainly done.
 
         Does not wait and does not try again. The others are done one by one afterwards.
         """
@@ -86,15 +100,13 @@ class PublishFilesAct:
         """Publish without overwriting, and consume the staged sources."""
         self._do_all([partial(self._store.publish, handle) for handle in work.handles])
 
-    def do_many(self, works: Sequence[GroupWork]) -> set[str]:
+    def do_many(self, works: Sequence[GroupWork]) -> set[PartKey]:
         """All files of all groups at once: each waits for the disk, or for an answer."""
         handles = [handle for work in works for handle in work.handles]
         # By name, so that files of one directory come together and share its sync.
         failed = self._store.publish_all(sorted(handles, key=lambda handle: handle.final))
         return {
-            work.dataset
-            for work in works
-            if failed.isdisjoint(handle.final for handle in work.handles)
+            work.key for work in works if failed.isdisjoint(handle.final for handle in work.handles)
         }
 
     def _is_published(self, handle: StagedHandle) -> bool:
@@ -119,20 +131,10 @@ class DeleteInputsAct:
         """Delete each; nothing happens to those that are gone already."""
         self._do_all([partial(self._store.delete, final) for final in work.inputs])
 
-    def do_many(self, works: Sequence[GroupWork]) -> set[str]:
+    def do_many(self, works: Sequence[GroupWork]) -> set[PartKey]:
         """As `do`, where one that fails does not stop the others."""
-        failed: set[str] = set()
-
-        def attempt(dataset: str, final: str) -> None:
-            try:
-                self._store.delete(final)
-            except (StoreUnavailable, OutcomeUnknown):
-                failed.add(dataset)
-
-        self._do_all(
-            [partial(attempt, work.dataset, final) for work in works for final in work.inputs]
-        )
-        return {work.dataset for work in works} - failed
+        left = self._store.delete_all([final for work in works for final in work.inputs])
+        return {work.key for work in works if left.isdisjoint(work.inputs)}
 
 
 def act_of(step: Step, tools: StepTools) -> Act:
@@ -168,8 +170,8 @@ def publish_group(tools: StepTools, work: GroupWork) -> None:
         finish_step(act_of(step, tools), work)
 
 
-def publish_at_once(tools: StepTools, works: Iterable[GroupWork]) -> set[str]:
-    """Do the steps of many groups, those that are equal at once; the datasets that are all done.
+def publish_at_once(tools: StepTools, works: Iterable[GroupWork]) -> set[PartKey]:
+    """Do the steps of many groups, those that are equal at once; the parts that are all done.
 
     A window of hundreds of datasets has a few files of each. A group whose step is not certainly
     done goes no further here; its caller finishes it by itself.
@@ -180,8 +182,8 @@ def publish_at_once(tools: StepTools, works: Iterable[GroupWork]) -> set[str]:
         for work in going:
             if turn < len(work.steps):
                 waiting.setdefault(work.steps[turn], []).append(work)
-        failed: set[str] = set()
+        failed: set[PartKey] = set()
         for step, asked in waiting.items():
-            failed |= {work.dataset for work in asked} - act_of(step, tools).do_many(asked)
-        going = [work for work in going if work.dataset not in failed]
-    return {work.dataset for work in going}
+            failed |= {work.key for work in asked} - act_of(step, tools).do_many(asked)
+        going = [work for work in going if work.key not in failed]
+    return {work.key for work in going}

@@ -1,42 +1,90 @@
-"""Finishing decided entries: publish their groups, derive lost files again, park what fails."""
+"""Finishing decided entries: publish their files, delete what they replace, park what fails.
 
-from collections.abc import Callable
+What is done is judged by part: a lane of the group of one dataset in one entry. The parts of the
+same dataset and lane are marked done in journal order; parts of others never wait for them.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 
 from penstock.errors import (
     DecidedDataLost,
     EntryRefused,
     Fenced,
     ForeignFile,
+    OutcomeUnknown,
+    PenstockError,
     StagedGone,
     StoreUnavailable,
 )
-from penstock.model.entries import Park, Replace, SealedEntry, Window
-from penstock.model.evidence import Evidence
-from penstock.model.manifest import Content, ManifestFile, groups_of
-from penstock.model.staged import StagedRef
-from penstock.model.steps import DELIVER
-from penstock.model.window import StagedWindow, StageOrder
+from penstock.model.entries import Park, SealedEntry, Unpark
+from penstock.model.lanes import dataset_of, lane_in
+from penstock.model.manifest import Content
+from penstock.model.row_config import RowConfig
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
-from penstock.protocol.journal.markers import mark_done
+from penstock.protocol.feed_book.state import Owed, Undone
+from penstock.protocol.journal.markers import mark_done, still_undone
 from penstock.protocol.publish.acts import (
     GroupWork,
+    PartKey,
     StepTools,
     publish_at_once,
     publish_group,
 )
-from penstock.protocol.publish.groups import leave_tail_mark, load_content, works_of
+from penstock.protocol.publish.derive_again import Deriver, Stage, window_of
+from penstock.protocol.publish.groups import (
+    append_marked,
+    leave_tail_mark,
+    load_content,
+    works_of,
+)
+from penstock.protocol.publish.troubles import Troubles
 from penstock.runtime.surroundings import Surroundings
 
 LOSSES = 3  # how often the staged files of one group may vanish under our hands
+COMMAND_TRIES = 5  # how often a command tries by itself what keeps failing; owners come back later
+AT_ONCE = 100  # entries whose files are published together: recovery may find thousands
 
-Stage = Callable[[StageOrder], StagedWindow]
+FAILURES = (ForeignFile, StoreUnavailable, OutcomeUnknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """What only an owner has: a name, what it knows of troubles, and, later, a way to read again.
+
+    Without `stage`, files that were lost are put aside: recovery comes before the source is asked.
+    `config` is the present configuration; without it, that of lost files is not compared.
+    """
+
+    owner: str
+    troubles: Troubles
+    stage: Stage | None = None
+    config: RowConfig | None = None
+
+
+@dataclass
+class _Round:
+    """What came of the parts that were tried together."""
+
+    done: set[PartKey] = field(default_factory=set)
+    failed: dict[PartKey, PenstockError] = field(default_factory=dict)
+
+    def is_of_the_store(self, own: Container[str]) -> bool:
+        """True when nothing worked for several datasets: that is not trouble of one of them.
+
+        Parts that are known to have trouble of their own tell nothing about the store.
+        """
+        if self.done or any(isinstance(each, ForeignFile) for each in self.failed.values()):
+            return False
+        return len({dataset_of(part) for _, part in self.failed if part not in own}) > 1
 
 
 class Finisher:
-    """Does the steps of undone entries, in journal order. Repeating any of it is harmless.
+    """Does the steps of undone entries. Repeating any of it is harmless, by whomever.
 
-    An owner hands in its epoch and its `stage`, so that lost files can be derived again and a
-    dataset that keeps failing can be parked. Commands have neither, and leave both to the owner.
+    Without an `ownership` it works for a command: that can neither park a dataset nor derive lost
+    files again, and leaves both to the owner.
     """
 
     def __init__(
@@ -45,69 +93,127 @@ class Finisher:
         fold: FeedFold,
         around: Surroundings,
         epoch: int,
-        stage: Stage | None = None,
-        park_after: int = 5,
+        ownership: Ownership | None = None,
     ) -> None:
         self._journal = journal
         self._fold = fold
         self._around = around
         self._epoch = epoch
-        self._stage = stage
-        self._park_after = park_after
+        self._mine = ownership
         self._tools = StepTools(journal.store, around.do_all)
+        self._began = around.tick()  # a rest that ends meanwhile must not let later entries pass
 
     def finish_all(self) -> None:
-        """Finish every undone entry, oldest first."""
-        for number in sorted(self._fold.state.undone):
-            if self._fold.state.open_groups(number):
-                sealed = self._journal.require(number)
-                self._finish(sealed, load_content(self._journal, self._fold, sealed))
+        """Publish what is decided and not done, of all entries; then delete what is owed."""
+        self._follow_operators()
+        self._try_parked()
+        numbers = iter(sorted(self._fold.state.undone))
+        blocked: set[str] = set()  # an older entry waits for the same dataset and lane
+        while some := list(islice(numbers, AT_ONCE)):
+            self._finish(list(self._open_works(some)), blocked)
+        self._delete_owed()
 
     def finish_fresh(self, sealed: SealedEntry, content: Content) -> None:
         """Finish an entry that was decided a moment ago, by us; older ones go first, if any."""
-        if any(self._fold.state.open_groups(n) for n in self._older_than(sealed.number)):
+        self._follow_operators()
+        mine = self._to_do(sealed.number)
+        older = {part for number in self._older_than(sealed.number) for part in self._to_do(number)}
+        if older & mine:
             self.finish_all()
-        self._finish(sealed, content)
+            return
+        leave_tail_mark(self._journal, sealed.number, sealed.sha256)
+        self._finish_marked(works_of(sealed, content, mine), set())
+        self._delete_owed()
 
     def _older_than(self, number: int) -> list[int]:
-        """Undone entries that came before: an unpark may have opened their groups meanwhile."""
+        """Undone entries that came before: parked, or in trouble."""
         return [older for older in self._fold.state.undone if older < number]
 
-    def _finish(self, sealed: SealedEntry, content: Content) -> None:
-        """Do the steps of all open groups together, then finish by itself what is left of them."""
-        leave_tail_mark(self._journal, sealed.number, sealed.sha256)
-        works = works_of(sealed, content, self._fold.state.open_groups(sealed.number))
-        done = publish_at_once(self._tools, works)
-        proven = tuple(
-            work.dataset for work in works if work.dataset in done or self._group_done(work)
-        )
-        self._mark(sealed.number, proven)
+    def _to_do(self, number: int) -> set[str]:
+        """The parts of an entry that are neither parked nor resting after they failed."""
+        return {p for p in self._fold.state.open_parts(number) if not self._is_resting(p)}
 
-    def _mark(self, number: int, proven: tuple[str, ...]) -> None:
-        """Leave the marker. Parked groups stay undone and get markers of their own later."""
-        undone = self._fold.state.undone.get(number)
-        if undone is None or not proven:
+    def _is_resting(self, part: str) -> bool:
+        return self._mine is not None and self._mine.troubles.is_resting(part, self._began)
+
+    def _open_works(self, numbers: Iterable[int]) -> Iterator[GroupWork]:
+        for number in numbers:
+            if parts := self._to_do(number):
+                sealed = self._journal.require(number)
+                yield from works_of(sealed, load_content(self._journal, self._fold, sealed), parts)
+
+    def _finish(self, works: list[GroupWork], blocked: set[str]) -> None:
+        """Publish the files of several entries; the newest gets a tail mark before."""
+        if works:
+            newest = works[-1].sealed
+            leave_tail_mark(self._journal, newest.number, newest.sha256)
+            self._finish_marked(works, blocked)
+
+    def _finish_marked(self, works: list[GroupWork], blocked: set[str]) -> None:
+        """Do all parts together, then what is left one by one; mark them in journal order."""
+        found = self._try(works)
+        if self._mine is not None and found.is_of_the_store(self._mine.troubles.own):
+            raise _passing(next(iter(found.failed.values())))
+        self._mark_in_order(works, found.done, blocked)
+        self._note_failures(found)
+
+    def _try(self, works: list[GroupWork], *, alone: bool = True) -> _Round:
+        """Do all parts together; then, if `alone`, what is left one by one."""
+        found = _Round(publish_at_once(self._tools, works))
+        for work in works if alone else ():
+            if work.key not in found.done:
+                self._finish_alone(work, found)
+        return found
+
+    def _mark_in_order(self, works: list[GroupWork], done: set[PartKey], blocked: set[str]) -> None:
+        """Leave the markers, of a part only if the same part of all older entries has one."""
+        proven: dict[int, list[str]] = {}
+        for work in works:
+            if work.part in blocked:
+                continue
+            if work.key in done:
+                proven.setdefault(work.sealed.number, []).append(work.part)
+            elif work.part in self._fold.state.open_parts(work.sealed.number):
+                blocked.add(work.part)
+        for number, parts in proven.items():
+            self._mark(self._fold.state.undone, number, parts)
+
+    def _mark(
+        self, entries: dict[int, Undone] | dict[int, Owed], number: int, proven: list[str]
+    ) -> None:
+        """Leave the marker of an entry. Its other parts get markers of their own later."""
+        entry = entries.get(number)
+        if entry is None or not proven:
             return
-        mark_done(self._journal.store, self._journal.layout, undone, proven)
-        undone.groups = [name for name in undone.groups if name not in proven]
-        if not undone.groups:
-            del self._fold.state.undone[number]
+        journal = self._journal
+        mark_done(journal.store, journal.layout, entry, tuple(proven), journal.sleep)
+        entry.parts = [part for part in entry.parts if part not in proven]
+        if not entry.parts:
+            del entries[number]
+        if self._mine is not None:
+            for part in proven:
+                self._mine.troubles.over(part)
 
-    def _group_done(self, work: GroupWork) -> bool:
-        """Do a group's steps; False when another process did, or when it is parked now."""
-        for attempt in range(self._park_after):
+    def _finish_alone(self, work: GroupWork, found: _Round) -> None:
+        """Do one part. A command waits for what fails, and gives up; an owner comes back later."""
+        tries = 1 if self._mine is not None else COMMAND_TRIES
+        for attempt in range(tries):
             try:
-                return self._publish(work)
-            except (ForeignFile, StoreUnavailable) as error:
-                if attempt + 1 == self._park_after:
-                    self._park(work, error)
-                    return False
-                self._around.sleep(min(2.0**attempt, 30.0))
-                work = self._current(work)
-        return False
+                if self._publish(work):
+                    found.done.add(work.key)
+            except FAILURES as error:
+                if self._mine is not None:
+                    found.failed[work.key] = error
+                elif attempt + 1 == tries:
+                    raise
+                else:
+                    self._around.sleep(min(2.0**attempt, 30.0))
+                    work = self._current(work)
+            else:
+                return
 
     def _publish(self, work: GroupWork) -> bool:
-        """Do the steps, deriving again what was lost; False when another process did it all."""
+        """Do the steps, deriving again what was lost; False: another did it, or it is put aside."""
         for _ in range(LOSSES):
             try:
                 publish_group(self._tools, work)
@@ -118,13 +224,13 @@ class Finisher:
             else:
                 return True
         raise DecidedDataLost(
-            _window_of(work.sealed), "its files vanish as fast as they are derived"
+            window_of(work.sealed), "its files vanish as fast as they are derived"
         )
 
     def _current(self, work: GroupWork) -> GroupWork:
-        """The same group with the files that it has now: lost ones may have been replaced."""
+        """The same part with the files that it has now: lost ones may have been replaced."""
         content = load_content(self._journal, self._fold, work.sealed)
-        (current,) = works_of(work.sealed, content, {work.dataset})
+        (current,) = works_of(work.sealed, content, {work.part})
         return current
 
     def _look_again(self, work: GroupWork, gone: StagedGone) -> bool:
@@ -133,91 +239,125 @@ class Finisher:
         known = list(self._replaced_by(number))
         journal.fold_on(fold)
         journal.see_done(fold.state)
-        if work.dataset not in fold.state.open_groups(number):
+        if work.part not in fold.state.open_parts(number):
             return False
         if fold.state.epoch > self._epoch:
             raise Fenced(journal.layout.feed, self._epoch, fold.state.epoch, fold.state.owner)
-        if list(self._replaced_by(number)) == known:
-            self._derive_again(work.sealed, gone)
+        if list(self._replaced_by(number)) != known:
+            return True
+        if self._mine is None:
+            raise DecidedDataLost(window_of(work.sealed), str(gone.found))
+        if self._mine.stage is None:
+            return False
+        deriver = Deriver(journal, fold, self._epoch, self._mine.stage, self._mine.config)
+        deriver.derive(work.sealed, work.dataset, str(gone.found))
         return True
 
     def _replaced_by(self, number: int) -> list[int]:
         undone = self._fold.state.undone.get(number)
         return undone.replaced_by if undone is not None else []
 
-    def _derive_again(self, sealed: SealedEntry, gone: StagedGone) -> None:
-        """Read the ranges again, insist on the same records, and put the new files in place."""
-        body = sealed.body
-        if not isinstance(body, Window) or self._stage is None:
-            raise DecidedDataLost(_window_of(sealed), str(gone.found))
-        content = load_content(self._journal, self._fold, sealed)
-        lost = self._lost_files(content)
-        if not lost:
-            return  # it was between two places when we looked; the next try finds it
-        layout = self._journal.layout
-        order = StageOrder(
-            layout.feed,
-            body.window,
-            layout.staging,
-            body.ranges,
-            body.generation,
-            body.planned_s,  # the times that were believed then are believed again
-            body.counts.largest_bytes,
-            decided=True,
-        )
-        staged = self._stage(order)
-        _check_same(body.window, content, staged)
-        self._decide_replace(body, sealed.number, self._keep_only(lost, body.window, staged))
+    # What fails, and what is parked
 
-    def _lost_files(self, content: Content) -> set[str]:
-        """Final names of which nothing is left; the others keep their identity."""
-        store = self._journal.store
-        return {file.handle.final for file in content.files if store.look(file.handle).is_lost}
+    def _follow_operators(self) -> None:
+        """What an operator has unparked is tried at once; what nobody waits for is no trouble."""
+        if self._mine is not None:
+            state = self._fold.state
+            self._mine.troubles.follow(state.parked, state.waiting_parts())
 
-    def _keep_only(self, lost: set[str], window: str, staged: StagedWindow) -> Content:
-        for file in staged.files:
-            if file.handle.final not in lost:
-                self._journal.store.discard(StagedRef(file.handle.staged, window))
-        return Content(files=tuple(file for file in staged.files if file.handle.final in lost))
+    def _note_failures(self, found: _Round) -> None:
+        """Count what failed, once for each part; park what failed too often."""
+        if self._mine is None:
+            return
+        oldest: dict[str, tuple[int, PenstockError]] = {}
+        for (number, part), error in found.failed.items():
+            oldest.setdefault(part, (number, error))
+        if found.done:
+            self._mine.troubles.own |= oldest.keys()
+        for part, (number, error) in oldest.items():
+            self._mine.troubles.failed(part, str(error), self._around.tick())
+            if self._mine.troubles.is_too_often(part):
+                self._park(part, number, error)
 
-    def _decide_replace(self, body: Window, number: int, content: Content) -> None:
-        replace = Replace(
-            window=body.window,
-            groups=groups_of(content, DELIVER),
-            content=content,
-            number=number,
-        )
-        replacing = self._journal.with_content(replace, content)
+    def _park(self, part: str, number: int, error: PenstockError) -> None:
+        """Set a part aside, by name and with the reason; the others go on."""
+        if part in self._fold.state.parked:
+            return
+        park = Park(dataset_of(part), number, str(error), lane_in(part))
+        append_marked(self._journal, self._fold, park, self._epoch)
+        self._follow_operators()
+
+    def _try_parked(self) -> None:
+        """Try what is parked from time to time: its oldest entry, and the others if that works."""
+        if self._mine is None:
+            return
+        state = self._fold.state
+        for part in sorted(state.parked):
+            if dataset_of(part) not in state.stopped and not self._is_resting(part):
+                self._try_one_parked(part, self._mine)
+
+    def _try_one_parked(self, part: str, mine: Ownership) -> None:
+        number = self._oldest_with(part)
+        if number is not None:
+            sealed = self._journal.require(number)
+            content = load_content(self._journal, self._fold, sealed)
+            (work,) = works_of(sealed, content, {part})
+            try:
+                publish_group(self._tools, work)
+            except StagedGone:
+                pass  # once it is unparked, what was lost is derived again
+            except FAILURES as error:
+                mine.troubles.failed(part, str(error), self._around.tick())
+                return
+        self._unpark(part, mine)
+
+    def _oldest_with(self, part: str) -> int | None:
+        waiting = self._fold.state.waiting()
+        return min((each.number for each in waiting if part in each.parts), default=None)
+
+    def _unpark(self, part: str, mine: Ownership) -> None:
+        unpark = Unpark(dataset_of(part), mine.owner, lane=lane_in(part))
         try:
-            replaced = self._journal.append(self._fold, replacing, self._epoch)
-        except EntryRefused as error:
-            self._journal.forget(replacing)
-            raise DecidedDataLost(body.window, error.why) from error
-        leave_tail_mark(self._journal, replaced.number, replaced.sha256)
+            append_marked(self._journal, self._fold, unpark, self._epoch)
+        except EntryRefused:
+            if part in self._fold.state.parked:  # else a person was faster
+                raise
+        mine.troubles.over(part)
 
-    def _park(self, work: GroupWork, error: Exception) -> None:
-        """Give up on a dataset for now, by name and with the reason; the others go on."""
-        if self._stage is None:
-            raise error
-        park = Park(work.dataset, work.sealed.number, str(error))
-        if work.dataset not in self._fold.state.parked:
-            parked = self._journal.append(self._fold, park, self._epoch)
-            leave_tail_mark(self._journal, parked.number, parked.sha256)
+    # Deletions
+
+    def _delete_owed(self) -> None:
+        """Delete what entries have replaced or retired, as far as it is due and may go."""
+        state = self._fold.state
+        for number in sorted(state.owed):
+            owed = state.owed[number]
+            if owed.not_before_s > self._around.now():
+                continue
+            if due := [part for part in owed.parts if self._may_delete(number, part)]:
+                self._delete(owed, due)
+
+    def _may_delete(self, number: int, part: str) -> bool:
+        """True when everything that takes the place of the files is proven to be there."""
+        undone = self._fold.state.undone.get(number)
+        before = map(dataset_of, undone.parts) if undone is not None else ()
+        if dataset_of(part) in before:
+            return False
+        return part not in self._fold.state.parked and not self._is_resting(part)
+
+    def _delete(self, owed: Owed, due: list[str]) -> None:
+        journal = self._journal
+        left = still_undone(journal.store, journal.layout, owed)
+        proven = [part for part in owed.parts if part not in left]  # by somebody else
+        sealed = journal.require(owed.number)
+        works = works_of(sealed, journal.content_of(sealed.body), set(due) & set(left))
+        found = self._try(works, alone=self._mine is not None)  # what a command leaves stays owed
+        proven += [work.part for work in works if work.key in found.done]
+        self._mark(self._fold.state.owed, owed.number, proven)
+        self._note_failures(found)
 
 
-def _window_of(sealed: SealedEntry) -> str:
-    return getattr(sealed.body, "window", str(sealed.number))
-
-
-def _check_same(window: str, lost: Content, staged: StagedWindow) -> None:
-    """Derived files must hold the same rows under the same names; their bytes may differ."""
-
-    def rows(files: tuple[ManifestFile, ...]) -> dict[str, tuple[str, Evidence]]:
-        return {file.handle.final: (file.dataset, file.evidence) for file in files}
-
-    if rows(lost.files) != rows(staged.files):
-        raise DecidedDataLost(window, "the source gives other records for these ranges now")
-    if {seen.range: seen.content_sum for seen in lost.evidence if seen.read.count} != {
-        seen.range: seen.content_sum for seen in staged.evidence if seen.read.count
-    }:
-        raise DecidedDataLost(window, "the source gives other contents for these offsets now")
+def _passing(error: PenstockError) -> PenstockError:
+    """Trouble of the whole store passes; what was published, if anything, is seen by looking."""
+    if isinstance(error, OutcomeUnknown):
+        return StoreUnavailable("publish", error.key, "no answer came")
+    return error

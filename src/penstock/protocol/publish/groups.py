@@ -2,7 +2,8 @@
 
 from collections.abc import Container
 
-from penstock.model.entries import Deciding, Replace, SealedEntry
+from penstock.model.entries import AnyBody, Deciding, Replace, SealedEntry
+from penstock.model.lanes import lanes_of, part_of
 from penstock.model.manifest import Content
 from penstock.model.staged import StagedHandle
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
@@ -42,11 +43,23 @@ def leave_tail_mark(journal: Journal[S, B, L], number: int, sha256: str) -> None
     Before anything of it becomes visible; and right after one that publishes nothing. Safe to
     repeat, and harmless if it comes late: only the newest mark is looked at.
     """
-    create_marker(journal.store, journal.layout.tail(number), Marker(number, sha256))
+    mark = Marker(number, sha256)
+    create_marker(journal.store, journal.layout.tail(number), mark, journal.sleep)
 
 
-def works_of(sealed: SealedEntry, content: Content, datasets: Container[str]) -> list[GroupWork]:
-    """The groups of an entry that belong to some datasets, in the entry's order."""
+def append_marked(journal: FeedJournal, fold: FeedFold, body: AnyBody, epoch: int) -> SealedEntry:
+    """Decide what publishes nothing by itself, and leave the mark that publishing would have left.
+
+    Without one, nobody could tell that the entry was the last and was cut off. A death in between
+    leaves the entry without a mark until the next one is left.
+    """
+    sealed = journal.append(fold, body, epoch)
+    leave_tail_mark(journal, sealed.number, sealed.sha256)
+    return sealed
+
+
+def works_of(sealed: SealedEntry, content: Content, parts: Container[str]) -> list[GroupWork]:
+    """What is to be done for some parts of an entry, in the entry's order."""
     if not isinstance(sealed.body, Deciding):
         return []
     handles: dict[str, list[StagedHandle]] = {}
@@ -59,9 +72,11 @@ def works_of(sealed: SealedEntry, content: Content, datasets: Container[str]) ->
         GroupWork(
             sealed,
             group,
+            lane,
             tuple(handles.get(group.dataset, ())),
             tuple(inputs.get(group.dataset, ())),
         )
         for group in sealed.body.groups
-        if group.dataset in datasets
+        for lane in lanes_of(group.steps)
+        if part_of(group.dataset, lane) in parts
     ]

@@ -18,11 +18,13 @@ import pytest
 
 from penstock.api.source import (
     ANY_SIZE,
+    MOST_KEPT,
     RECORD_COLUMNS,
     REPORT,
     TOPIC_COLUMN,
     ExportsLag,
     HashesLastRecords,
+    KeepsValue,
     ReadFailed,
     ReadRequest,
     ReadsGroupOffsets,
@@ -328,6 +330,21 @@ class GroupsContract(WithTopics):
     def test_a_group_that_nobody_knows_has_no_offsets(self, source: Source, topic: str) -> None:
         assert isinstance(source, ReadsGroupOffsets)
         assert dict(source.group_offsets(f"nobody-{topic}")) == {}
+
+
+class KeepsContract(WithTopics):
+    """For a source that keeps a text with every window."""
+
+    def test_what_it_keeps_is_a_short_text_that_it_takes_back(
+        self, world: SourceWorld, source: Source, topic: str
+    ) -> None:
+        assert isinstance(source, KeepsValue)
+        world.append(topic, 0, *some_records(3))
+        for kept in ("", source.to_keep((covering(source, topic, 0, 3),))):
+            source.recall(kept)
+            again = source.to_keep((covering(source, topic, 0, 3),))
+            assert type(again) is str
+            assert len(again) <= MOST_KEPT
 
 
 class LagContract(WithTopics):

@@ -7,7 +7,7 @@ from threading import Barrier
 import pytest
 
 from penstock.api.store import Store
-from penstock.errors import OutcomeUnknown, StoreUnavailable
+from penstock.errors import BadKey, OutcomeUnknown, StoreUnavailable
 from penstock.ports.store.create_once import create_once
 from penstock.testing.fault_store import Fault, FaultStore, What
 
@@ -170,3 +170,27 @@ class ObjectContract:
         assert store.read("a/b") is None
         assert store.create("a/b", b"two") is True
         assert store.read("a/b") == b"two"
+
+    def test_many_are_deleted_at_once_and_again(self, store: Store, second_store: Store) -> None:
+        keys = [f"a/{number % 3}/{number}" for number in range(20)]
+        for key in keys[1:]:
+            store.create(key, b"one")
+        store.create("a/0/stays", b"two")
+        assert store.delete_all(keys) == set()
+        assert store.delete_all(keys) == set()
+        assert store.delete_all([]) == set()
+        assert second_store.list_after("a") == ["a/0/stays"]
+
+    def test_of_many_deletes_only_those_without_an_answer_are_in_doubt(self, store: Store) -> None:
+        for number in range(4):
+            store.create(f"a/{number}", b"one")
+        faults = [Fault("delete", What.FAIL_BEFORE, "a/1"), Fault("delete", What.FAIL_AFTER, "a/2")]
+        faulty = FaultStore(store, faults)
+        assert faulty.delete_all([f"a/{number}" for number in range(4)]) == {"a/1", "a/2"}
+        assert store.list_after("a") == ["a/1"]
+
+    def test_nothing_is_deleted_when_one_of_many_keys_is_bad(self, store: Store) -> None:
+        store.create("a/b", b"one")
+        with pytest.raises(BadKey):
+            store.delete_all(["a/b", "a/../b"])
+        assert store.read("a/b") == b"one"

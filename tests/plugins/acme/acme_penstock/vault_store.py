@@ -17,6 +17,7 @@ from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone, StoreUnavai
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.model.store_spec import StoreSpec
+from penstock.ports.store.delete_each import keys_not_deleted
 from penstock.ports.store.keys import check_component, check_key
 from penstock.ports.store.open_store import reopen_store
 from penstock.ports.store.probe import probe_promises
@@ -175,6 +176,12 @@ class VaultStore:
     def delete(self, key: str) -> None:
         """Remove an object."""
         self._remove("objects", key)
+
+    def delete_all(self, keys: Sequence[str]) -> set[str]:
+        """One by one."""
+        for key in keys:
+            check_key(key)
+        return keys_not_deleted(self.delete, keys)
 
     def sweep(self) -> int:
         """SQLite leaves nothing behind."""

@@ -15,7 +15,7 @@ from penstock.errors import ClusterChanged, GapFound, TopicMissing, TopicReplace
 from penstock.feeds.errors import StartBeyondLog, StartIncomplete
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
 from penstock.model.entries import Park
-from penstock.model.spec import FeedSpec, StartSpec
+from penstock.model.spec import DecodeSpec, FeedSpec, StartSpec
 from penstock.model.window import Available, PartitionOffsets, Place, TopicOffsets
 from penstock.ports.registry.errors import RegistryDown
 from penstock.protocol.feed_book.state import FeedState
@@ -123,9 +123,15 @@ def test_another_format_stops_the_check_as_it_stops_a_run() -> None:
 def test_what_waits_for_a_person_is_told_apart_from_what_failed() -> None:
     state = told(*BEGINNING, Park("b", 3, "no space"))
     state.parked["a"], state.stopped = "records came", ["a"]
+    feed = FeedSpec(name="events", topics=(TOPIC,), decode=DecodeSpec(incompatible="stop"))
     finding = Finding("feed")
-    _tell_topics(finding, FEED, state, kafka())
-    assert finding.found[1:] == ["parked: b", "stopped: a"]
+    _tell_topics(finding, feed, state, kafka())
+    parked, stopped = finding.found[1:]
+    assert "DATASET_PARKED" in parked
+    assert "b: no space" in parked
+    assert "SCHEMAS_INCOMPATIBLE" in stopped
+    assert "records came" in stopped
+    assert finding.exit_code == 5
 
 
 def test_a_registry_and_schemas_that_cannot_be_used_are_told(

@@ -16,7 +16,11 @@ from penstock.cli.printable import printable, printable_bytes
 from penstock.model.entries import PartitionStart, Rebind
 from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetSet
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.acceptance import is_accepted
+from penstock.protocol.feed_book.inventory_reader import InventoryRoots, ref_key
+from penstock.protocol.feed_book.inventory_writer import update_inventory
+from penstock.protocol.feed_book.shard_names import of_quarantine
 from tests.helpers.journals import LAYOUT, an_owner, decided_only
 from tests.helpers.lakes_on_disk import DiskLake, Payload, ShreddedSource
 from tests.helpers.quarantined_records import GOOD, SPEC, UNTIMED, UNTIMED_TOO, Dated, listed, shown
@@ -353,3 +357,25 @@ def test_help_ends_with_an_example(
     assert ended.value.code == 0
     last = capsys.readouterr().out.rstrip().rpartition("\n\n")[2]
     assert last.startswith("example: penstock " + words[0])
+
+
+def test_the_quarantine_is_listed_from_a_checkpoint_as_from_all_entries(
+    lake: DiskLake, room: Room, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = listed(lake, capsys)
+    number = update_inventory(room.journal(), room.around, every=1)
+    read: list[str] = []
+    real = LocalStore.read
+
+    def noted(store: LocalStore, key: str) -> bytes | None:
+        read.append(key)
+        return real(store, key)
+
+    monkeypatch.setattr(LocalStore, "read", noted)
+    assert listed(lake, capsys) == wanted
+    assert number is not None
+    root = InventoryRoots(room.journal(), lake.store.list_after(LAYOUT.inventory_roots)).newest()
+    assert root is not None
+    shards = {key for key in read if "/inventory/shards/" in key}
+    assert shards == {ref_key(LAYOUT, ref) for ref in root.shards if of_quarantine(ref.name)}
+    assert 0 < len(shards) < len(root.shards)

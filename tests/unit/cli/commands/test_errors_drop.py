@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from penstock.audit.ledger import open_ledger
@@ -134,8 +133,8 @@ def test_where_a_file_holds_both_lives_no_id_is_guessed(lake: DiskLake) -> None:
     """Goal: also after somebody has rewritten the quarantine, nothing is given up by a guess."""
     room = lived_twice(lake, [UNTIMED, GOOD], [UNTIMED_TOO, UNTIMED])
     state, ledger = open_ledger(room.journal())
-    both = tuple(part for each in ledger.recorded.values() for part in each.ranges)
-    for final, recorded in ledger.recorded.items():
-        ledger.recorded[final] = msgspec.structs.replace(recorded, ranges=both)
+    both = tuple(part for ranges in ledger.quarantine.values() for part in ranges)
+    for final in ledger.quarantine:
+        ledger.quarantine[final] = both
     found = [(each.position.offset, each.topic_id) for each in records(lake.store, state, ledger)]
     assert sorted(found) == [(0, ""), (0, ""), (1, LATER_ID)]

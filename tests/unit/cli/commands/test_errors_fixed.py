@@ -79,7 +79,7 @@ def test_exported_records_are_corrected_and_delivered(
     assert act(lake, "replay", "--fixed", str(file)) == 0
     told = capsys.readouterr()
     assert told.out == f"2 corrected records of {FEED} would be decoded and delivered\n"
-    assert "1 records are unchanged and are left in the quarantine: lines " in told.err
+    assert "1 record is unchanged and is left in the quarantine: line " in told.err
     assert "nothing was changed; add --execute" in told.err
     words = ("--fixed", str(file), "--reason", "bad tills", "--author", "ann", "--execute")
     assert act(lake, "replay", *words, "--output", "json") == 0

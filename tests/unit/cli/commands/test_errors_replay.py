@@ -84,7 +84,7 @@ def test_what_is_whole_now_is_delivered_and_the_rest_stays(
     assert replayed(lake) == 0
     told = capsys.readouterr()
     assert told.out.startswith("2 records of feed are delivered, by entry ")
-    assert told.err == "1 stay in the quarantine: NOT_JSON\n"
+    assert told.err == "1 record stays in the quarantine: NOT_JSON\n"
     assert rows(lake) == [1, 2]
     assert left(room) == [(TOPIC_ID, ((2, 3),))]
     assert main(lake.words("audit", FEED)) == 0

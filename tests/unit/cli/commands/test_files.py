@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.main import main
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.feed_book.inventory_writer import update_inventory
 from tests.helpers.journals import an_owner, delivered
 from tests.helpers.lakes_on_disk import DiskLake
 from tests.simulator.kafka import BAD
-from tests.simulator.programs import FEED
+from tests.simulator.programs import FEED, surroundings
 
 
 @pytest.fixture
@@ -59,3 +61,26 @@ def test_programs_get_rows_and_entry(lake: DiskLake, capsys: pytest.CaptureFixtu
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert sum(each["rows"] for each in found) == 2
     assert all(each["entry"] > 0 for each in found)
+
+
+def test_the_files_of_one_day_are_listed_from_their_shard_alone(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = lake.room([]).journal()
+    assert update_inventory(journal, surroundings("keeper"), every=1) is not None
+    read: list[str] = []
+    real = LocalStore.read
+
+    def noted(store: LocalStore, key: str) -> bytes | None:
+        read.append(key)
+        return real(store, key)
+
+    monkeypatch.setattr(LocalStore, "read", noted)
+    for day, expected in (("2026-11-15", True), ("2026-11-16", False)):
+        read.clear()
+        assert main(lake.words("files", f"{FEED}/a", "--day", day)) == 0
+        assert bool(capsys.readouterr().out) == expected
+        assert sum("/inventory/shards/" in key for key in read) == expected
+    assert main(lake.words("files", FEED, "--day", "2026-11-15")) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(lake.files())
+    assert main(lake.words("files", f"{FEED}/nobody", "--day", "2026-11-15")) == 2

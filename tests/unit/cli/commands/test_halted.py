@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.cli.commands.check import Finding
-from penstock.cli.halted_check import tell_halted
+from penstock.cli.halted_check import tell_halted, tell_held_back
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.model.spec import FeedSpec
@@ -164,7 +164,7 @@ def test_check_says_that_a_run_would_halt_again(halting: Halting) -> None:
 def test_check_finds_a_halt_while_kafka_does_not_answer(
     halting: Halting, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.cli.commands.check._check_kafka", lambda *_: False)
+    monkeypatch.setattr("penstock.cli.commands.check._check_kafka", lambda *_: {"feed": False})
     assert halting.call("check", "--output", "json") == 5
     feed = next(line for line in as_json(capsys) if line["what"] == "feed feed")
     assert (feed["state"], feed["exit_code"]) == ("halted", 5)
@@ -218,7 +218,7 @@ def test_a_halt_that_cannot_be_read_is_shown_as_a_halt_and_blocks_no_command(
     assert (found["state"], found["halted"]["code"]) == ("halted", "HALTED_DAMAGED")
     halt.write_text('{"format": 99}')
     assert halting.call("status") == 0
-    told = capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())
     assert "ENTRY_NEWER" in told
     assert "upgrade this installation" in told
     assert halting.call("errors", "accept", "feed", "--reason", "x", "--author", "ann") == 0
@@ -236,3 +236,104 @@ def test_a_topic_that_the_owner_did_not_find_is_shown(tmp_path: Path, capsys: Ca
     told = capsys.readouterr().out
     assert "feed: halted since" in told
     assert "feed: topic 'evnets' does not exist, or the owner may not see it" in told
+
+
+def test_a_setting_that_cannot_matter_does_not_make_a_halt_a_warning(halting: Halting) -> None:
+    for setting in ("compression: snappy", "window: {every: 5s}", "publish: {tries: 2}"):
+        halting.lake.config.write_text(f"{CONFIG}    {setting}\n")
+        finding = halting.check()
+        assert (finding.state, finding.exit_code) == ("halted", 5), setting
+
+
+def test_giving_up_a_record_leaves_the_feed_halted(halting: Halting, capsys: Captured) -> None:
+    """Goal: a command that moves no watermark does not turn a halted feed green."""
+    halting.call("errors", "accept", "feed", "--reason", "known", "--author", "ann")
+    assert halting.run() == 0
+    halting.story.clock.passes(60.0)
+    halting.story.cluster.append(TOPIC, 0, *[SECRET] * 5)
+    assert halting.run() == 5
+    capsys.readouterr()
+    halting.call("status", "--output", "json")
+    before = json.loads(capsys.readouterr().out)["halted"]
+    words = ("errors", "drop", "feed", "events/0/2", "--reason", "x", "--author", "ann")
+    assert halting.call(*words) == 0
+    capsys.readouterr()
+    halting.call("status", "--output", "json")
+    assert json.loads(capsys.readouterr().out)["halted"] == before
+    assert halting.call("errors", "list", "feed", "--halted", "--output", "json") == 0
+    [group] = as_json(capsys)
+    assert len(group["records"]) > 0, "the samples are there, too"
+    assert halting.call("errors", "list", "feed") == 0
+    assert "--halted" in capsys.readouterr().err
+    accept = ("errors", "accept", "feed", "--reason", "known", "--author", "ann")
+    assert halting.call(*accept) == 0
+    assert halting.run() == 0
+
+
+REFUSALS = [
+    ("datasets: {click: {schema: click.json}}", "schema feed", "SCHEMA_REFUSED"),
+    ("convert: [{flatten: [n]}]", "schema feed", "CONVERT_REFUSED"),
+    ("format: orc", "feed feed", "FORMAT_CHANGED"),
+    ("partition: [day, hour]", "feed feed", "PARTITION_CHANGED"),
+]
+
+
+@pytest.mark.parametrize(("setting", "what", "code"), REFUSALS, ids=lambda word: word[:12])
+def test_check_refuses_what_a_run_refuses(
+    halting: Halting,
+    capsys: Captured,
+    monkeypatch: pytest.MonkeyPatch,
+    setting: str,
+    what: str,
+    code: str,
+) -> None:
+    """Goal: the same exit code before and after a run that was refused; then it is cured."""
+    monkeypatch.setattr("penstock.cli.commands.check._check_kafka", lambda *_: {"feed": False})
+    halting.call("errors", "accept", "feed", "--reason", "known", "--author", "ann")
+    assert halting.run() == 0
+    schema = {"type": "object", "properties": {"n": {"type": "string"}}}
+    (halting.lake.config.parent / "click.json").write_text(json.dumps(schema))
+    halting.lake.config.write_text(f"{CONFIG}    {setting}\n")
+    capsys.readouterr()
+    for _ in ("before the run", "after it"):
+        assert halting.call("check", "--output", "json") == 2
+        found = {line["what"]: line for line in as_json(capsys)}
+        assert any(code in sentence for sentence in found[what]["found"])
+        assert halting.run() == 2
+    assert halting.call("status") == 0
+    assert f": {code}: " in capsys.readouterr().out
+    halting.lake.config.write_text(CONFIG)
+    assert halting.call("check", "--output", "json") == 0
+
+
+def test_check_gives_the_exit_code_of_a_run_for_datasets_that_are_held_back(
+    halting: Halting,
+) -> None:
+    halting.call("errors", "accept", "feed", "--reason", "known", "--author", "ann")
+    assert halting.run() == 0
+    journal = halting.story.journal()
+    fold = journal.open()
+    finding = Finding("feed")
+    state = fold.state
+    state.parked["click"] = "no space"
+    tell_held_back(finding, halting.feed, state)
+    assert (finding.state, finding.exit_code) == ("halted", 5)
+    assert "DATASET_PARKED" in finding.found[0]
+    state.stopped = ["click"]
+    for policy, expected in (("stop", 5), ("quarantine", 0)):
+        halting.lake.config.write_text(f"{CONFIG}    decode: {{incompatible: {policy}}}\n")
+        finding = Finding("feed")
+        tell_held_back(finding, halting.feed, state)
+        assert finding.exit_code == expected
+
+
+@pytest.mark.parametrize(("given", "columns"), [("", 100), ("60", 60), ("200", 200)])
+def test_lines_below_the_table_are_wrapped(
+    halting: Halting, capsys: Captured, monkeypatch: pytest.MonkeyPatch, given: str, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", given)
+    assert halting.call("status") == 0
+    _, _, *lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    whole = " ".join(line.strip() for line in lines)
+    assert "penstock errors accept feed --reason TEXT" in whole

@@ -10,11 +10,14 @@ import msgspec
 import pytest
 
 from penstock.cli.main import main
+from penstock.config.load import load
 from penstock.model.convert_spec import ConvertSpec
 from penstock.model.entries import Window
 from penstock.model.read_ways import Conflict
+from penstock.model.schema import MAX_FIELDS
 from penstock.model.spec import DecodeSpec, FeedSpec
 from penstock.ports.store.local.local_store import LocalStore
+from penstock.testing.memory_store import MemoryStore
 from tests.helpers.list_story import FEED, TOPIC, Story
 
 CONFIG = """version: 1
@@ -63,7 +66,7 @@ def test_a_number_that_becomes_a_text_is_told_everywhere(story: DriftStory) -> N
     assert story.run_once() == 0
 
     [sentence] = [line for line in story.said if line.startswith("conflict: ")]
-    assert "customer_id of order is a column of int64, and 3 records have another kind" in sentence
+    assert "customer_id of order is read as int64; 3 records have another kind" in sentence
 
     window = story.entries(Window)[-1]
     [ways] = window.ways
@@ -76,9 +79,9 @@ def test_a_number_that_becomes_a_text_is_told_everywhere(story: DriftStory) -> N
 
     status = story.told("status", "feed")
     assert "rows with `_rest`: 3 of 7 in order: customer_id" in status
-    stats = story.told("status", "feed", "--stats").splitlines()[-1].split()
-    assert stats[:3] == ["feed", "order", "7"]
-    assert int(stats[3]) + int(stats[4]) == 7  # fast, and by the reference
+    lines = [line.split() for line in story.told("status", "feed", "--stats").splitlines()]
+    [stats] = [words for words in lines if words[:2] == ["feed", "order"]]
+    assert int(stats[2]) + int(stats[3]) == 7  # fast, and by the reference
     assert json.loads(story.told("status", "feed", "--output", "json"))["ways"][0]["rest"] == 3
 
     for what in ("feed", "feed/order"):
@@ -87,7 +90,7 @@ def test_a_number_that_becomes_a_text_is_told_everywhere(story: DriftStory) -> N
         assert "int64" in row
         assert '"C-4"' in row
         assert "events/0/3" in row
-        assert 'decode: {types: {"customer_id": string}}' in out
+        assert '\ndatasets:\n  "order": {types: {"customer_id": string}}\n' in out
     found = json.loads(story.told("schema", "conflicts", "feed", "--output", "json"))
     assert (found["sample"], found["cure"], found["records"]) == ('"C-4"', "string", 3)
 
@@ -119,7 +122,7 @@ def test_a_field_in_conflict_from_the_start_is_told(story: DriftStory) -> None:
     story.orders(1, "C-2")
     assert story.run_once() == 0
     [sentence] = [line for line in story.said if line.startswith("conflict: ")]
-    assert "customer_id of order has no column" in sentence
+    assert "customer_id of order has no column, because its values are of several kinds" in sentence
     assert '"customer_id": string' in story.told("schema", "conflicts", "feed")
 
 
@@ -130,6 +133,90 @@ def test_a_field_that_is_only_new_is_not_a_conflict(story: DriftStory) -> None:
     assert story.run_once() == 0
     assert not any("conflict" in line for line in story.said)
     assert "rows with" not in story.told("status")
+    told = story.told("schema", "conflicts", "feed")
+    assert told == (
+        "no field is in conflict; 1 row has a `_rest` with fields that were new at the time\n"
+    )
+
+
+def events_of(story: DriftStory, *events: dict[str, object]) -> None:
+    story.cluster.append(
+        TOPIC, 0, *(json.dumps({"type": "place"} | each).encode() for each in events)
+    )
+
+
+def test_a_list_of_several_kinds_is_told_with_its_cure(story: DriftStory) -> None:
+    events_of(story, {"tags": [1, "a"], "geo": {"at": [1.5, [2]]}}, {"tags": ["b", 2]})
+    assert story.run_once() == 0
+    told = [line for line in story.said if line.startswith("conflict: ")]
+    assert "tags of place has no column, because no column can hold what is in it" in told[0]
+    assert "2 records have a value there (array), which is in `_rest`" in told[0]
+    assert "geo of place has no column" in told[1]
+    assert "rows with `_rest`: 2 of 2 in place: tags, geo" in story.told("status")
+    out = story.told("schema", "conflicts", "feed")
+    assert "no column for tags, geo of place: no column can hold what is in it: a list" in out
+    assert '"place": {types: {"tags": json, "geo": json}}' in out
+    typed: FeedSpec = msgspec.structs.replace(
+        FEED, decode=DecodeSpec(types=(("tags", "json"), ("geo", "json")))
+    )
+    events_of(story, {"tags": [3, "c"], "geo": {"at": [[3]]}})
+    assert story.run_once(typed) == 0
+    events_of(story, {"tags": [4, "d"], "geo": {"at": [1.5, [4]]}})
+    assert story.run_once(typed) == 0
+    assert story.entries(Window)[-1].ways[0].rest == 0
+
+
+def test_fields_beyond_the_most_columns_are_told(story: DriftStory) -> None:
+    events_of(story, {f"f{n}": n for n in range(MAX_FIELDS + 30)})
+    assert story.run_once() == 0
+    told = [line for line in story.said if line.startswith("conflict: ")]
+    assert "because the dataset has 1,000 fields with columns, and no more are learned" in told[0]
+    assert "and at least 15 more" in " ".join(story.told("status").split())
+    out = story.told("schema", "conflicts", "feed")
+    assert "of place: the dataset has 1,000 fields" in out
+    assert "datasets:" not in out
+    found = story.told("schema", "conflicts", "feed", "--output", "json").splitlines()
+    assert json.loads(found[0])["cure"] is None
+
+
+def test_names_that_are_too_long_and_numbers_that_fit_no_column_are_told(
+    story: DriftStory,
+) -> None:
+    events_of(story, {"n" * 2_000: 1, "big": 10**30, "deep": {"big": 10**40}}, {"n" * 2_000: "x"})
+    assert story.run_once() == 0
+    out = story.told("schema", "conflicts", "feed")
+    assert "of place: its name is longer than 1,024 bytes" in out
+    assert "no column for big of place: its numbers fit no column of numbers" in out
+    assert '"big": string' in out
+    assert '"nnn' not in out.partition("datasets:")[2]
+
+
+def test_a_key_with_a_dot_has_a_sample_and_a_type_that_works(story: DriftStory) -> None:
+    events_of(story, {"attrs": {"http.status": 200}})
+    assert story.run_once() == 0
+    events_of(story, {"attrs": {"http.status": "2xx"}})
+    assert story.run_once() == 0
+    out = story.told("schema", "conflicts", "feed")
+    assert '"2xx"' in out
+    lines = out.partition("datasets:")[2].splitlines()
+    assert lines[1] == r"""  "place": {types: {"attrs.http\\.status": string}}"""
+    story.config.write_text(CONFIG.removesuffix("}\n") + f", datasets: {{{lines[1]}}}}}\n")
+    [typed] = load(story.config, {}).feeds
+    story.store = MemoryStore()
+    assert story.run_once(typed) == 0
+    assert [each.rest for entry in story.entries(Window) for each in entry.ways] == [0]
+
+
+def test_the_cure_of_one_dataset_leaves_the_others_alone(story: DriftStory) -> None:
+    story.orders(1, "C-2")
+    events_of(story, {"customer_id": 3})
+    assert story.run_once() == 0
+    cure = story.told("schema", "conflicts", "feed").partition("datasets:\n")[2].splitlines()[0]
+    story.config.write_text(CONFIG.removesuffix("}\n") + f", datasets: {{{cure}}}}}\n")
+    [typed] = load(story.config, {}).feeds
+    story.orders(4, "C-5")
+    events_of(story, {"customer_id": 6})
+    assert story.run_once(typed) == 0
 
 
 def test_a_dataset_that_is_not_there_is_told(

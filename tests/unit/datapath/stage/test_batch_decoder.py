@@ -14,6 +14,7 @@ from penstock.api.find import find
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.datapath.shape.route.router import Router
 from penstock.datapath.stage.batch_decoder import DatasetPart, GroupReceiver, RecordGroup
+from penstock.datapath.stage.cost_tally import CostTally
 from penstock.datapath.stage.decode_by_schema import SchemaBatchDecoder
 from penstock.datapath.stage.decode_converted import ConvertedBatchDecoder
 from penstock.datapath.stage.decode_json import JsonBatchDecoder
@@ -31,6 +32,7 @@ from penstock.model.ranges import OffsetRange
 from penstock.model.schema import INT64, DatasetSchema, with_columns
 from penstock.model.spec import DecodeSpec, FeedSpec, RouteSpec
 from penstock.model.window import StageOrder
+from penstock.runtime.worker import worker_tick
 from penstock.testing.memory_store import MemoryStore
 
 COVERED = OffsetRange("t", "id", 0, 0, 100)
@@ -109,7 +111,8 @@ def shredded(text: str) -> TaskReport:
     )
     plan = a_plan(FEED)
     files = OpenFiles(MemoryStore(), plan, "attempt")
-    shredder = RangeShredder(plan, COVERED, files, a_placement(plan), DigitDecoder(), Sampling())
+    decoder, costs = DigitDecoder(), CostTally(worker_tick)
+    shredder = RangeShredder(plan, COVERED, files, a_placement(plan), decoder, Sampling(), costs)
     shredder.take(batch)
     return shredder.report()
 

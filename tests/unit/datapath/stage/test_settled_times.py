@@ -9,7 +9,8 @@ import pytest
 
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.shared.shapes import arrow_schema
-from penstock.datapath.stage.settled_times import Misfits, read_as, rest_with, with_times
+from penstock.datapath.stage.settled_times import read_as, rest_with, with_times
+from penstock.model.read_ways import Misfits
 from penstock.model.schema import (
     INT64,
     TEXT_OF_JSON,

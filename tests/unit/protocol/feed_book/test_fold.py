@@ -25,9 +25,9 @@ from penstock.model.entries import (
 from penstock.model.envelope import GENESIS, Claim
 from penstock.model.manifest import Content, Group, Input, groups_of
 from penstock.model.ranges import TopicPartition
-from penstock.model.steps import DELIVER, REMOVE
+from penstock.model.steps import DELIVER, REMOVE, DeleteInputs, PublishFiles
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
-from penstock.protocol.feed_book.state import FeedState, PartitionState, Undone
+from penstock.protocol.feed_book.state import FeedState, Owed, PartitionState, Undone
 from penstock.protocol.journal.every_book import apply
 from tests.helpers.journals import (
     BEGINNING,
@@ -56,7 +56,7 @@ def test_the_fold_of_nothing_is_a_new_feed() -> None:
     assert state.is_new
     assert (state.number, state.sha256, state.epoch) == (-1, GENESIS, 0)
     assert state.watermarks() == {}
-    assert state.open_groups(0) == ()
+    assert state.open_parts(0) == ()
 
 
 def test_the_beginning_binds_claims_and_starts() -> None:
@@ -109,8 +109,8 @@ def test_a_window_leaves_its_last_records_and_schemas() -> None:
 def test_a_window_is_undone_until_markers_tell_otherwise() -> None:
     content = Content(files=(a_file("b", covered(0, 1), [0]), a_file("a", covered(1, 2), [1])))
     state = told(*BEGINNING, window_of(content, covered(0, 2)))
-    assert state.undone == {3: Undone(3, state.sha256, "1-1", ["a", "b"])}
-    assert state.open_groups(3) == ("a", "b")
+    assert state.undone == {3: Undone(3, state.sha256, "1-1", ["a@files", "b@files"])}
+    assert state.open_parts(3) == ("a@files", "b@files")
 
 
 def test_a_window_without_files_has_nothing_to_do() -> None:
@@ -151,12 +151,12 @@ def test_a_rebind_without_partitions_counts_as_read() -> None:
 def test_parking_hides_a_dataset_from_work_and_unparking_shows_it_again() -> None:
     content = Content(files=(a_file("b", covered(0, 1), [0]), a_file("a", covered(1, 2), [1])))
     state = told(*BEGINNING, window_of(content, covered(0, 2)), Park("a", 3, "full"))
-    assert state.parked == {"a": "full"}
-    assert state.open_groups(3) == ("b",)
-    assert state.undone[3].groups == ["a", "b"]
+    assert state.parked == {"a@files": "full"}
+    assert state.open_parts(3) == ("b@files",)
+    assert state.undone[3].parts == ["a@files", "b@files"]
     state = told(Unpark("a", "me"), state=state)
     assert state.parked == {}
-    assert state.open_groups(3) == ("a", "b")
+    assert state.open_parts(3) == ("a@files", "b@files")
 
 
 def test_a_replacement_is_noted_at_the_entry_it_replaces_and_is_no_work_of_its_own() -> None:
@@ -197,7 +197,12 @@ def test_what_delivers_beside_windows_is_work_and_moves_no_watermark(
 ) -> None:
     before = told(*BEGINNING, a_window(covered(0, 2)))
     state = told(*BEGINNING, a_window(covered(0, 2)), body)
-    assert state.undone[4] == Undone(4, state.sha256, "1-x1", ["a"])
+    steps = body.groups[0].steps
+    publishes, deletes = PublishFiles() in steps, DeleteInputs() in steps
+    assert state.undone.get(4) == (
+        Undone(4, state.sha256, "1-x1", ["a@files"]) if publishes else None
+    )
+    assert state.owed.get(4) == (Owed(4, state.sha256, "1-x1", ["a@delete"]) if deletes else None)
     assert state.watermarks() == before.watermarks()
 
 

@@ -1,13 +1,17 @@
 """Live files and quarantined records: an entry may only consume what is there, and done."""
 
+from collections.abc import Mapping
+
 import msgspec
 import pytest
 
 from penstock.model.entries import AnyBody, Drop, Generation, Replace, Replay, Retire
 from penstock.model.evidence import Evidence
+from penstock.model.lanes import part_of
 from penstock.model.manifest import QUARANTINE, Content, Input, ManifestFile, RecordSet
 from penstock.model.ranges import OffsetSet
 from penstock.protocol.feed_book.inventory import Inventory, LiveFile
+from penstock.protocol.feed_book.state import Undone
 from tests.helpers.journals import (
     BEGINNING,
     a_compaction,
@@ -42,14 +46,20 @@ def an_inventory() -> Inventory:
     return inventory
 
 
-def why_not(body: AnyBody, content: Content, undone: frozenset[int] = frozenset()) -> str | None:
-    return an_inventory().objection(next_entry(STATE, body), content, undone)
+def undone_of(dataset: str) -> Undone:
+    return Undone(3, "0" * 64, "1-1", [part_of(dataset)])
+
+
+def why_not(
+    body: AnyBody, content: Content, undone: Mapping[int, Undone] | None = None
+) -> str | None:
+    return an_inventory().objection(next_entry(STATE, body), content, undone or {})
 
 
 def after(body: AnyBody, content: Content) -> Inventory:
     inventory = an_inventory()
     entry = next_entry(STATE, body, number=4)
-    assert inventory.objection(entry, content, frozenset()) is None
+    assert inventory.objection(entry, content, {}) is None
     inventory.apply(entry, content)
     return inventory
 
@@ -103,14 +113,19 @@ def test_an_input_named_twice_is_refused() -> None:
 
 def test_an_input_of_an_entry_that_is_not_done_is_refused() -> None:
     """A sleeping owner could bring it back after it was removed."""
-    why = why_not(*compaction(BOTH, inputs=INPUTS), undone=frozenset({3}))
+    why = why_not(*compaction(BOTH, inputs=INPUTS), undone={3: undone_of("a")})
     assert "belongs to entry 3, which is not done" in str(why)
+
+
+def test_another_dataset_of_the_same_entry_may_be_undone() -> None:
+    """Goal: one dataset that is parked holds no other back."""
+    assert why_not(*compaction(BOTH, inputs=INPUTS), undone={3: undone_of("b")}) is None
 
 
 def test_an_input_is_consumed_once() -> None:
     body, content = compaction(BOTH, inputs=INPUTS)
     inventory = after(body, content)
-    why = inventory.objection(next_entry(STATE, body, number=5), content, frozenset())
+    why = inventory.objection(next_entry(STATE, body, number=5), content, {})
     assert "is not live any more" in str(why)
 
 
@@ -156,7 +171,7 @@ def test_a_drop_gives_records_up_once() -> None:
     content = Content(records=(records(2),))
     inventory = after(a_drop(content), content)
     assert inventory.records == {(TOPIC, TOPIC_ID, 0, "", 0): OffsetSet()}
-    why = inventory.objection(next_entry(STATE, a_drop(content)), content, frozenset())
+    why = inventory.objection(next_entry(STATE, a_drop(content)), content, {})
     assert "are not live any more" in str(why)
 
 

@@ -25,6 +25,7 @@ from penstock.model.entries import (
 from penstock.model.envelope import Claim
 from penstock.model.manifest import Content
 from penstock.model.ranges import OffsetRange
+from penstock.protocol.feed_book.rules import done_objection
 from penstock.protocol.feed_book.state import FeedState
 from tests.helpers.journals import BEGINNING, a_window, begins, covered, told, why_not
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID
@@ -128,7 +129,8 @@ CASES = [
     Case("an unpark", Unpark("a", "me"), None, PARKED),
     Case("an unpark of what is not parked", Unpark("b", "me"), "is not parked", PARKED),
     Case("a replacement", empty(Replace, "1-1", number=3), None, DELIVERED),
-    Case("a replacement of nothing", empty(Replace, "1-1", number=2), "entry 2 is done", DELIVERED),
+    Case("a replacement of what was done since", empty(Replace, "1-1", number=2), None, DELIVERED),
+    Case("a replacement of nothing", empty(Replace, "1-1", number=9), "not decided yet", DELIVERED),
     Case("a replacement of another", empty(Replace, "1-2", number=3), "is window 1-1", DELIVERED),
     Case("a compaction", empty(Compact, "1-x1"), None),
     Case("a retirement", empty(Retire, "1-x1", author="me", reason="test"), None),
@@ -153,6 +155,16 @@ def test_an_entry_is_judged_by_the_state_before_it(case: Case) -> None:
     else:
         assert why is not None
         assert case.why in why
+
+
+def test_only_what_is_not_done_is_derived_again() -> None:
+    """Goal: refused by its author's fold; a reader's may have seen the marker first."""
+    state = told(*BEGINNING, *DELIVERED)
+    body = empty(Replace, "1-1", number=3)
+    assert isinstance(body, Replace)
+    assert done_objection(state, body) is None
+    state.undone.clear()
+    assert done_objection(state, body) == "entry 3 is done"
 
 
 def test_only_the_binding_comes_first() -> None:

@@ -413,7 +413,7 @@ def test_a_checkpoint_of_another_history_stops_whoever_would_start_from_it(lake:
 
 def test_an_undamaged_lake_is_opened_by_everybody(lake: Lake) -> None:
     """Goal: the cases fail for the reason they name. Method: damage nothing."""
-    assert clean(lake.room().journal()) == 0
+    assert clean(lake.room().journal()).total == 0
     assert lake.room().journal().open(deep=True).state.undone == {}
     before = lake.snapshot()
     shown = print_journal(lake.root)
@@ -453,7 +453,7 @@ def test_whoever_needs_a_manifest_stops_when_it_is_not_what_was_recorded(
     if damage == "gone":
         with_manifest.remove(key)
     else:
-        with_manifest.put(key, raw.replace(b'"d', b'"e', 1))
+        with_manifest.put(key, raw[:-1] + b"?")
     try:
         before = with_manifest.snapshot()
         error = by_compaction(with_manifest)
@@ -463,7 +463,7 @@ def test_whoever_needs_a_manifest_stops_when_it_is_not_what_was_recorded(
         assert why in str(error)
         assert (printed.returncode, printed.stdout, printed.stderr) == (5, "", f"{error}\n")
         assert print_journal(with_manifest.root).returncode == 0
-        assert clean(with_manifest.room().journal()) == 0
+        assert clean(with_manifest.room().journal()).total == 0
         assert with_manifest.snapshot() == before
     finally:
         with_manifest.put(key, raw)

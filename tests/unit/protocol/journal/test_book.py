@@ -8,10 +8,11 @@ import pytest
 from penstock.errors import EntryNewer, EntryRefused
 from penstock.model.envelope import Claim
 from penstock.model.process_id import Process
+from penstock.protocol.journal.beats import Beat
 from penstock.protocol.journal.book import Book, JsonObject
 from penstock.protocol.journal.checkpoints import newest_checkpoint, write_checkpoint
 from penstock.protocol.journal.journal import Journal
-from penstock.protocol.journal.lease import Beat, Contender, Lease, newest_beat
+from penstock.protocol.journal.lease import Contender, Lease, newest_beat
 from penstock.testing.memory_store import MemoryStore
 from tests.simulator.programs import surroundings
 from tests.simulator.tally_book import (

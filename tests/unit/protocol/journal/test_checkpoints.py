@@ -69,14 +69,16 @@ def test_what_an_older_checkpoint_proves_done_stays_done_without_its_marker() ->
 def test_what_was_undone_in_an_older_checkpoint_is_looked_up_again() -> None:
     room, store = a_feed()
     owner = an_owner(room)
-    owner.fold.state.parked["a"] = "for a test"
     room.kafka.partitions[0].append("a")
     room.kafka.latest[0] = 4
-    owner.run_window()
+    order = owner.plan()
+    assert order is not None
+    staged = owner.stage(order)
+    owner.decide(order, staged, owner.prove(order, staged))  # and dies before it publishes
     state = owner.fold.state
-    assert [undone.groups for undone in state.undone.values()] == [["a"]]
+    assert [undone.parts for undone in state.undone.values()] == [["a@files"]]
     store.create(LAYOUT.checkpoint(state.number), checkpoint_of_fold_1(state))
-    assert [undone.groups for undone in opened(room).undone.values()] == [["a"]]
+    assert [undone.parts for undone in opened(room).undone.values()] == [["a@files"]]
     an_owner(room).recover()
     assert opened(room).undone == {}
 

@@ -1,17 +1,21 @@
 """The journal on a store: opening, deciding, claiming, and what accelerates the opening."""
 
+import base64
 import copy
+import json
+import zlib
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from penstock.api.store import Store
 from penstock.care.seek import unpark
-from penstock.errors import EntryRefused, Fenced, ManifestDamaged, OutcomeUnknown
-from penstock.model.entries import Bind, Park, Seek, Start
+from penstock.errors import EntryDamaged, EntryRefused, Fenced, ManifestDamaged, OutcomeUnknown
+from penstock.model.entries import Bind, Compact, Park, Seek, Start
 from penstock.model.envelope import Claim
-from penstock.model.manifest import INLINE_FILES, Content, Input
+from penstock.model.manifest import INLINE_FILES, Content, Input, ManifestRef
 from penstock.model.ranges import TopicPartition
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -38,6 +42,7 @@ from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID, SimKafka
 from tests.simulator.programs import Room, surroundings
 
 ENTRIES = "_penstock/feed/journal/*"
+PLACES = ("content", "packed", "manifest")
 
 
 @pytest.fixture(params=["memory", "local"])
@@ -192,15 +197,15 @@ def test_an_unknown_outcome_is_raised_and_leaves_everything_as_it_was(store: Sto
     assert journal.open().state.number == 3, "it has landed after all, once"
 
 
-def test_a_small_content_lies_in_the_entry_and_a_large_one_beside_it(store: Store) -> None:
+def test_content_lies_in_the_entry_packed_in_it_or_beside_it(store: Store) -> None:
     journal, fold = begun(store)
     parts = [covered(at, at + 1) for at in range(INLINE_FILES + 1)]
     files = tuple(a_file("a", part, [part.start]) for part in parts)
-    for count, is_inline in ((INLINE_FILES, True), (INLINE_FILES + 1, False)):
+    for count, place in ((2, "content"), (INLINE_FILES, "packed"), (INLINE_FILES + 1, "manifest")):
         content = Content(files=files[:count])
         body = journal.with_content(window_of(content, covered(0, count)), content)
-        assert (body.content is not None) == is_inline
-        assert (body.manifest is None) == is_inline
+        found = {name for name in PLACES if getattr(body, name) is not None}
+        assert found == {place}
         assert journal.content_of(body) == content
     sealed = journal.append(fold, body, 1)
     opened = journal.open(deep=True)
@@ -208,6 +213,42 @@ def test_a_small_content_lies_in_the_entry_and_a_large_one_beside_it(store: Stor
     assert len(opened.inventory.files) == INLINE_FILES + 1
     assert len(store.list_after(LAYOUT.manifests)) == 1
     assert journal.read(sealed.number) == sealed
+
+
+def test_the_envelope_of_packed_content_is_plain_and_smaller(store: Store) -> None:
+    journal, fold = begun(store)
+    parts = [covered(at, at + 1) for at in range(200)]
+    content = Content(files=tuple(a_file("a", part, [part.start]) for part in parts))
+    window = window_of(content, covered(0, 200))
+    sealed = journal.append(fold, journal.with_content(window, content), 1)
+    raw = store.read(LAYOUT.entry(sealed.number))
+    assert raw is not None
+    read = json.loads(raw)
+    assert (read["format"], read["body"]["kind"], read["body"]["content"]) == (4, "window", None)
+    plain = zlib.decompress(base64.b64decode(read["body"]["packed"]))
+    assert json.loads(plain) == json.loads(msgspec.json.encode(content))
+    assert len(raw) < len(plain) / 2
+    assert journal.open().state.undone[sealed.number].parts == ["a@files"]
+
+
+@pytest.mark.parametrize("packed", [b"garbage", zlib.compress(b"[]"), zlib.compress(b"{}") + b" "])
+def test_packed_content_that_cannot_be_read_is_damage(packed: bytes) -> None:
+    journal, _ = begun(MemoryStore())
+    window = window_of(Content(), covered(0, 3))
+    body = msgspec.structs.replace(window, content=None, packed=packed)
+    with pytest.raises(EntryDamaged, match="content of window 1-1 cannot be read"):
+        journal.content_of(body)
+
+
+@pytest.mark.parametrize("places", [(), ("content", "packed"), ("packed", "manifest")])
+def test_a_body_has_its_content_in_exactly_one_place(places: tuple[str, ...]) -> None:
+    given: dict[str, Any] = {
+        "content": Content(),
+        "packed": b"x",
+        "manifest": ManifestRef("key", "hash"),
+    }
+    with pytest.raises(ValueError, match="exactly one of content, packed and manifest"):
+        Compact(window="1-1", groups=(), **{place: given[place] for place in places})
 
 
 @pytest.mark.parametrize(("damage", "why"), [("gone", "it is gone"), ("edited", "hash is wrong")])
@@ -291,7 +332,7 @@ def parked_room() -> tuple[Room, WatchedStore, Owner]:
     owner = an_owner(room)
     while owner.run_window():
         pass
-    assert list(owner.fold.state.parked) == ["a"]
+    assert list(owner.fold.state.parked) == ["a@files"]
     return room, store, owner
 
 
@@ -299,12 +340,12 @@ def test_parked_groups_get_markers_of_their_own_later_and_in_journal_order() -> 
     room, store, _ = parked_room()
     undone = sorted(room.journal().open().state.undone)
     assert len(undone) == 3
-    assert [key for key in store.created("/done/") if key.endswith("/a.json")] == []
+    assert [key for key in store.created("/done/") if key.endswith("/a@files.json")] == []
     store.broken = set()
     unpark(room.journal(), room.around, "a", "me")
     an_owner(room).recover()
-    wanted = [LAYOUT.group_marker(number, "a") for number in undone]
-    assert [key for key in store.created("/done/") if key.endswith("/a.json")] == wanted
+    wanted = [LAYOUT.part_marker(number, "a@files") for number in undone]
+    assert [key for key in store.created("/done/") if key.endswith("/a@files.json")] == wanted
     assert room.journal().open().state.undone == {}
     assert len(store.published("feed/a/")) == 3
     assert store.published("feed/a/") == sorted(store.published("feed/a/"))
@@ -314,8 +355,8 @@ def test_an_entry_of_which_a_group_is_parked_stays_undone_for_everybody() -> Non
     room, _, owner = parked_room()
     state = room.journal().open().state
     assert state == owner.fold.state
-    assert {tuple(undone.groups) for undone in state.undone.values()} == {("a",)}
-    assert all(state.open_groups(number) == () for number in state.undone)
+    assert {tuple(undone.parts) for undone in state.undone.values()} == {("a@files",)}
+    assert all(state.open_parts(number) == () for number in state.undone)
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,8 @@ def test_a_park_and_an_unpark_cannot_be_removed_unnoticed() -> None:
     room = parked(WatchedStore())
     unpark(room.journal(), room.around, "a", "ann")
     assert is_noticed(room)
-    room = parked(WatchedStore())
+    room = parked(store := WatchedStore())
+    store.broken = set()
     an_owner(room)
     assert kinds(room)[-1] == "Unpark"
     assert is_noticed(room)
@@ -185,9 +186,8 @@ def test_an_owner_that_dies_around_the_mark_of_a_park_is_followed_by_the_next() 
         room = a_room(SimKafka({0: ["a"]}), store)
         number = decided_only(an_owner(room))
         # Marks of the next owner: of its claim, of the window, and of the park.
-        owner = an_owner(with_fault(room, Fault("create", what, MARK, nth=3)))
         with pytest.raises(Died):
-            owner.recover()
+            an_owner(with_fault(room, Fault("create", what, MARK, nth=3)))
         assert kinds(room)[-1] == "Park"
         assert number in room.journal().open().state.undone
         store.broken = set()

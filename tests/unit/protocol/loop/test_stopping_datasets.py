@@ -14,8 +14,8 @@ from penstock.care.replay_feed import held_back
 from penstock.care.seek import unpark
 from penstock.cli.main import main
 from penstock.errors import FeedHalted
+from penstock.feeds.endings import failing_and_stopped
 from penstock.feeds.errors import SchemasIncompatible
-from penstock.feeds.runner import failing_and_stopped
 from penstock.model.entries import SealedEntry, Unpark, Window
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.protocol.loop.owner import Owner
@@ -65,7 +65,7 @@ def test_it_stops_by_name_and_all_others_go_on() -> None:
     assert rows(store, "b") == [(1, 0), (1, 1), (1, 2)]
     assert sorted(state.watermarks().values()) == [3, 3], "everything is decided"
     assert state.stopped == ["a"]
-    assert "1 record came" in state.parked["a"]
+    assert "1 record came" in state.parked["a@files"]
     assert store.published("quarantine/"), "the record itself can be looked at"
     assert "Park" not in kinds(room), "it stands in the entry of its window"
 
@@ -130,7 +130,7 @@ def test_what_a_person_let_go_is_visible_although_the_window_being_read_stops_it
 def test_further_records_that_do_not_fit_leave_the_cause_as_it_was() -> None:
     room = a_room(SimKafka({0: [MISFIT, MISFIT, MISFIT, "a"]}), WatchedStore())
     state = run_all(room).fold.state
-    assert state.parked["a"].startswith("2 records came in window 1-1 whose schema")
+    assert state.parked["a@files"].startswith("2 records came in window 1-1 whose schema")
     assert [sorted(window.stops) for window in windows(room)] == [["a"], ["a"]]
 
 
@@ -163,7 +163,7 @@ def test_a_dataset_that_fails_and_is_stopped_waits_for_both() -> None:
     state = run_all(room).fold.state
     assert kinds(room).count("Park") == 1
     assert state.stopped == ["a"]
-    assert "1 record came" in state.parked["a"]
+    assert "1 record came" in state.parked["a@files"]
     store.broken = set()
     run_all(room)
     assert rows(store, "a") == []

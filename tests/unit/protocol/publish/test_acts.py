@@ -1,17 +1,20 @@
 """Acts: each step is looked at, done, and done for many groups at once, in its order."""
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 
 from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone, StoreUnavailable
 from penstock.model.entries import Compact, SealedEntry
+from penstock.model.lanes import DELETE, FILES, lanes_of, part_of
 from penstock.model.manifest import Content, Group
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.steps import DELIVER, REMOVE, REWRITE, Step, Steps
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.publish.acts import (
     GroupWork,
+    PartKey,
     StepTools,
     act_of,
     publish_at_once,
@@ -41,7 +44,13 @@ def work_on(
     names = tuple(f"{dataset}/old-{n}" for n in range(inputs))
     for name in names:
         store.create(name, b"old")
-    return GroupWork(SEALED, Group(dataset, files, files, 8, steps), handles, names)
+    lane = lanes_of(steps)[0]
+    return GroupWork(SEALED, Group(dataset, files, files, 8, steps), lane, handles, names)
+
+
+def keys(*datasets: str, lane: str = FILES) -> set[PartKey]:
+    """These parts of the entry."""
+    return {(SEALED.number, part_of(dataset, lane)) for dataset in datasets}
 
 
 def names(store: MemoryStore) -> list[str]:
@@ -61,51 +70,38 @@ def test_every_step_has_an_act_that_looks_before_and_after(step: Step) -> None:
     act.do(one)
     assert act.is_done(one)
     assert not act.is_done(other), "only the group that was asked for"
-    assert act.do_many([one, other]) == {"a", "b"}, "what is done already is done"
+    assert act.do_many([one, other]) == {one.key, other.key}, "what is done already is done"
     assert act.is_done(other)
 
 
-def test_inputs_go_after_the_files_that_replace_them() -> None:
-    store = WatchedStore()
-    works = [work_on(store, "a", REWRITE), work_on(store, "b", REWRITE)]
-    store.acts.clear()
-    assert publish_at_once(StepTools(store), works) == {"a", "b"}
-    shown = [act.name for act in store.acts if act.name in ("link", "delete")]
-    assert shown == ["link"] * 4 + ["delete"] * 4
-    assert names(store) == ["a/new-0", "a/new-1", "b/new-0", "b/new-1"]
-
-
-def test_one_group_alone_goes_through_its_steps_in_order() -> None:
-    store = WatchedStore()
+def test_only_the_steps_of_the_lane_are_done() -> None:
+    store = MemoryStore()
     work = work_on(store, "a", REWRITE)
-    store.acts.clear()
-    publish_group(StepTools(store), work)
-    assert [act.name for act in store.acts if act.name in ("link", "delete")] == [
-        *("link", "link", "delete", "delete")
-    ]
+    assert publish_at_once(StepTools(store), [work]) == keys("a")
+    assert names(store) == ["a/new-0", "a/new-1", "a/old-0", "a/old-1"]
+    publish_group(StepTools(store), replace(work, lane=DELETE))
+    assert names(store) == ["a/new-0", "a/new-1"]
 
 
-def test_a_group_whose_files_are_not_all_there_keeps_its_inputs() -> None:
+def test_a_group_that_fails_keeps_no_other_from_being_done() -> None:
     store = WatchedStore()
-    works = [work_on(store, "a", REWRITE), work_on(store, "b", REWRITE)]
+    works = [work_on(store, "a", DELIVER), work_on(store, "b", DELIVER)]
     store.broken = {"a"}
-    assert publish_at_once(StepTools(store), works) == {"b"}
-    assert names(store) == ["a/old-0", "a/old-1", "b/new-0", "b/new-1"]
+    assert publish_at_once(StepTools(store), works) == keys("b")
     with pytest.raises(StoreUnavailable):
         publish_group(StepTools(store), works[0])
-    assert "a/old-0" in names(store)
 
 
 def test_groups_with_different_steps_are_done_in_one_call() -> None:
     store = MemoryStore()
     works = [work_on(store, "a", DELIVER, inputs=0), work_on(store, "b", REMOVE, files=0)]
-    assert publish_at_once(StepTools(store), works) == {"a", "b"}
+    assert publish_at_once(StepTools(store), works) == keys("a") | keys("b", lane=DELETE)
     assert names(store) == ["a/new-0", "a/new-1"]
 
 
 def test_a_group_without_files_or_inputs_is_done() -> None:
     work = GroupWork(SEALED, Group("a", 0, 0, 0, REWRITE))
-    assert publish_at_once(StepTools(MemoryStore()), [work]) == {"a"}
+    assert publish_at_once(StepTools(MemoryStore()), [work]) == keys("a")
     assert publish_at_once(StepTools(MemoryStore()), []) == set()
 
 
@@ -113,17 +109,18 @@ def test_a_group_without_files_or_inputs_is_done() -> None:
 @pytest.mark.parametrize("what", [What.FAIL_BEFORE, What.FAIL_AFTER])
 def test_a_lost_answer_is_looked_up(act: str, what: What) -> None:
     inner = MemoryStore()
-    work = work_on(inner, "a", REWRITE)
+    work = work_on(inner, "a", DELIVER if act == "publish" else REMOVE)
     store = FaultStore(inner, [Fault(act, what), Fault(act, what, nth=2)])
     publish_group(StepTools(store), work)
     assert store.unmet() == []
-    assert names(inner) == ["a/new-0", "a/new-1"]
+    assert ("a/new-1" in names(inner)) == (act == "publish")
+    assert ("a/old-1" in names(inner)) == (act == "publish")
 
 
 @pytest.mark.parametrize("act", ["publish", "delete"])
 def test_a_group_that_gets_no_answer_is_not_called_done(act: str) -> None:
     inner = MemoryStore()
-    work = work_on(inner, "a", REWRITE)
+    work = work_on(inner, "a", DELIVER if act == "publish" else REMOVE)
     store = FaultStore(inner, [Fault(act, What.FAIL_BEFORE, nth=nth) for nth in range(1, 6)])
     assert publish_at_once(StepTools(store), [work]) == set()
     with pytest.raises(OutcomeUnknown):

@@ -4,11 +4,14 @@ import msgspec
 import pytest
 
 from penstock.care.seek import unpark
-from penstock.errors import DecidedDataLost, Fenced, OutcomeUnknown, StoreUnavailable
+from penstock.errors import DecidedDataLost, Fenced, StoreUnavailable
 from penstock.model.entries import Park, Replace
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.protocol.feed_book.feed_journal import FeedFold
+from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.protocol.publish.finisher import Finisher
+from penstock.protocol.publish.troubles import PublishPolicy
 from penstock.runtime.surroundings import Surroundings
 from penstock.testing.fault_store import Fault, FaultStore, What
 from penstock.testing.memory_store import Act, MemoryStore
@@ -44,33 +47,119 @@ def test_a_dataset_that_keeps_failing_is_parked_and_the_others_go_on() -> None:
     state = room.journal().open().state
     assert rows(store, "b") == B_ROWS
     assert rows(store, "a") == []
-    assert list(state.parked) == ["a"]
-    assert "it is broken on purpose" in state.parked["a"]
+    assert list(state.parked) == ["a@files"]
+    assert "it is broken on purpose" in state.parked["a@files"]
     assert sorted(state.watermarks().values()) == [3, 3]
     assert kinds(room).count("Park") == 1
 
 
+class Watch:
+    """A clock that only a test moves."""
+
+    def __init__(self) -> None:
+        self.tick = 1000.0
+
+    def room(self, kafka: SimKafka, store: WatchedStore) -> Room:
+        """A process that looks at this clock."""
+        plain = a_room(kafka, store)
+        around = Surroundings(
+            plain.around.now, plain.around.sleep, plain.around.random, lambda: self.tick
+        )
+        return Room("test", store, around, kafka)
+
+
+def patient_owner(room: Room, tries: int = 4) -> Owner:
+    """An owner with the pauses that users have."""
+    source = SimSource(room.kafka, room.store, room.around)
+    policy = PublishPolicy(tries, retry_after_s=15.0, retry_most_s=100.0)
+    spec = OwnerSpec(room.name, WindowPolicy(2), files="parquet", publish=policy)
+    owner = Owner(room.journal(), source, room.around, spec)
+    owner.take_over()
+    return owner
+
+
 def test_a_dataset_is_tried_a_few_times_with_growing_pauses_before_it_is_parked() -> None:
-    store = WatchedStore()
-    waits: list[float] = []
-    plain = a_room(SimKafka({0: ["a"]}), store)
-    around = Surroundings(plain.around.now, waits.append, plain.around.random)
-    room = Room("test", store, around, plain.kafka)
+    """Goal: pauses of 15, 30 and 60 s; nobody waits in them. Method: a clock of our own."""
+    store, watch = WatchedStore(), Watch()
     store.broken = {"a"}
-    an_owner(room, park_after=4).run_window()
-    assert waits == [1.0, 2.0, 4.0]
+    room = watch.room(SimKafka({0: ["a"], 1: ["b"] * 6}), store)
+    owner = patient_owner(room)
+    for pause_s in (15.0, 30.0, 60.0):
+        owner.run_window()
+        before = store.refused
+        watch.tick += pause_s - 1
+        owner.run_window()
+        assert store.refused == before, "it rests"
+        assert "Park" not in kinds(room)
+        watch.tick += 1
+    owner.run_window()
     assert kinds(room)[-1] == "Park"
+    assert rows(store, "b") == [(1, offset) for offset in range(6)], "the others went on"
+
+
+def test_what_is_parked_is_tried_again_by_itself_and_less_and_less_often() -> None:
+    store, watch = WatchedStore(), Watch()
+    store.broken = {"a"}
+    room = watch.room(SimKafka({0: ["a"]}), store)
+    owner = patient_owner(room, tries=1)
+    owner.run_window()
+    assert kinds(room)[-1] == "Park"
+    for pause_s in (15.0, 30.0, 60.0, 100.0, 100.0):
+        watch.tick += pause_s - 1
+        before = store.refused
+        owner.recover()
+        assert store.refused == before
+        watch.tick += 1
+        owner.recover()
+        assert store.refused > before
+    assert kinds(room)[-1] == "Park", "trying leaves nothing in the journal"
+    store.broken = set()
+    watch.tick += 100
+    owner.recover()
+    assert kinds(room)[-1] == "Unpark"
+    assert rows(store, "a") == [(0, 0)]
+    assert room.journal().open().state.undone == {}
 
 
 def test_a_dataset_that_recovers_in_time_is_not_parked() -> None:
-    store = WatchedStore()
-    plain = a_room(SimKafka({0: ["a"]}), store)
-    around = Surroundings(plain.around.now, lambda _s: store.broken.clear(), plain.around.random)
-    room = Room("test", store, around, plain.kafka)
+    store, watch = WatchedStore(), Watch()
     store.broken = {"a"}
-    an_owner(room).run_window()
+    room = watch.room(SimKafka({0: ["a"]}), store)
+    owner = patient_owner(room)
+    owner.run_window()
+    store.broken = set()
+    watch.tick += 15
+    owner.recover()
     assert rows(store, "a") == [(0, 0)]
     assert "Park" not in kinds(room)
+
+
+def test_trouble_of_the_whole_store_parks_nothing() -> None:
+    """Goal: when nothing can be published, that is not the fault of a dataset."""
+    room, store = two_datasets()
+    owner = an_owner(room)
+    decided_only(owner)
+    store.broken = {"a", "b"}
+    for _ in range(10):
+        with pytest.raises(StoreUnavailable):
+            owner.recover()
+    assert "Park" not in kinds(room)
+    store.broken = set()
+    owner.recover()
+    assert rows(store, "a") + rows(store, "b") == [(0, 0), (1, 0)]
+
+
+def test_a_dataset_that_never_gets_an_answer_is_parked_and_the_feed_goes_on() -> None:
+    """Goal: repeated unknown outcomes of one dataset do not stop a feed, nor claim it again."""
+    inner = MemoryStore()
+    lost = [Fault("publish", What.FAIL_BEFORE, "feed/a/*", nth=nth) for nth in range(1, 40)]
+    room = a_room(SimKafka({0: ["a"] * 3, 1: ["b"] * 3}), FaultStore(inner, lost))
+    owner = an_owner(room, park_after=3)
+    while owner.run_window():
+        pass
+    assert list(owner.fold.state.parked) == ["a@files"]
+    assert rows(inner, "b") == B_ROWS
+    assert kinds(room).count("Claim") == 1
 
 
 def test_an_unparked_dataset_gets_its_queue_in_order_and_everything_once() -> None:
@@ -97,7 +186,7 @@ def test_a_dataset_that_fails_again_is_parked_again() -> None:
     unpark(room.journal(), room.around, "a", "me")
     an_owner(room).run_window()
     assert kinds(room).count("Park") == 2
-    assert list(room.journal().open().state.parked) == ["a"]
+    assert list(room.journal().open().state.parked) == ["a@files"]
 
 
 def test_a_foreign_file_parks_its_dataset_and_is_not_touched() -> None:
@@ -109,8 +198,8 @@ def test_a_foreign_file_parks_its_dataset_and_is_not_touched() -> None:
     owner.recover()
     state = owner.fold.state
     assert store.read(final) == b"[[9, 9]]"
-    assert final in state.parked["a"]
-    assert state.undone[number].groups == ["a"]
+    assert final in state.parked["a@files"]
+    assert state.undone[number].parts == ["a@files"]
     assert len(store.shelf.staged) == 1, "our staged file waits"
     store.delete(final)
     unpark(room.journal(), room.around, "a", "me")
@@ -136,9 +225,7 @@ def test_a_publish_without_any_answer_is_left_for_the_next_start() -> None:
     inner = MemoryStore()
     store = FaultStore(inner, [Fault("publish", What.DELAY, nth=nth) for nth in (1, 2, 3, 4)])
     room = a_room(SimKafka({0: ["a"]}), store)
-    owner = an_owner(room)
-    with pytest.raises(OutcomeUnknown):
-        owner.run_window()
+    an_owner(room, park_after=5).run_window()
     assert list(room.journal().open().state.undone) == [3]
     store.deliver()
     an_owner(room).recover()
@@ -260,8 +347,8 @@ def test_an_old_owner_does_not_derive_anything_again() -> None:
     room = a_room(SimKafka({0: ["a"]}), store)
     old = an_owner(room)
     decided_only(old)
-    an_owner(room)
     store.lose_staged()
+    an_owner(room)
     with pytest.raises(Fenced):
         old.recover()
     assert "Replace" not in kinds(room)

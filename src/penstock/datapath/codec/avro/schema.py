@@ -34,15 +34,16 @@ from penstock.model.schema import (
     DOUBLE,
     INT64,
     STRING,
-    TEXT_OF_SCALARS,
     TIMESTAMP_MS,
     TIMESTAMP_US,
     Field,
     FieldType,
+    ScalarKind,
     decimal_of,
     list_of,
     map_of,
     struct_of,
+    text_of,
     with_columns,
 )
 
@@ -65,6 +66,12 @@ _LOGICAL = {
     ("long", "local-timestamp-micros"): FieldType("local_us"),
 }
 _IN_JSON = frozenset({"boolean", "int", "long", "float", "double", "string", "enum"})
+_SCALARS_IN_JSON: dict[FieldType, ScalarKind] = {
+    BOOLEAN: "boolean",
+    INT64: "integer",
+    DOUBLE: "number",
+    STRING: "string",
+}
 ALONE = "value"  # the field of an event that is not a record
 
 
@@ -99,7 +106,7 @@ def _scalars_in_json(types: list[AvroType], path: str) -> FieldType:
     found = {_PLAIN[each.kind] for each in types}
     if found <= {INT64, DOUBLE}:
         return DOUBLE if DOUBLE in found else INT64
-    return found.pop() if len(found) == 1 else TEXT_OF_SCALARS
+    return found.pop() if len(found) == 1 else text_of({_SCALARS_IN_JSON[each] for each in found})
 
 
 class _Columns:

@@ -14,10 +14,11 @@ import msgspec
 import pyarrow as pa
 
 from penstock.datapath.codec.json.value_count import json_value_counter
-from penstock.datapath.codec.shared.shapes import arrow_schema, bounds_of, path_below
+from penstock.datapath.codec.shared.shapes import arrow_schema, bounds_of
 from penstock.datapath.codec.shared.value_count import ValueCounter
 from penstock.datapath.codec.shared.value_types import ColumnValue, ParserType
 from penstock.model.arrow_types import arrow_type
+from penstock.model.event_paths import path_below
 from penstock.model.schema import DatasetSchema, Field, FieldType
 
 # Up to here every integer is a double; beyond, the reference way looks at the digits.

@@ -49,7 +49,7 @@ class DatasetRecords:
     counts: ReadCounts
 
     def take(self, members: Numbers) -> "DatasetRecords":
-        """Some of the records. What was counted of all of them is counted of these."""
+        """Some of the records, if all values fit: others are not counted record by record."""
         place = {member: at for at, member in enumerate(members.tolist())}
         return replace(
             self,
@@ -57,14 +57,7 @@ class DatasetRecords:
             batch=self.batch.take(pa.array(members)),
             fields={},
             unknown={path: place[at] for path, at in self.unknown.items() if at in place},
-            counts=replace(
-                self.counts,
-                fast=len(members),
-                misfits={
-                    misfit: (records, place.get(first, 0))
-                    for misfit, (records, first) in self.counts.misfits.items()
-                },
-            ),
+            counts=replace(self.counts, fast=len(members)),
         )
 
 

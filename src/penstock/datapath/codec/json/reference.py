@@ -24,7 +24,7 @@ from penstock.datapath.codec.json.value_text import (
 from penstock.datapath.codec.shared.reasons import MISSING_FIELD, WRONG_TYPE, BadValue
 from penstock.datapath.codec.shared.value_types import ColumnValue
 from penstock.model.pinned_types import TypeTree
-from penstock.model.read_ways import Misfit, ReadCounts
+from penstock.model.read_ways import LONG_NAME, Misfit, ReadCounts
 
 Text = bytes | msgspec.Raw
 Fitted = tuple[ColumnValue, str | None]
@@ -83,7 +83,8 @@ class ReferenceDecoder:
                 self._empty += 1
                 continue
             left[name] = part.decode()
-            self.misfits[(record.path_of(name), "", found_kind(part))] = None
+            found_here = found_kind(part) if is_short else LONG_NAME
+            self.misfits[(record.path_of(name), "", found_here)] = None
             if is_short:
                 self._outside.append((record.path_of(name), part))
         return record.make(**values), object_text(left) if left else None

@@ -8,6 +8,7 @@ from penstock.datapath.codec.json.decode_plan import JsonType
 from penstock.datapath.codec.json.value_text import found_kind, is_integer, is_number, kind_of
 from penstock.datapath.codec.shared.reasons import OUT_OF_RANGE, WRONG_TYPE, BadValue
 from penstock.datapath.codec.shared.shapes import bounds_of
+from penstock.model.schema import ScalarKind
 
 _STRING = msgspec.json.Decoder(str)
 _LONGEST_INT64 = 20
@@ -23,8 +24,8 @@ def expect(shape: JsonType, text: bytes, wanted: str) -> None:
 
 
 def _wrong_type(shape: JsonType, found: str, text: bytes) -> BadValue:
-    wanted = shape.type.kind
-    detail = f"wanted {wanted}, found {found}"
+    wanted, kinds = shape.type.kind, " or ".join(shape.type.only)
+    detail = f"wanted {kinds or wanted}, found {found}"
     return BadValue(WRONG_TYPE, shape.path, detail, wanted, found_kind(text))
 
 
@@ -54,9 +55,16 @@ def _as_written(shape: JsonType, text: bytes) -> str:
     if shape.type.accepts == "json":
         return text.decode()
     found = kind_of(text)
-    if found in {"object", "array"}:
+    if found in {"object", "array"} or not _is_allowed(shape.type.only, found, text):
         raise _wrong_type(shape, found, text)
     return _STRING.decode(text) if found == "string" else text.decode()
+
+
+def _is_allowed(only: tuple[ScalarKind, ...], found: str, text: bytes) -> bool:
+    """True when a scalar is of a kind that a declared text takes; 1.0 is not an integer."""
+    if not only or found in only:
+        return True
+    return found == "number" and "integer" in only and is_integer(text)
 
 
 def _integer(shape: JsonType, text: bytes) -> int:

@@ -37,7 +37,7 @@ INTEGER, DOUBLE, BOOLEAN, TEXT, SCALARS, JSON, STRUCT, LIST, MAP, GHOST = range(
     WATCH,  # what is done with its values besides; see below
     CAPTURE,  # the row of values that has its captured texts
     MUST_HAVE,  # how many members of it are required
-    LOW,  # the least number that it may have
+    LOW,  # the least number that it may have; of scalars: a bit for each kind that it takes
     HIGH,
 ) = range(18)
 NODE_FIELDS = 18
@@ -60,6 +60,7 @@ FOUND = (
 )
 OBJECT, ARRAY, STRING, TRUTH, NULL, WHOLE, FRACTION, OUT_OF_RANGE = range(8)
 KINDS = len(FOUND)
+ALL_KINDS = -1  # a bit for each kind
 
 # The cells: numbers that the scanner remembers. First single ones.
 (

@@ -5,6 +5,7 @@ A text becomes the place where it lies among the bytes, and is copied when all r
 
 from penstock.datapath.codec.json.scan_layout import (
     AGAIN,
+    ALL_KINDS,
     BOOLEAN,
     BY_NODE,
     BY_NODE_FIELDS,
@@ -44,6 +45,7 @@ from penstock.datapath.codec.json.scan_layout import (
     SCALARS,
     STACK,
     STRIDE,
+    STRING,
     STRUCT,
     TAG_AT,
     TAG_END,
@@ -111,7 +113,8 @@ def read_leaf(scan: Scan, at: int, end: int, node: int, slot: int, room: int) ->
     """
     data, kind, value = scan.data, of(scan, node, KIND), int64(0)
     byte, then, found = data[at], at, FITS
-    if byte == QUOTE and kind in (TEXT, SCALARS):
+    only = of(scan, node, LOW)
+    if byte == QUOTE and (kind == TEXT or (kind == SCALARS and only >> STRING & 1)):
         then, has_escapes = text_end(data, at + 1, end)
         value = text_at(at + 1, then, has_escapes)
         then += then != INVALID
@@ -122,7 +125,9 @@ def read_leaf(scan: Scan, at: int, end: int, node: int, slot: int, room: int) ->
     elif kind == JSON:
         then = value_end(data, at, end, room)[0]
         value = text_at(at, then, 0)
-    elif kind == SCALARS and byte not in (OPEN_OBJECT, OPEN_LIST):
+    elif kind == SCALARS and (
+        byte not in (OPEN_OBJECT, OPEN_LIST) if only == ALL_KINDS else only >> kind_at(data, at) & 1
+    ):
         then = scalar_end(data, at, end)
         value = text_at(at, then, 0)
     else:

@@ -18,6 +18,7 @@ from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.machine_words import PADDING
 from penstock.datapath.codec.shared.shapes import bounds_of
 from penstock.datapath.codec.shared.value_count import item_width
+from penstock.model.schema import ScalarKind
 
 _LEAVES = {"boolean": layout.BOOLEAN, "double": layout.DOUBLE, "string": layout.TEXT}
 _COUNTED = frozenset({"int64", "date", "timestamp_us", "local_us"})
@@ -26,6 +27,19 @@ _ACCEPTING = {"scalars": layout.SCALARS, "json": layout.JSON}
 # integer, a column of doubles 5.0: so doubles are not among them.
 _SAME_AS_LOOKED_AT = frozenset({"boolean", "int64", "string"})
 _MAY_HOLD_FIELDS = frozenset({layout.MAP, layout.JSON, layout.GHOST})
+
+
+# Kinds of scalars as the scanner numbers them.
+_SCALARS: dict[ScalarKind, set[int]] = {
+    "boolean": {layout.TRUTH},
+    "integer": {layout.WHOLE},
+    "number": {layout.WHOLE, layout.FRACTION},
+    "string": {layout.STRING},
+}
+
+
+def _kinds_of(only: tuple[ScalarKind, ...]) -> set[int]:
+    return set().union(*(_SCALARS[kind] for kind in only))
 
 
 class NotScannable(Exception):
@@ -172,6 +186,8 @@ class _Nodes:
         node = self._add(found, parent, owner, shape, shape.path)
         if found == layout.INTEGER:
             self._rows[node][layout.LOW :] = bounds_of(shape.type)
+        if shape.type.only:
+            self._rows[node][layout.LOW] = sum(1 << kind for kind in _kinds_of(shape.type.only))
         return node
 
     def _add_collection(self, shape: JsonType, item: JsonType, parent: int, owner: int) -> int:

@@ -19,11 +19,11 @@ from penstock.datapath.codec.json.scan_tables import AskedField, ScanPlan
 from penstock.datapath.codec.shared.buffers import buffers_of, is_utf8
 from penstock.datapath.codec.shared.byte_gather import Mask, Numbers, Octets
 from penstock.datapath.codec.shared.machine_words import PADDING
-from penstock.datapath.codec.shared.shapes import path_below
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE
 from penstock.datapath.codec.shared.value_types import ColumnValue
+from penstock.model.event_paths import path_below
 from penstock.model.pinned_types import TypeTree
-from penstock.model.read_ways import ReadCounts
+from penstock.model.read_ways import LONG_NAME, ReadCounts
 
 _LOG_SHARE = 8  # bytes of records for each entry that the log has room for, to begin with
 _FEWEST = 1_024
@@ -209,11 +209,13 @@ class _Chunk:
         """One field without a column."""
         name = self._text(met[layout.MET_KEY], met[layout.MET_KEY_END]).decode()
         path = path_below(self._tables.paths[met[layout.MET_NODE]], name)
+        is_short = may_be_column(name)
         for kind, found in enumerate(layout.FOUND):
             records = met[layout.MET_COUNTS + kind]
             if records:
-                counts.add_misfit((path, "", found), met[layout.MET_FIRSTS + kind], records)
-        for number, start, end in _tries(met) if may_be_column(name) else ():
+                misfit = (path, "", found if is_short else LONG_NAME)
+                counts.add_misfit(misfit, met[layout.MET_FIRSTS + kind], records)
+        for number, start, end in _tries(met) if is_short else ():
             if is_learnable(self._text(start, end), types.at(path)):
                 unknown[path] = number
                 return

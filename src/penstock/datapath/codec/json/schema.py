@@ -2,8 +2,9 @@
 
 What decides about columns is read: type, properties, required, items, additionalProperties. What
 only narrows values (formats, patterns, bounds, enumerations) is not checked. A value that may be of
-several scalar types is a text, which has the digits of numbers as they are written. Constructs that
-may mean several shapes are refused, and so is every reference to another place.
+several scalar types is a text, which has the digits of numbers as they are written; other types do
+not fit. Constructs that may mean several shapes are refused, and so is every reference to another
+place.
 """
 
 import msgspec
@@ -17,13 +18,13 @@ from penstock.model.schema import (
     MAX_FIELDS,
     MAX_NESTING,
     STRING,
-    TEXT_OF_SCALARS,
     Field,
     FieldType,
     count_fields,
     list_of,
     map_of,
     struct_of,
+    text_of,
     with_columns,
 )
 
@@ -88,7 +89,7 @@ def _type(schema: JsonValue, path: str, depth: int) -> tuple[FieldType, bool]:
     if kind == "object":
         return _object(schema, path, depth), nullable
     if kind == _TEXT:
-        return TEXT_OF_SCALARS, nullable
+        return text_of(set(schema["type"]) - {"null"}), nullable
     if kind == "array":
         if not isinstance(schema.get("items"), dict):
             raise SchemaUnsupported(path, "an array needs one description of its items")

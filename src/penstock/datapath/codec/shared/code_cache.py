@@ -7,9 +7,12 @@ function is defined, and not of functions that were compiled into it.
 
 import fcntl
 import hashlib
+import os
+import re
+import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,10 +20,12 @@ from pathlib import Path
 from penstock.config.places import cache_directory
 
 LONGEST_WAIT_S = 120.0
+KEPT = 8  # versions whose code stays: this one, and those used last before it
 _PERIOD_S = 0.1
 _ROOM = Path(__file__).parents[1]
 _COMPLETE = "complete"
 _LOCK = "lock"
+_VERSION = re.compile(r"[0-9a-f]{16}")
 
 
 @cache
@@ -30,9 +35,34 @@ def code_place() -> Path | None:
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         tempfile.TemporaryFile(dir=place).close()
+        os.utime(place)  # it is in use
     except OSError:
         return None
     return place
+
+
+def old_code(kept: int = KEPT) -> list[Path]:
+    """The directories of other versions, but for those that were used last. Changes nothing."""
+    mine = code_place()
+    if mine is None:
+        return []
+    with suppress(OSError):
+        places = [place for place in mine.parent.iterdir() if _VERSION.fullmatch(place.name)]
+        others = [place for place in places if place != mine and place.is_dir()]
+        return sorted(others, key=lambda place: place.stat().st_mtime, reverse=True)[kept - 1 :]
+    return []
+
+
+def remove_code(places: Iterable[Path]) -> int:
+    """Remove directories of other versions, as far as possible; returns how many are gone.
+
+    A process that still uses one has its code in memory, or compiles it again.
+    """
+    removed = 0
+    for place in places:
+        shutil.rmtree(place, ignore_errors=True)
+        removed += not place.exists()
+    return removed
 
 
 def is_complete() -> bool:
@@ -42,10 +72,14 @@ def is_complete() -> bool:
 
 
 def mark_complete() -> None:
-    """Note that everything is compiled; that it is noted is not needed for anything to be right."""
+    """Note that everything is compiled; that it is noted is not needed for anything to be right.
+
+    Each version has a directory of its own, so this is also when one of an old version goes.
+    """
     place = code_place()
     if place is not None:
         (place / _COMPLETE).touch()
+        remove_code(old_code())
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from penstock.model.arrow_types import FIRST_DAY, FIRST_US, LAST_DAY, LAST_US, arrow_type
+from penstock.model.event_paths import path_below
 from penstock.model.schema import REST, DatasetSchema, Field, FieldType
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -44,12 +45,6 @@ class Member:
     column: str
     nullable: bool
     shape: Shape
-
-
-def path_below(path: str, name: str) -> str:
-    """The path of a field of the object at `path`; only the event itself has an empty one."""
-    shown = name or '""'
-    return f"{path}.{shown}" if path else shown
 
 
 def bounds_of(kind: FieldType) -> tuple[int, int]:

@@ -1,11 +1,13 @@
 """Giving a file its visible name, and taking a name away, with what is known afterwards."""
 
 import errno
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
 from penstock.errors import OutcomeUnknown, StoreUnavailable, StoreUnfit
+from penstock.ports.store.delete_each import keys_not_deleted
 from penstock.ports.store.local.disk import Disk
 from penstock.ports.store.local.tree import Parts, Tree
 from penstock.ports.store.os_errors import (
@@ -15,6 +17,7 @@ from penstock.ports.store.os_errors import (
     reason,
     while_it_happens,
 )
+from penstock.runtime.surroundings import side_by_side
 
 
 class Linked(Enum):
@@ -55,13 +58,32 @@ class Names:
 
     def take(self, act: str, key: str, parts: Parts) -> None:
         """Unlink durably. A name that is gone already is made durably gone, too."""
+        self._unlink(act, key, parts)
+        with after_it_began(act, key):
+            self.tree.make_removal_durable(parts[:-1])
+
+    def take_all(self, act: str, names: Mapping[str, Parts]) -> set[str]:
+        """Unlink many, then sync each directory once; the keys for which that is not certain."""
+        members: dict[Parts, list[str]] = {}
+
+        def unlink(key: str) -> None:
+            self._unlink(act, key, names[key])
+            members.setdefault(names[key][:-1], []).append(key)
+
+        def sync(first: str) -> None:
+            with after_it_began(act, first):
+                self.tree.make_removal_durable(names[first][:-1])
+
+        left = keys_not_deleted(unlink, names)
+        unsynced = keys_not_deleted(sync, [keys[0] for keys in members.values()], side_by_side)
+        return left.union(*(keys for keys in members.values() if keys[0] in unsynced))
+
+    def _unlink(self, act: str, key: str, parts: Parts) -> None:
         gone = (FileNotFoundError, NotADirectoryError)
         with before_it_begins(act, key), suppress(*gone):
             self.tree.walk(parts[:-1])
         with while_it_happens(act, key), suppress(*gone):
             self.disk.unlink(self.tree.path(parts))
-        with after_it_began(act, key):
-            self.tree.make_removal_durable(parts[:-1])
 
     def _is_same(self, source: str, target: str) -> bool:
         try:

@@ -1,5 +1,6 @@
 """Staged files on a local disk: opened, looked at, published, listed and discarded."""
 
+import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -22,14 +23,16 @@ from penstock.runtime.surroundings import side_by_side
 KIND = "local"
 SUFFIX = ".staged"
 TRIES = 3
+READ_AGAIN_AFTER_S = 600.0  # older staged files are compared with their checksums
 
 
 class LocalStaging:
     """The staged half of `LocalStore`; the methods are those of the store protocol."""
 
-    def __init__(self, tree: Tree, disk: Disk) -> None:
+    def __init__(self, tree: Tree, disk: Disk, clock: Callable[[], float]) -> None:
         self._tree = tree
         self._disk = disk
+        self._clock = clock
         self._names = Names(disk, tree)
         self._moments = count(1)
         self._last_synced: tuple[Parts, int] = (
@@ -77,7 +80,7 @@ class LocalStaging:
         """
         staged, final = self._places(handle)
         with before_it_begins("look at", handle.final):
-            is_staged = self._is_staged(handle, staged, self._new_walks())
+            is_staged = self._is_whole(handle, staged, self._new_walks())
             sighting = Sighting(final=self._final_state(handle, final), staged=is_staged)
             if sighting.is_done:
                 self._tree.make_durable(self._tree.walk(final[:-1]))
@@ -170,7 +173,7 @@ class LocalStaging:
         """Take the staged name away. Only when the final one is durable."""
         staged, _ = self._places(handle)
         with after_it_began("publish", handle.final):
-            if self._is_staged(handle, staged, walks):
+            if self._staged_status(handle, staged, walks) is not None:
                 with suppress(FileNotFoundError):
                     self._disk.unlink(self._tree.path(staged))
 
@@ -196,7 +199,7 @@ class LocalStaging:
         """
         with before_it_begins("publish", handle.final):
             try:
-                if not self._is_staged(handle, staged, walks):
+                if not self._is_whole(handle, staged, walks):
                     self._require_ours(handle, final)
                     return self._tree.walk(final[:-1])
                 walked = walks.make(final[:-1])
@@ -216,13 +219,31 @@ class LocalStaging:
             case _ as never:
                 assert_never(never)
 
-    def _is_staged(self, handle: StagedHandle, staged: Parts, walks: DirectoryWalks) -> bool:
-        """True when the staged file is there in full. A torn one is as good as gone."""
+    def _staged_status(
+        self, handle: StagedHandle, staged: Parts, walks: DirectoryWalks
+    ) -> os.stat_result | None:
+        """The status of the staged file; None when it is not there in full, and of no use."""
         status = walks.status(staged)
         if status is None:
-            return False
+            return None
         require_regular(status, self._tree.path(staged))
-        return status.st_size == handle.size_bytes
+        return status if status.st_size == handle.size_bytes else None
+
+    def _is_whole(self, handle: StagedHandle, staged: Parts, walks: DirectoryWalks) -> bool:
+        """True when the staged file is there in full and nothing tells that it has changed.
+
+        What a window has just written is believed: it was hashed on its way and synced. What has
+        lain there for longer, because a run died or a dataset waits, is read once more.
+        """
+        status = self._staged_status(handle, staged, walks)
+        if status is None:
+            return False
+        if status.st_mtime >= self._clock() - READ_AGAIN_AFTER_S:
+            return True
+        try:
+            return f"sha256:{self._disk.checksum(self._tree.path(staged))}" == handle.checksum
+        except FileNotFoundError:
+            return False
 
     def _require_ours(self, handle: StagedHandle, final: Parts) -> None:
         match self._final_state(handle, final):

@@ -65,7 +65,7 @@ class LocalStore:
         self._disk = disk if disk is not None else Disk()
         self._tree = Tree(str(root), self._disk)
         self._names = Names(self._disk, self._tree)
-        self._staging = LocalStaging(self._tree, self._disk)
+        self._staging = LocalStaging(self._tree, self._disk, clock)
         self._random_word = random_word
         self._clock = clock
 
@@ -166,6 +166,10 @@ class LocalStore:
     def delete(self, key: str) -> None:
         """Unlink a visible file durably. Its directory stays."""
         self._names.take("delete", key, self._tree.locate(key))
+
+    def delete_all(self, keys: Sequence[str]) -> set[str]:
+        """As `delete` does each, but with one sync per directory; the keys that may be left."""
+        return self._names.take_all("delete", {key: self._tree.locate(key) for key in keys})
 
     def sweep(self) -> int:
         """Remove temporary files that are older than an hour.

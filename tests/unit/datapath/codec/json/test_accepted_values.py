@@ -17,8 +17,10 @@ from penstock.model.schema import (
     TIME_OF_SCALARS,
     DatasetSchema,
     FieldType,
+    ScalarKind,
     list_of,
     struct_of,
+    text_of,
     with_columns,
 )
 
@@ -203,3 +205,25 @@ def test_keys_that_are_data_do_not_fill_the_counts() -> None:
     payloads = [b'{"k%d":1}' % number for number in range(1_000)]
     counts = _decoded(FAST, _schema(a=INT64), *payloads).counts
     assert len(counts.misfits) == 256
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("kinds", "fitting", "other"),
+    [
+        ({"integer", "string"}, ["1", '"C-1"', "12345678901234567890"], ["true", "1.5", "1e3"]),
+        ({"number", "string"}, ["1", "1.5", '"x"'], ["true", "false"]),
+        ({"boolean", "integer"}, ["true", "-7"], ['"x"', "1.5", "1.0"]),
+        ({"boolean", "string"}, ["false", '"x"'], ["1", "1.5"]),
+    ],
+)
+def test_a_declared_text_takes_only_the_kinds_that_the_schema_names(
+    codec: JsonDecoder, kinds: set[ScalarKind], fitting: list[str], other: list[str]
+) -> None:
+    payloads = [b'{"a": %s}' % each.encode() for each in (*fitting, *other, "{}", "[1]")]
+    decoded = _decoded(codec, _schema(True, a=text_of(kinds)), *payloads)
+    found = [row["a"] for row in decoded.batch.to_pylist()]
+    assert found == [each.strip('"') for each in fitting]
+    assert [bad.reason for bad in decoded.bad] == ["WRONG_TYPE"] * (len(other) + 2)
+    assert f"wanted {' or '.join(sorted(kinds))}, found" in decoded.bad[0].detail
+    assert decoded.counts.fast == (0 if codec.exact_only else len(fitting))

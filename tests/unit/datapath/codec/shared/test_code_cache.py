@@ -1,5 +1,6 @@
 """Where compiled code is kept: one process compiles at a time; others wait, but not for ever."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from penstock.datapath.codec.shared.code_cache import (
     compiling_alone,
     is_complete,
     mark_complete,
+    old_code,
 )
 
 
@@ -38,6 +40,23 @@ def test_without_a_place_there_is_nothing_to_wait_for(place: Path) -> None:
     assert is_complete()
     with compiling_alone(time.monotonic, time.sleep):
         mark_complete()
+
+
+def test_code_of_versions_that_were_not_used_lately_goes_with_the_next_one(place: Path) -> None:
+    mine = code_place()
+    assert mine is not None
+    names = [f"{number:016x}" for number in range(10)]
+    for number, name in enumerate(names):
+        other = place / "compiled" / name
+        other.mkdir()
+        (other / "code.nbi").touch()
+        os.utime(other, (number, number))
+    (place / "compiled" / "notes").mkdir()
+    assert [path.name for path in old_code()] == names[2::-1]
+    mark_complete()
+    left = sorted(path.name for path in (place / "compiled").iterdir())
+    assert left == sorted([mine.name, "notes", *names[3:]])
+    assert old_code() == []
 
 
 def test_who_comes_second_waits_for_the_first() -> None:

@@ -1,0 +1,59 @@
+"""`penstock where`: where one record went, or where the rows of a file came from. Only reads."""
+
+import argparse
+import json
+
+import msgspec
+
+from penstock.cli.common import feed_named, surroundings
+from penstock.cli.where_text import file_lines, record_lines
+from penstock.config.location import key_in
+from penstock.model.record_position import Position
+from penstock.protocol.feed_book.entry_search import EntrySearch
+from penstock.status.where_file import where_file
+from penstock.status.where_record import RecordSearch
+from penstock.status.whereabouts import KNOWN_FATES, FileWhereabouts, Whereabouts
+
+FOUND, NOT_KNOWN, DIFFERENCE = 0, 1, 4
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Print what is known; the exit code says whether anything is."""
+    spec, feed, journal = feed_named(chosen, chosen.feed)
+    state = journal.open().state
+    search = EntrySearch(journal, state.number, surroundings().do_all)
+    position = Position.parse(chosen.what)
+    if position is not None:
+        answers = RecordSearch(journal, state, search).find(position)
+        several = len(answers) > 1
+        lines = [line for each in answers for line in record_lines(each, with_id=several)]
+        _show(answers, chosen.output, lines)
+        return _record_code(answers)
+    key = key_in(spec.lake, chosen.what)
+    found = where_file(journal, state, search, key)
+    if found is None:
+        text = [f"{key}: no entry of feed {feed.name!r} names this file"]
+        _show([{"file": key, "state": "unknown"}], chosen.output, text)
+        return NOT_KNOWN
+    _show([found], chosen.output, file_lines(found))
+    return DIFFERENCE if found.state == "missing" else FOUND
+
+
+def _show(
+    answers: "tuple[Whereabouts, ...] | list[FileWhereabouts] | list[dict[str, str]]",
+    output: str,
+    lines: list[str],
+) -> None:
+    if output == "json":
+        for each in answers:
+            print(json.dumps(msgspec.to_builtins(each)))
+        return
+    for line in lines:
+        print(line)
+
+
+def _record_code(answers: tuple[Whereabouts, ...]) -> int:
+    fates = {each.fate for each in answers}
+    if "missing" in fates:
+        return DIFFERENCE
+    return FOUND if fates & KNOWN_FATES else NOT_KNOWN

@@ -1,0 +1,104 @@
+"""Deriving lost files again: read the ranges of a decided window once more, for one group."""
+
+from collections.abc import Callable
+
+from penstock.errors import DecidedDataLost, EntryRefused
+from penstock.model.entries import Replace, SealedEntry, Window
+from penstock.model.evidence import Evidence
+from penstock.model.manifest import Content, ManifestFile, groups_of
+from penstock.model.row_config import RowConfig
+from penstock.model.staged import StagedRef
+from penstock.model.steps import DELIVER
+from penstock.model.window import StagedWindow, StageOrder
+from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.feed_book.state import is_pending
+from penstock.protocol.publish.deriving import check_same_config, order_again
+from penstock.protocol.publish.groups import append_marked, load_content
+
+Stage = Callable[[StageOrder], StagedWindow]
+
+
+class Deriver:
+    """Puts files in place of lost ones, by a `replace` entry. Only an owner can do it."""
+
+    def __init__(
+        self,
+        journal: FeedJournal,
+        fold: FeedFold,
+        epoch: int,
+        stage: Stage,
+        config: RowConfig | None = None,
+    ) -> None:
+        self._journal = journal
+        self._fold = fold
+        self._epoch = epoch
+        self._stage = stage
+        self._config = config
+
+    def derive(self, sealed: SealedEntry, dataset: str, why: str) -> None:
+        """Read the ranges again, insist on the same records, and decide the new files.
+
+        Other groups of the entry are not touched: they may be done, or consumed already.
+        """
+        body = sealed.body
+        if not isinstance(body, Window):
+            raise DecidedDataLost(window_of(sealed), why)
+        content = load_content(self._journal, self._fold, sealed)
+        lost = self._lost_files(content, dataset)
+        if not lost:
+            return  # it was between two places when we looked; the next try finds it
+        check_same_config(self._journal, body, self._config)
+        staged = self._stage(order_again(self._journal.layout, body))
+        check_same(body.window, content, staged, dataset)
+        self._decide(body, sealed.number, self._keep_only(lost, body.window, staged))
+
+    def _lost_files(self, content: Content, dataset: str) -> set[str]:
+        """Final names of which nothing is left; the others keep their identity."""
+        store = self._journal.store
+        mine = [file.handle for file in content.files if file.dataset == dataset]
+        return {handle.final for handle in mine if store.look(handle).is_lost}
+
+    def _keep_only(self, lost: set[str], window: str, staged: StagedWindow) -> Content:
+        kept = tuple(file for file in staged.files if file.handle.final in lost)
+        self._discard(window, tuple(file for file in staged.files if file not in kept))
+        return Content(files=kept)
+
+    def _discard(self, window: str, files: tuple[ManifestFile, ...]) -> None:
+        for file in files:
+            self._journal.store.discard(StagedRef(file.handle.staged, window))
+
+    def _decide(self, body: Window, number: int, content: Content) -> None:
+        replace = Replace(
+            window=body.window,
+            groups=groups_of(content, DELIVER),
+            content=content,
+            number=number,
+        )
+        replacing = self._journal.with_content(replace, content)
+        try:
+            append_marked(self._journal, self._fold, replacing, self._epoch)
+        except EntryRefused as error:
+            self._journal.forget(replacing)
+            self._discard(body.window, content.files)
+            if any(is_pending(self._fold.state, number, group.dataset) for group in replace.groups):
+                raise DecidedDataLost(body.window, error.why) from error
+            # Else they were consumed meanwhile, by a process that had read them before.
+
+
+def window_of(sealed: SealedEntry) -> str:
+    """The window of an entry, or its number if it has none."""
+    return getattr(sealed.body, "window", str(sealed.number))
+
+
+def check_same(window: str, lost: Content, staged: StagedWindow, dataset: str) -> None:
+    """Derived files must hold the same rows under the same names; their bytes may differ."""
+
+    def rows(files: tuple[ManifestFile, ...]) -> dict[str, Evidence]:
+        return {file.handle.final: file.evidence for file in files if file.dataset == dataset}
+
+    if rows(lost.files) != rows(staged.files):
+        raise DecidedDataLost(window, "the source gives other records for these ranges now")
+    if {seen.range: seen.content_sum for seen in lost.evidence if seen.read.count} != {
+        seen.range: seen.content_sum for seen in staged.evidence if seen.read.count
+    }:
+        raise DecidedDataLost(window, "the source gives other contents for these offsets now")
