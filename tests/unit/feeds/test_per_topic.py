@@ -117,6 +117,7 @@ def test_the_entry_of_a_window_says_what_each_dataset_and_topic_took() -> None:
     }  # fmt: skip
     assert found["click"].read_bytes == sum(sizes[:3])
     assert found[NO_DATASET].read_bytes == sizes[5]
+    assert window.counts.read_bytes == sum(sizes), "there is one measure"
     groups = {group.dataset: group for group in window.groups}
     for name, group in groups.items():
         mine = found[name]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.datapath.stage.record_rows import ROW, largest_of
 from penstock.datapath.stage.row_arrays import Chosen
@@ -62,7 +63,7 @@ class RangeTally:
             int(np.uint64(hashes[-1].astype(np.uint64))),
             batch["timestamp"][-1].as_py(),
         )
-        self.read_bytes += int(batch["key"].nbytes) + int(batch["value"].nbytes)
+        self.read_bytes += bytes_in(batch["key"]) + bytes_in(batch["value"])
         self.largest_bytes = max(self.largest_bytes, largest_of(batch))
 
     def add_extra(self, batch: pa.RecordBatch, rows: Chosen) -> None:
@@ -88,3 +89,8 @@ class RangeTally:
             extra=self._extra.total(),
             rows=lowest_rows(self._numbers),
         )
+
+
+def bytes_in(column: pa.Array) -> int:
+    """The bytes of all values of a column, without those that Arrow adds."""
+    return int(pc.sum(pc.binary_length(column)).as_py() or 0)
