@@ -6,7 +6,8 @@
 .DELETE_ON_ERROR:
 .PHONY: help setup demo lock format lint test unit property durations simulate simulate-all \
 	mutations bench bench-shapes bench-formats bench-growth bench-window bench-first-window \
-	bench-journal bench-large bench-memory bench-audit bench-commands fuzz certify clean
+	bench-journal bench-large bench-memory bench-audit bench-commands \
+	bench-delay bench-cores bench-tiny fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -183,6 +184,15 @@ bench-journal: setup ## Measure the journal
 
 bench-large: setup ## Measure feeds that are large and old
 	$(PY) -m bench.large_journal $(ARGS)
+
+bench-tiny: setup ## Measure a warm window of 100 records
+	$(PY) -m bench.tiny
+
+bench-delay: setup ## Measure the time from produce to visible, with windows every 5 s
+	$(PY) -m bench.delay $(ARGS)
+
+bench-cores: setup ## Measure how throughput grows from one core to two
+	$(PY) -m bench.cores $(ARGS)
 
 bench-memory: setup ## Measure the memory of tasks with very many files
 	$(PY) -m bench.memory $(ARGS)

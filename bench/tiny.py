@@ -1,4 +1,4 @@
-"""What a window costs when there is next to nothing in it: `python -m bench.tiny`.
+"""What a window costs when there is next to nothing in it: `make bench-tiny`.
 
 A topic of four partitions, a hundred records at a time, and an owner that delivers each hundred as
 a window of its own: look, plan, stage, prove, decide, publish, done. The first two windows warm up.
@@ -12,7 +12,7 @@ from bench.mixed_topic import FIRST_WINDOW, PARTITIONS, fill, learned_feed, open
 from penstock.testing.kafka_client import KafkaClient
 
 ROUNDS = 8
-TARGET_S = 1.5
+TARGET_S = 0.5
 
 
 def main() -> None:

@@ -1,0 +1,142 @@
+"""How long after it was produced a record is visible: `make bench-delay`.
+
+`penstock run` with windows every five seconds, as users run it, and a producer that sends records
+at a steady rate, each with the time of sending in it. A watcher looks at the lake twenty times a
+second and reads every new file. The delay of a record is the time from sending it to seeing its
+file.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from bench.machine import machine
+from penstock.config import places
+from penstock.spark.jars import BROKER, fetch, jar_paths
+from penstock.spark.java import find_java
+from penstock.testing.broker import EmbeddedKafka
+from penstock.testing.kafka_client import KafkaClient
+
+TOPIC, PARTITIONS = "events", 4
+LOOK_S = 0.05
+START_MOST_S = 180.0
+CONFIG = """
+version: 1
+lake: ./lake
+kafka: {{bootstrap.servers: "{bootstrap}"}}
+spark: {{spark.master: "local[2]"}}
+feeds:
+  events:
+    topics: [{topic}]
+    route: {{by: "field:type"}}
+    time: {{field: sent_ms, unit: ms}}
+    window: {{every: {every_s:g}s}}
+"""
+
+
+class Watcher:
+    """The lake as a reader of its directories sees it; keeps the delay of every record."""
+
+    def __init__(self, lake: Path) -> None:
+        self._data = lake / "events"
+        self._seen: set[Path] = set()
+        self.delays_s: list[float] = []
+
+    def look(self) -> None:
+        """Read the files that are new since the last look."""
+        new = set(self._data.rglob("*.parquet")) - self._seen
+        now_ms = time.time() * 1000
+        for file in new:
+            sent = pq.read_table(file, columns=["sent_ms"])["sent_ms"].to_pylist()
+            self.delays_s += [(now_ms - each) / 1000 for each in sent]
+        self._seen |= new
+
+
+def records(count: int, types: int = 5) -> list[bytes]:
+    """Records that are sent now."""
+    now = int(time.time() * 1000)
+    return [
+        json.dumps({"type": f"t{n % types}", "sent_ms": now, "n": n, "text": "x" * 150}).encode()
+        for n in range(count)
+    ]
+
+
+@contextmanager
+def running(home: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`penstock run` in a directory, ended as a service manager would."""
+    with log.open("wb") as out:
+        command = [sys.executable, "-m", "penstock", "run"]
+        process = subprocess.Popen(command, cwd=home, stdout=out, stderr=out)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def wait_for(watcher: Watcher, count: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Look until so many records are visible."""
+    deadline = time.monotonic() + START_MOST_S
+    while len(watcher.delays_s) < count:
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise SystemExit(f"the run delivers nothing:\n{log.read_text()[-2000:]}")
+        watcher.look()
+        time.sleep(LOOK_S)
+
+
+def measure(bootstrap: str, home: Path, options: argparse.Namespace) -> list[float]:
+    """Run, produce for a while, and return the delays of the records that were produced."""
+    client = KafkaClient(bootstrap)
+    client.create_topic(TOPIC, PARTITIONS)
+    config = CONFIG.format(bootstrap=bootstrap, topic=TOPIC, every_s=options.every)
+    (home / "penstock.yaml").write_text(config)
+    log, watcher = home / "run.log", Watcher(home / "lake")
+    with running(home, log) as process:
+        for warm in range(1, 4):  # the first windows learn, and warm Spark
+            client.produce(TOPIC, warm % PARTITIONS, records(100))
+            wait_for(watcher, 100 * warm, process, log)
+        watcher.delays_s.clear()
+        rounds, began = int(options.seconds * 10), time.monotonic()
+        for number in range(rounds):
+            client.produce(TOPIC, number % PARTITIONS, records(options.rate // 10))
+            while time.monotonic() < began + (number + 1) / 10:
+                watcher.look()
+                time.sleep(LOOK_S)
+        wait_for(watcher, rounds * (options.rate // 10), process, log)
+    return sorted(watcher.delays_s)
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--every", type=float, default=5.0, help="seconds between windows")
+    arguments.add_argument("--rate", type=int, default=1_000, help="records per second")
+    arguments.add_argument("--seconds", type=float, default=60.0, help="how long to produce")
+    options = arguments.parse_args()
+    cache = places.jar_cache()
+    fetch([BROKER], cache, java_home=places.java_home(), java_options=places.java_network_options())
+    java = find_java(places.java_home()).path
+    load = machine()["load_1_min"]
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as name:
+        home = Path(name)
+        with EmbeddedKafka(home / "kafka", jar_paths(BROKER, cache), java) as kafka:
+            delays = measure(kafka.bootstrap, home, options)
+    cuts = statistics.quantiles(delays, n=100)
+    print(
+        f"{len(delays):,} records at {options.rate:,} per second, windows every "
+        f"{options.every:g} s, at a load of {load}: visible after "
+        f"{cuts[49]:.1f} s (p50), {cuts[98]:.1f} s (p99), {delays[-1]:.1f} s at most"
+    )
+
+
+if __name__ == "__main__":
+    main()
