@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.api.find import _entries
+from penstock.api.find import _offered
 
 Entries = Mapping[str, Mapping[str, str]]  # group -> name -> target
 
@@ -28,4 +28,4 @@ def install_package(
 
 def look_for_packages_again() -> None:
     """A process reads the metadata of packages once; this one has just changed them."""
-    _entries.cache_clear()
+    _offered.cache_clear()

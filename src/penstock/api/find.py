@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Generic, TypeVar, cast
 
 from penstock.api.errors import ExtraMissing, PluginAmbiguous, PluginBroken, PluginUnknown
@@ -51,14 +51,14 @@ class Door(Generic[T_co]):
 
 def offers(door: Door[T]) -> tuple[PluginRef, ...]:
     """Everything that installed packages offer behind a door, in the order of names."""
-    found = {_ref(door, entry) for entry in _entries(door.group, tuple(sys.path))}
-    return tuple(sorted(found, key=lambda each: (each.name, each.package, each.target)))
+    return _offered(door.word, door.group, tuple(sys.path))
 
 
 @lru_cache(maxsize=64)
-def _entries(group: str, _path: tuple[str, ...]) -> EntryPoints:
-    """The entry points of a group. Read once: each time would read a file of every package."""
-    return entry_points(group=group)
+def _offered(word: str, group: str, _path: tuple[str, ...]) -> tuple[PluginRef, ...]:
+    """The offers of a group. Made once: each time would read and parse files of every package."""
+    found = {_ref(word, entry) for entry in entry_points(group=group)}
+    return tuple(sorted(found, key=lambda each: (each.name, each.package, each.target)))
 
 
 def offer(door: Door[T], name: str) -> PluginRef:
@@ -157,11 +157,17 @@ def _listed(shapes: Sequence[type], lacks: Sequence[Sequence[str]]) -> Iterator[
         yield from (f"`{each}`" + (f" of {shape.__name__}" if shapes[1:] else "") for each in names)
 
 
-def _ref(door: Door[T], entry: EntryPoint) -> PluginRef:
-    package = entry.dist
-    name, version = ("", "") if package is None else (package.name, package.version)
+def _ref(word: str, entry: EntryPoint) -> PluginRef:
+    name, version = ("", "") if entry.dist is None else _name_and_version(entry.dist)
     target = entry.value.partition("[")[0].replace(" ", "")
-    return PluginRef(door.word, entry.name, target, name, version, tuple(entry.extras))
+    return PluginRef(word, entry.name, target, name, version, tuple(entry.extras))
+
+
+@lru_cache(maxsize=64)
+def _name_and_version(package: Distribution) -> tuple[str, str]:
+    """Of all entries of a package at once: the whole of its metadata is parsed for each."""
+    parsed = package.metadata
+    return parsed["Name"], parsed["Version"]
 
 
 def _names(found: Iterable[PluginRef]) -> list[str]:

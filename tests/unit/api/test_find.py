@@ -3,6 +3,7 @@
 import pickle
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import Protocol
 
@@ -98,6 +99,25 @@ def test_a_value_is_found_by_its_name_and_nothing_is_imported_before(packages: P
     offer(VALUES, "polite")
     assert "acme_greeters" not in sys.modules
     assert find(VALUES, "polite").greet() == "hello"
+
+
+def test_the_metadata_of_a_package_is_parsed_once_however_often_names_are_looked_up(
+    packages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    greeters(packages, polite="acme_greeters:polite", other="acme_greeters:Polite")
+    read: list[str] = []
+    real = PathDistribution.read_text
+
+    def counted(package: PathDistribution, filename: str) -> str | None:
+        text = real(package, filename)
+        if filename == "METADATA" and text is not None:
+            read.append(text)
+        return text
+
+    monkeypatch.setattr(PathDistribution, "read_text", counted)
+    for name in ("polite", "other", "polite"):
+        assert offer(VALUES, name).version == "1.2"
+    assert len([text for text in read if "Name: acme-greeters" in text]) == 1
 
 
 def test_a_maker_is_called_with_options_and_its_product_is_checked(packages: Path) -> None:
