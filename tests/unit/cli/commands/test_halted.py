@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from penstock.cli.commands.check import Finding
 from penstock.cli.halted_check import tell_halted, tell_held_back
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.model.spec import FeedSpec
+from penstock.protocol.feed_book.halted_objects import read_halted, write_halted
 from penstock.testing.list_source import ListSource
 from tests.helpers.lakes_on_disk import DiskLake
 from tests.helpers.list_story import TOPIC, Story, events, places
@@ -152,6 +154,40 @@ def test_accept_names_the_ranges_that_were_shown_and_the_feed_goes_on(
     assert halting.call("errors", "list", "feed", "--halted") == 0
     assert "feed feed is not halted" in capsys.readouterr().err
     assert halting.check().state == "ok"
+
+
+def test_the_decision_is_kept_with_author_and_reason(
+    halting: Halting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "somebody")
+    assert halting.call("errors", "accept", "feed", "--reason", " known ") == 0
+    kept = json.loads((halting.lake.root / "_penstock/feed/accepted" / f"{0:020}.json").read_text())
+    assert (kept["author"], kept["reason"], kept["windows"]) == ("somebody", "known", 0)
+
+
+def test_an_acceptance_does_not_open_the_limit_for_the_window_after_it(
+    halting: Halting, capsys: Captured
+) -> None:
+    """Goal: a second call in haste accepts nothing that nobody has seen."""
+    words = ("errors", "accept", "feed", "--reason", "known", "--author", "ann")
+    assert halting.call(*words) == 0
+    assert halting.run() == 0
+    assert halting.call(*words) == 2
+    assert "is not halted" in capsys.readouterr().err
+    halting.story.cluster.append(TOPIC, 0, *[SECRET] * 4)
+    assert halting.run() == 5
+
+
+def test_a_feed_that_halted_for_another_cause_has_no_window_to_accept(
+    halting: Halting, capsys: Captured
+) -> None:
+    journal = halting.story.journal()
+    state = journal.open().state
+    halted = read_halted(journal, state)
+    assert halted is not None
+    write_halted(journal, replace(halted, code="GAP", window="", ranges=()))
+    assert halting.call("errors", "accept", "feed", "--reason", "known") == 2
+    assert "is halted with GAP" in capsys.readouterr().err
 
 
 def test_check_says_that_a_run_would_halt_again(halting: Halting) -> None:
