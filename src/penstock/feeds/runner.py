@@ -412,7 +412,10 @@ class Runner:
         left_s = lag / rate if rate else 0.0
         sentence = (
             f"window {state.last_window}: {number_of(counts.read, 'record')} in {took_s:.1f} s "
-            f"({rate:,.0f}/s), {lag:,} to go" + (f", {left_s:.0f} s left" if lag else "")
+            f"({rate:,.0f}/s), "
+            + (f"{counts.quarantined:,} quarantined, " if counts.quarantined else "")
+            + f"{lag:,} to go"
+            + (f", {left_s:.0f} s left" if lag else "")
         )
         facts: dict[str, Fact] = {
             "window": state.last_window,

@@ -93,6 +93,16 @@ def test_a_window_that_is_refused_is_told_with_code_positions_reasons_and_what_t
     assert (second.count, list(map(str, second.samples))) == (1, [f"{TOPIC}/0/8"])
 
 
+def test_the_line_of_a_window_has_the_number_of_quarantined_records() -> None:
+    """Goal: a window that was accepted and could deliver little does not look like any other."""
+    story = broken_story()
+    story.run_once(STRICT)
+    accept(story)
+    assert story.run_once(STRICT) == 0
+    [line] = [line for line in story.said if line.startswith("window:")]
+    assert ", 3 quarantined, 0 to go" in line
+
+
 def test_values_of_records_lie_only_in_the_samples_that_errors_shows() -> None:
     story = broken_story()
     story.run_once(STRICT)
