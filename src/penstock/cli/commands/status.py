@@ -21,7 +21,7 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.output_streams import telling, unless_cut_off
-from penstock.cli.status_rows import columns_of_output, fitted, rows_of, wrapped
+from penstock.cli.status_rows import columns_of_output, duration, fitted, rows_of, wrapped
 from penstock.errors import PenstockError
 from penstock.model.exit_codes import worst
 from penstock.model.plural import number_of
@@ -40,6 +40,7 @@ asking_sources: Callable[[LakeSpec], AbstractContextManager[AskedSources]] = Lat
     "penstock.cli.source_connection:asking_sources"
 )
 FEW_SCHEMAS = 6
+OLD_LAG_S = 60.0  # an owner without a window in work asks its source every second or so
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -92,6 +93,11 @@ def show(found: Sequence[FeedSnapshot], output: str, wide: bool = False) -> None
 
 def sentences_of(found: FeedSnapshot) -> Iterator[str]:
     """What the table does not say of a feed."""
+    if found.state == "running" and (found.as_of_age_s or 0.0) > OLD_LAG_S:
+        yield (
+            f"lag is that of {duration(found.as_of_age_s)} ago: since then its source has not "
+            "answered the owner, or one window takes long; `penstock status --live` asks now"
+        )
     if found.undone:
         yield f"{number_of(found.undone, 'window')} decided, not yet published"
     if found.schemas:
