@@ -283,3 +283,12 @@ def test_a_sample_is_found_in_one_of_many_directories(story: DriftStory) -> None
     events_of(story, *some)
     assert story.run_once(feed) == 0
     assert '"odd"' in story.told("schema", "conflicts", "feed")
+
+
+def test_a_fraction_that_comes_late_in_the_first_window_is_no_conflict(story: DriftStory) -> None:
+    """Goal: numbers that are whole at first get a column of doubles, not of integers."""
+    feed: FeedSpec = msgspec.structs.replace(FEED, window=WindowSpec())
+    events_of(story, *({"n": n if n < 1_500 else n + 0.5} for n in range(3_000)))
+    assert story.run_once(feed) == 0
+    assert not any("conflict" in line for line in story.said)
+    assert "double" in story.told("schema", "show", "feed/place")
