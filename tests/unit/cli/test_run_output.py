@@ -3,9 +3,15 @@
 from io import StringIO
 
 from penstock.cli.run_output import teller
-from penstock.feeds.run_events import Event
+from penstock.feeds.run_events import Event, Fact
 
-FACTS = {"dataset": "order", "path": "id", "wanted": "int64", "cause": "", "records": 3}
+FACTS: dict[str, Fact] = {
+    "dataset": "order",
+    "path": "id",
+    "wanted": "int64",
+    "cause": "",
+    "records": 3,
+}
 
 
 class Screen(StringIO):

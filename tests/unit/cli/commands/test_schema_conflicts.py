@@ -279,7 +279,9 @@ def test_a_sample_is_found_in_one_of_many_directories(story: DriftStory) -> None
     )
     events_of(story, {"at": "2026-11-15T06:59:00Z", "n": 1})
     assert story.run_once(feed) == 0
-    some = [{"at": f"2026-11-15T07:{m:02}:00Z", "n": m if m != 31 else "odd"} for m in range(60)]
+    some: list[dict[str, object]] = [
+        {"at": f"2026-11-15T07:{m:02}:00Z", "n": m if m != 31 else "odd"} for m in range(60)
+    ]
     events_of(story, *some)
     assert story.run_once(feed) == 0
     assert '"odd"' in story.told("schema", "conflicts", "feed")
@@ -288,7 +290,8 @@ def test_a_sample_is_found_in_one_of_many_directories(story: DriftStory) -> None
 def test_a_fraction_that_comes_late_in_the_first_window_is_no_conflict(story: DriftStory) -> None:
     """Goal: numbers that are whole at first get a column of doubles, not of integers."""
     feed: FeedSpec = msgspec.structs.replace(FEED, window=WindowSpec())
-    events_of(story, *({"n": n if n < 1_500 else n + 0.5} for n in range(3_000)))
+    some: list[dict[str, object]] = [{"n": n if n < 1_500 else n + 0.5} for n in range(3_000)]
+    events_of(story, *some)
     assert story.run_once(feed) == 0
     assert not any("conflict" in line for line in story.said)
     assert "double" in story.told("schema", "show", "feed/place")
