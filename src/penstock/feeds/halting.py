@@ -82,7 +82,9 @@ def feed_digest(feed: FeedSpec) -> str:
     read = (feed.topics, feed.pattern, feed.exclude, feed.source, feed.start)
     misfits = (feed.decode.incompatible, [each.incompatible for each in feed.datasets])
     limits = (feed.quarantine, feed.window.max_records, feed.on_gap, misfits)
-    return digest_of(msgspec.json.encode((rows, read, limits, feed.generation), order="sorted"))
+    # Partitions of `start` are numbers, which can be sorted as keys only when they are texts.
+    plain = msgspec.to_builtins((rows, read, limits, feed.generation), str_keys=True)
+    return digest_of(msgspec.json.encode(plain, order="sorted"))
 
 
 def _groups(halt: FeedHalted) -> tuple[HaltedGroup, ...]:
