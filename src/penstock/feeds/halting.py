@@ -21,7 +21,6 @@ from penstock.model.window import StageOrder
 from penstock.protocol.feed_book.state import FeedState
 
 _BESIDE_ROWS = frozenset({"compression"})
-HALTED = 5  # the exit code of errors after which a feed waits for an operator
 
 
 @dataclass(frozen=True, slots=True)

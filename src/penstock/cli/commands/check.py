@@ -35,12 +35,11 @@ from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import PenstockError, TopicMissing
-from penstock.feeds.halting import HALTED
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
 from penstock.feeds.sample_window import SampleRanges, sample_ranges
 from penstock.feeds.setting_changes import change_events
 from penstock.feeds.topic_watch import missing_topics
-from penstock.model.exit_codes import worst
+from penstock.model.exit_codes import HALTED, worst
 from penstock.model.layout import Layout
 from penstock.model.plural import are, number_of
 from penstock.model.ranges import TopicPartition
