@@ -16,6 +16,7 @@ from penstock.cli.common import (
     print_rows,
     surroundings,
 )
+from penstock.cli.first_compilation import tell_compiling
 from penstock.cli.halted_check import tell_halted, tell_held_back
 from penstock.cli.sample_check import (
     as_text,
@@ -290,6 +291,7 @@ def _sample(
     if not any(chosen.ranges):
         finding.found.append("no records to sample")
         return
+    tell_compiling()
     found = sampled(spec, feed, source, chosen)
     finding.found.append(sentence_of(chosen, found.counts))
     finding.types, finding.broken = type_rows(found), broken_rows(found)
