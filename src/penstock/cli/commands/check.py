@@ -18,6 +18,7 @@ from penstock.cli.common import (
 )
 from penstock.cli.first_compilation import tell_compiling
 from penstock.cli.halted_check import tell_halted, tell_held_back
+from penstock.cli.renamed_feeds import former_names
 from penstock.cli.sample_check import (
     as_text,
     broken_rows,
@@ -258,6 +259,8 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
         source = sources.of(feed)
         available = source.look()
         _tell_topics(finding, feed, state, available)
+        if state.is_new:
+            _tell_former_names(finding, spec, journal, available)
         gap = judge_feed(feed, state, available)
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
@@ -325,6 +328,15 @@ def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: 
         decided = number_of(len(state.undone), "decided window")
         finding.found.append(f"{decided} {are(len(state.undone))} to be finished first")
     tell_held_back(finding, feed, state)
+
+
+def _tell_former_names(
+    finding: Finding, spec: LakeSpec, journal: FeedJournal, available: Available
+) -> None:
+    topics = [topic.topic for topic in available.topics]
+    configured = [feed.name for feed in spec.feeds]
+    for sentence in former_names(journal, topics, configured, surroundings()):
+        finding.warn(sentence)
 
 
 def _tell_expired(finding: Finding, available: Available, found: NextWindow) -> None:
