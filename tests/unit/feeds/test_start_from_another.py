@@ -94,7 +94,7 @@ def test_an_offset_of_start_itself_that_has_expired_is_a_gap_too(story: Story) -
 def test_an_offset_of_start_itself_beyond_the_log_is_refused(story: Story) -> None:
     start = StartSpec(kind="offsets", offsets={TOPIC: {0: 5, 1: 6}})
     assert story.run_once(beginning(start)) == 2
-    assert "START_BEYOND_LOG: `start` says that events/1 is read up to 6" in story.said[-1]
+    assert "START_BEYOND_LOG: `start` says that events/1 is read from 6 on" in story.said[-1]
     assert story.entries(Start) == []
 
 

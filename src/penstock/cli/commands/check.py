@@ -58,6 +58,7 @@ from penstock.testing.memory_store import MemoryStore
 
 State = Literal["ok", "warning", "failed", "halted"]
 Row = dict[str, object]
+_WIDTH = 12  # of the first column, at least
 
 
 @dataclass(slots=True)
@@ -95,10 +96,11 @@ def run(chosen: argparse.Namespace) -> int:
     """Run all checks. A check that fails does not hide the others."""
     spec = configured(chosen)
     findings = []
+    width = max([_WIDTH, *(len(f"feed {feed.name}") for feed in spec.feeds)])
 
     def tell(finding: Finding) -> None:
         findings.append(finding)
-        _print(finding, chosen.output)
+        _print(finding, chosen.output, width)
 
     feeds = number_of(len(spec.feeds), "feed")
     tell(Finding("file", found=[f"{chosen.config}: {feeds}"]))
@@ -383,7 +385,7 @@ def _rows(feed: FeedSpec, available: Available, found: NextWindow) -> Iterator[R
             }
 
 
-def _print(finding: Finding, output: str) -> None:
+def _print(finding: Finding, output: str, width: int) -> None:
     """Print one result at once, with its partitions below it."""
     if output == "json":
         line = {
@@ -398,9 +400,9 @@ def _print(finding: Finding, output: str) -> None:
         print(json.dumps(line), flush=True)
         return
     sentences = finding.found or [""]
-    print(f"{finding.what:<12} {finding.state:<8} {sentences[0]}", flush=True)
+    print(f"{finding.what:<{width}} {finding.state:<8} {sentences[0]}", flush=True)
     for sentence in sentences[1:]:
-        print(f"{'':<12} {'':<8} {sentence}", flush=True)
+        print(f"{'':<{width}} {'':<8} {sentence}", flush=True)
     print_rows(finding.rows, "text")
     print_rows(as_text(finding.types), "text")
     print_rows(finding.broken, "text")

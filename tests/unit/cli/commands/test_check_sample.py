@@ -130,6 +130,17 @@ def test_types_days_and_what_would_be_quarantined_are_shown_and_nothing_is_writt
     assert "TIME_MISSING  2" in text
 
 
+def test_a_long_name_of_a_feed_keeps_the_columns_in_line(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.cluster.append("shop", 0, *GOOD)
+    place.file.write_text(FILE.format(more="").replace("  shop:", "  the_whole_shop:"))
+    assert place.check() == 0
+    checks = [line for line in capsys.readouterr().out.splitlines() if " ok  " in line]
+    assert len({line.index(" ok  ") for line in checks}) == 1
+    assert any(line.startswith("feed the_whole_shop ok") for line in checks)
+
+
 @pytest.mark.parametrize("complete", [True, False])
 def test_a_sample_that_waits_for_the_first_compilation_says_so(
     place: Place,
