@@ -411,7 +411,7 @@ class Owner:
         self.own_windows = OwnWindows(self.epoch, self._sequence, frozenset(kept))
 
     def _order_tidying(self) -> None:
-        """Now and then hand out what has to be tidied. That is no part of any window."""
+        """Now and then hand out what has to be tidied. That is not a part of any window."""
         state = self.fold.state
         self._settle_windows()
         if state.number - self.fold.checkpoint < self._spec.checkpoint_every:

@@ -80,7 +80,7 @@ def as_json(capsys: Captured) -> list[dict[str, Any]]:
 def test_status_shows_the_halt_with_code_sentence_since_and_what_to_do(
     halting: Halting, capsys: Captured
 ) -> None:
-    assert halting.call("status") == 0
+    assert halting.call("status") == 5
     header, row, *lines = capsys.readouterr().out.splitlines()
     assert (header.split()[1], row.split()[1]) == ("state", "halted")
     told = "\n".join(lines)
@@ -91,7 +91,7 @@ def test_status_shows_the_halt_with_code_sentence_since_and_what_to_do(
 
 
 def test_status_gives_programs_the_same(halting: Halting, capsys: Captured) -> None:
-    assert halting.call("status", "--output", "json") == 0
+    assert halting.call("status", "--output", "json") == 5
     text = capsys.readouterr().out
     found = json.loads(text)
     assert (found["state"], found["owner_state"]) == ("halted", "stopped")
@@ -249,11 +249,11 @@ def test_a_halt_that_cannot_be_read_is_shown_as_a_halt_and_blocks_no_command(
     )[::-1]
     assert "samples" in sample.name
     halt.write_bytes(b"{")
-    assert halting.call("status", "--output", "json") == 0
+    assert halting.call("status", "--output", "json") == 5
     [found] = as_json(capsys)
     assert (found["state"], found["halted"]["code"]) == ("halted", "HALTED_DAMAGED")
     halt.write_text('{"format": 99}')
-    assert halting.call("status") == 0
+    assert halting.call("status") == 5
     told = " ".join(capsys.readouterr().out.split())
     assert "ENTRY_NEWER" in told
     assert "upgrade this installation" in told
@@ -268,7 +268,7 @@ def test_a_topic_that_the_owner_did_not_find_is_shown(tmp_path: Path, capsys: Ca
     story.store = lake.store
     (feed,) = load(lake.config, {}).feeds
     assert story.run_once(feed) == 5
-    assert main(lake.words("status")) == 0
+    assert main(lake.words("status")) == 5
     told = capsys.readouterr().out
     assert "feed: halted since" in told
     assert "feed: topic 'evnets' does not exist, or the owner may not see it" in told
@@ -336,7 +336,7 @@ def test_check_refuses_what_a_run_refuses(
         found = {line["what"]: line for line in as_json(capsys)}
         assert any(code in sentence for sentence in found[what]["found"])
         assert halting.run() == 2
-    assert halting.call("status") == 0
+    assert halting.call("status") == 5
     assert f": {code}: " in capsys.readouterr().out
     halting.lake.config.write_text(CONFIG)
     assert halting.call("check", "--output", "json") == 0
@@ -368,7 +368,7 @@ def test_lines_below_the_table_are_wrapped(
     halting: Halting, capsys: Captured, monkeypatch: pytest.MonkeyPatch, given: str, columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", given)
-    assert halting.call("status") == 0
+    assert halting.call("status") == 5
     _, _, *lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= columns
     whole = " ".join(line.strip() for line in lines)
