@@ -19,7 +19,7 @@ from penstock.errors import (
     StoreUnavailable,
 )
 from penstock.model.entries import Park, SealedEntry, Unpark
-from penstock.model.lanes import dataset_of, lane_in
+from penstock.model.lanes import DELETE, dataset_of, lane_in
 from penstock.model.manifest import Content
 from penstock.model.row_config import RowConfig
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
@@ -297,8 +297,12 @@ class Finisher:
                 self._try_one_parked(part, self._mine)
 
     def _try_one_parked(self, part: str, mine: Ownership) -> None:
-        number = self._oldest_with(part)
-        if number is not None:
+        waiting = [each.number for each in self._fold.state.waiting() if part in each.parts]
+        ready = self._ready(waiting, part)
+        if waiting and not ready:
+            return  # deletions whose time has not come
+        if ready:
+            number = min(ready)
             sealed = self._journal.require(number)
             content = load_content(self._journal, self._fold, sealed)
             (work,) = works_of(sealed, content, {part})
@@ -311,9 +315,9 @@ class Finisher:
                 return
         self._unpark(part, mine)
 
-    def _oldest_with(self, part: str) -> int | None:
-        waiting = self._fold.state.waiting()
-        return min((each.number for each in waiting if part in each.parts), default=None)
+    def _ready(self, numbers: list[int], part: str) -> list[int]:
+        """The entries of which this part may be tried: deletions wait for files, and for a time."""
+        return [each for each in numbers if lane_in(part) != DELETE or self._may_delete(each, part)]
 
     def _unpark(self, part: str, mine: Ownership) -> None:
         unpark = Unpark(dataset_of(part), mine.owner, lane=lane_in(part))
@@ -331,18 +335,17 @@ class Finisher:
         state = self._fold.state
         for number in sorted(state.owed):
             owed = state.owed[number]
-            if owed.not_before_s > self._around.now():
-                continue
-            if due := [part for part in owed.parts if self._may_delete(number, part)]:
+            awake = [p for p in owed.parts if p not in state.parked and not self._is_resting(p)]
+            if due := [part for part in awake if self._may_delete(number, part)]:
                 self._delete(owed, due)
 
     def _may_delete(self, number: int, part: str) -> bool:
-        """True when everything that takes the place of the files is proven to be there."""
-        undone = self._fold.state.undone.get(number)
-        before = map(dataset_of, undone.parts) if undone is not None else ()
-        if dataset_of(part) in before:
+        """True when all that takes the place of the files is proven to be there, and it is time."""
+        state = self._fold.state
+        undone = state.undone.get(number)
+        if undone is not None and dataset_of(part) in map(dataset_of, undone.parts):
             return False
-        return part not in self._fold.state.parked and not self._is_resting(part)
+        return state.owed[number].not_before_s <= self._around.now()
 
     def _delete(self, owed: Owed, due: list[str]) -> None:
         journal = self._journal
