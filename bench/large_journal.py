@@ -161,7 +161,7 @@ class OldFeed:
         apply(FEED_BOOK, self.state, SealedEntry(entry, sha256))
         undone = self.state.undone.pop(number, None)
         if undone is not None:
-            marker = Marker(number, sha256, tuple(undone.groups))
+            marker = Marker(number, sha256, tuple(undone.parts))
             self.store.put(LAYOUT.marker(number), msgspec.json.encode(marker))
 
     def _window(self, turn: int) -> Window:
