@@ -6,6 +6,7 @@ same dataset and lane are marked done in journal order; parts of others never wa
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from penstock.errors import (
@@ -24,7 +25,7 @@ from penstock.model.manifest import Content
 from penstock.model.row_config import RowConfig
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import Owed, Undone
-from penstock.protocol.journal.markers import mark_done, still_undone
+from penstock.protocol.journal.markers import Marker, first_marker, mark_done, still_undone
 from penstock.protocol.publish.acts import (
     GroupWork,
     PartKey,
@@ -137,10 +138,14 @@ class Finisher:
         return self._mine is not None and self._mine.troubles.is_resting(part, self._began)
 
     def _open_works(self, numbers: Iterable[int]) -> Iterator[GroupWork]:
-        for number in numbers:
-            if parts := self._to_do(number):
-                sealed = self._journal.require(number)
-                yield from works_of(sealed, load_content(self._journal, self._fold, sealed), parts)
+        """The open parts of these entries, which are read side by side."""
+        asked = [number for number in numbers if self._to_do(number)]
+        for number, (sealed, content) in self._journal.ask_all(self._load, asked):
+            yield from works_of(sealed, content, self._to_do(number))
+
+    def _load(self, number: int) -> tuple[SealedEntry, Content]:
+        sealed = self._journal.require(number)
+        return sealed, load_content(self._journal, self._fold, sealed)
 
     def _finish(self, works: list[GroupWork], blocked: set[str]) -> None:
         """Publish the files of several entries; the newest gets a tail mark before."""
@@ -175,18 +180,33 @@ class Finisher:
                 proven.setdefault(work.sealed.number, []).append(work.part)
             elif work.part in self._fold.state.open_parts(work.sealed.number):
                 blocked.add(work.part)
+        firsts = self._first_markers(list(proven)) if len(proven) > 1 else {}
         for number, parts in proven.items():
-            self._mark(self._fold.state.undone, number, parts)
+            self._mark(self._fold.state.undone, number, parts, firsts.get(number))
+
+    def _first_markers(self, numbers: list[int]) -> dict[int, Marker | None]:
+        """The markers that some undone entries have, read side by side: each spares two requests.
+
+        A dataset that was parked for long comes with hundreds of entries whose others are done.
+        """
+        journal, undone = self._journal, self._fold.state.undone
+        asked = [undone[number] for number in numbers if number in undone]
+        answers = journal.ask_all(partial(first_marker, journal.store, journal.layout), asked)
+        return {each.number: first for each, first in answers}
 
     def _mark(
-        self, entries: dict[int, Undone] | dict[int, Owed], number: int, proven: list[str]
+        self,
+        entries: dict[int, Undone] | dict[int, Owed],
+        number: int,
+        proven: list[str],
+        first: Marker | None = None,
     ) -> None:
         """Leave the marker of an entry. Its other parts get markers of their own later."""
         entry = entries.get(number)
         if entry is None or not proven:
             return
         journal = self._journal
-        mark_done(journal.store, journal.layout, entry, tuple(proven), journal.sleep)
+        mark_done(journal.store, journal.layout, entry, tuple(proven), journal.sleep, first)
         entry.parts = [part for part in entry.parts if part not in proven]
         if not entry.parts:
             del entries[number]
