@@ -277,7 +277,7 @@ FAR: dict[str, Callable[[FarStore, FeedJournal], None]] = {
 def old(windows: int, files: int) -> None:
     """The journal of many windows, with and without its checkpoints."""
     with tempfile.TemporaryFile() as file:
-        store = Archive(file)  # type: ignore[arg-type]
+        store = Archive(file)
         began = time.perf_counter()
         OldFeed(store, windows, files)
         print(f"{windows:,} windows of {files} files, made in {time.perf_counter() - began:.0f} s")
