@@ -357,7 +357,17 @@ class Finisher:
             owed = state.owed[number]
             awake = [p for p in owed.parts if p not in state.parked and not self._is_resting(p)]
             if due := [part for part in awake if self._may_delete(number, part)]:
-                self._delete(owed, due)
+                self._try_to_delete(owed, due)
+
+    def _try_to_delete(self, owed: Owed, due: list[str]) -> None:
+        """Delete, and note what the store did not do or say: what was delivered has not failed."""
+        try:
+            self._delete(owed, due)
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            if self._mine is None:
+                why = f"files that entry {owed.number} replaces are deleted by the owner: {error}"
+                self._journal.notices.append(why)
+            self._note_failures(_Round(failed={(owed.number, part): error for part in due}))
 
     def _may_delete(self, number: int, part: str) -> bool:
         """True when all that takes the place of the files is proven to be there, and it is time."""
