@@ -163,12 +163,37 @@ class Finisher:
         self._note_failures(found)
 
     def _try(self, works: list[GroupWork], *, alone: bool = True) -> _Round:
-        """Do all parts together; then, if `alone`, what is left one by one."""
+        """Do all parts together; then, if `alone`, what is left each by itself."""
         found = _Round(publish_at_once(self._tools, works))
-        for work in works if alone else ():
-            if work.key not in found.done:
-                self._finish_alone(work, found)
+        left = [work for work in works if work.key not in found.done] if alone else []
+        if self._mine is not None and len(left) > 1:
+            left = self._try_each(left, found)
+        for work in left:
+            self._finish_alone(work, found)
         return found
+
+    def _try_each(self, works: list[GroupWork], found: _Round) -> list[GroupWork]:
+        """Try each part by itself, all at the same time: those that hang must not add up.
+
+        Returns those whose files are lost; they need the journal, and so come one after the other.
+        """
+        answers: dict[PartKey, PenstockError | None] = {}
+
+        def attempt(work: GroupWork) -> None:
+            try:
+                publish_group(self._tools, work)
+            except (StagedGone, *FAILURES) as error:
+                answers[work.key] = error
+            else:
+                answers[work.key] = None
+
+        self._around.do_all([partial(attempt, work) for work in works])
+        found.done |= {key for key, error in answers.items() if error is None}
+        for work in works:  # in journal order: the oldest failure of a part is the one that counts
+            error = answers[work.key]
+            if error is not None and not isinstance(error, StagedGone):
+                found.failed[work.key] = error
+        return [work for work in works if isinstance(answers[work.key], StagedGone)]
 
     def _mark_in_order(self, works: list[GroupWork], done: set[PartKey], blocked: set[str]) -> None:
         """Leave the markers, of a part only if the same part of all older entries has one."""

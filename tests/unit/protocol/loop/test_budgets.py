@@ -119,3 +119,18 @@ def test_a_dataset_that_was_parked_for_500_windows_is_no_burden_for_others() -> 
     assert owner.fold.state.undone == {}
     assert len(rows(many.inner, "b")) == 500
     assert took_s < 30.0, "entries are read side by side; markers come in journal order"
+
+
+def test_datasets_that_fail_are_tried_side_by_side() -> None:
+    """Goal: fifty that fail take as long as one. Method: count the time of one window."""
+    inner = WatchedStore()
+    kinds = [f"d{number}" for number in range(51)]
+    room = a_room(SimKafka({0: kinds}), inner)
+    inner.broken = set(kinds[:50])
+    store = CostStore(inner)
+    far = replace(room, store=store, around=replace(room.around, do_all=store.side_by_side))
+    owner = an_owner(far, SimSource(room.kafka, inner, room.around), max_records=51, park_after=9)
+    store.take()
+    assert owner.run_window()
+    assert len(owner.troubles.parts) == 50
+    assert store.take().seconds < 2.0
