@@ -116,6 +116,7 @@ feeds:
     on_gap: stop               # records expired before they were read: stop | accept
     export_offsets: group      # commit offsets for lag tools: group (penstock-events) | none
     generation: 0              # a number in file names
+    backup: null               # a feed with `decode: {format: raw}` over the same topics
 
 # Recognised, and not available in this version:
 # dispersals: {}

@@ -266,5 +266,6 @@ FEED = Section(
         "on_gap": Key(choice("stop", "accept")),
         "export_offsets": Key(choice("group", "none")),
         "generation": _numbers(units.whole(most=10**9), 0),
+        "backup": Key(or_null(text)),
     },
 )

@@ -218,6 +218,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     """One feed: its topics, how to decode them, where to write them.
 
     `kafka` are settings of its own, over those of the file; secrets are still references.
+    `backup` is the feed that keeps the same records as they came.
     """
 
     name: str
@@ -247,6 +248,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     on_gap: Literal["stop", "accept"] = "stop"
     export_offsets: Literal["group", "none"] = "group"
     generation: int = 0
+    backup: str | None = None
 
     @property
     def has_rows(self) -> bool:

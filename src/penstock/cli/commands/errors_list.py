@@ -113,7 +113,8 @@ def let_go_on(
             f"Dataset {chosen.dataset!r} of feed {chosen.feed!r} is not stopped.",
             f"Nothing was changed. Stopped datasets: {stopped}.",
         )
-    sealed = unpark(journal, surroundings(), dataset, approval.author, approval.reason)
+    author, reason = approval.author, approval.reason
+    sealed = unpark(journal, surroundings(), dataset, author, reason, stopped=True)
     if chosen.output == "json":
         row = {"feed": chosen.feed, "dataset": dataset, "accepted": True, "entry": sealed.number}
         print_rows([row], "json")
