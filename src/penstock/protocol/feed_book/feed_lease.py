@@ -11,7 +11,8 @@ from penstock.protocol.journal.beats import Beat
 from penstock.protocol.journal.lease import Contender, Lease, newest_beat
 from penstock.runtime.surroundings import Surroundings
 
-BEAT_FORMAT = 2  # 1 had only the ends of logs; a beat of a newer format is one that says nothing to us, and decides nothing
+# 1 had only the ends of logs. A beat of a newer format says nothing to us, and decides nothing.
+BEAT_FORMAT = 2
 
 
 class Note(Value, frozen=True):
