@@ -48,7 +48,7 @@ class FeedCounters:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._windows: Counter[str] = Counter()
-        self._phases: dict[str, _Spans] = msgspec.field(default_factory=dict)
+        self._phases: dict[str, _Spans] = {}
         self._attempts: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
 
@@ -87,7 +87,7 @@ class RunFigures:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._feeds: dict[str, FeedCounters] = msgspec.field(default_factory=dict)
+        self._feeds: dict[str, FeedCounters] = {}
 
     def of(self, feed: str) -> FeedCounters:
         """The counters of a feed."""

@@ -18,8 +18,9 @@ from penstock.serve.feed_reader import FeedReader
 
 MAX_AGE_S = 3.0  # facts that are younger are not read again
 WAIT_S = 4.0  # how long who asks waits for newer facts
-OLD_S = 30.0  # facts that are older say that the lake does not answer
-SLOW = "The lake has not answered for {age:.0f} s."
+OLD_S = 30.0  # when facts are older and cannot be renewed, the lake does not answer
+SLOW = "The lake has not answered for {:.0f} s."
+NOT_YET = "The lake has not been read yet."
 
 
 class FactsKeeper:
@@ -37,7 +38,7 @@ class FactsKeeper:
         self._around = around
         self._figures = figures
         self._facts: LakeFacts | None = None
-        self._began = around.tick()
+        self._began = around.tick()  # of the last reading
         self._answered: float | None = None  # when the last reading ended, whatever it found
         self._reading = False
         self._changed = threading.Condition()
@@ -70,21 +71,19 @@ class FactsKeeper:
     def _begin_reading(self) -> None:
         """Let one thread read, unless one does already: it may hang as long as the lake does."""
         if not self._reading:
-            self._reading = True
+            self._reading, self._began = True, self._around.tick()
             threading.Thread(target=self._read, name="penstock-facts", daemon=True).start()
 
     def _now(self, known: LakeFacts | None) -> LakeFacts:
         """What is known, with what this process has counted since."""
-        since = self._began if self._answered is None else self._answered
-        age_s = self._around.tick() - since
+        slow = SLOW.format(self._around.tick() - self._began) if self._reading else ""
         if known is None:
-            sentence = "The lake has not been read yet." if age_s < OLD_S else _slow(age_s)
-            return LakeFacts(self._around.now(), lake=sentence)
+            return LakeFacts(self._around.now(), lake=slow or NOT_YET)
         feeds = tuple(
             msgspec.structs.replace(each, live=self._live(each.feed)) for each in known.feeds
         )
-        lake = known.lake or ("" if age_s < OLD_S else _slow(age_s))
-        return msgspec.structs.replace(known, feeds=feeds, lake=lake)
+        is_old = self._age_s() > OLD_S
+        return msgspec.structs.replace(known, feeds=feeds, lake=known.lake or slow * is_old)
 
     def _live(self, feed: str) -> FeedFigures | None:
         return None if self._figures is None else self._figures.of(feed).figures()
@@ -132,10 +131,6 @@ class FactsKeeper:
             unreadable[name] = str(error)
         except Exception as error:  # noqa: BLE001  one feed must not take the others with it
             unreadable[name] = _unexpected(error)
-
-
-def _slow(age_s: float) -> str:
-    return SLOW.format(age=age_s)
 
 
 def _unexpected(error: Exception) -> str:

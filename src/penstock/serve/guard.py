@@ -45,6 +45,8 @@ class Guard:
 
     def _refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> PlainTextResponse | None:
         given = list(headers)
+        if has_body(given):  # nothing here takes one, so it is not waited for
+            return PlainTextResponse("A request has no body here.\n", 413, {"Connection": "close"})
         hosts = [value.decode("latin-1") for name, value in given if name == b"host"]
         if self._hosts is not None and (len(hosts) != 1 or host_of(hosts[0]) not in self._hosts):
             return PlainTextResponse("This name does not lead here.\n", 421)
@@ -62,6 +64,14 @@ class Guard:
             return False
         scheme, _, token = given[0].partition(b" ")
         return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
+
+
+def has_body(headers: list[tuple[bytes, bytes]]) -> bool:
+    """True when a request says that more follows."""
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and value.strip(b"0"))
+        for name, value in headers
+    )
 
 
 def host_of(value: str) -> str:

@@ -19,6 +19,7 @@ MOST_CONNECTIONS = 100
 HEAD_S = 10.0  # a client that has not sent a whole request by then is cut off
 IDLE_S = 5
 STOP_S = 2.0
+HIGHEST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ def listen(address: Address, token: str | None) -> socket.socket:
     """Take the port, before anything else is started. Raises `AddressRefused`, `TokenMissing`."""
     if token is None and not is_loopback(address.host):
         raise TokenMissing(address.host)
+    if not 0 <= address.port <= HIGHEST_PORT:
+        raise AddressRefused(address.host, address.port, f"ports end at {HIGHEST_PORT}")
     try:
         family, kind, _, _, place = socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
