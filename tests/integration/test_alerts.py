@@ -106,15 +106,14 @@ def served(config: Path) -> Iterator[str]:
     """`penstock serve` in a process of its own; where it answers. SIGTERM ends it with 0."""
     words = ["-m", "penstock", "serve", "-c", str(config), "--port", "0"]
     process = subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        yield process.stderr.readline().split()[-1]
-        process.terminate()
-        assert process.wait(30) == 0
-    finally:
-        process.kill()
-        process.wait()
-        process.stderr.close()
+    with process:
+        try:
+            assert process.stderr is not None
+            yield process.stderr.readline().split()[-1]
+            process.terminate()
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
 
 
 class PublishingRun:

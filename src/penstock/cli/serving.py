@@ -42,15 +42,14 @@ ONLY_WITH_SERVE = ("host", "port", "token_file", "token")
 class Serving:
     """How to answer, checked: the port is taken already, so nothing can fail later."""
 
-    address: Address
+    host: str
     listening: socket.socket
     token: str | None
     options: MetricOptions
 
     def server(self, keeper: FactsKeeper, tell: Callable[[str], None]) -> HttpServer:
         """The server, which has to be entered."""
-        hosts = allowed_hosts(self.address.host)
-        app = application(keeper, self.options, self.token, hosts)
+        app = application(keeper, self.options, self.token, allowed_hosts(self.host))
         return HttpServer(app, self.listening, tell)
 
 
@@ -58,9 +57,9 @@ def serving_of(chosen: argparse.Namespace) -> Serving:
     """Check all options and take the port. Raises what makes a command end with 2."""
     token = token_of(chosen.token_file, chosen.token, os.environ)
     host = HOST if chosen.host is None else chosen.host
-    address = Address(host, PORT if chosen.port is None else chosen.port)
+    port = PORT if chosen.port is None else chosen.port
     options = metric_options(chosen)
-    return Serving(address, listen(address, token), token, options)
+    return Serving(host, listen(Address(host, port), token), token, options)
 
 
 def metric_options(chosen: argparse.Namespace) -> MetricOptions:

@@ -137,7 +137,7 @@ def test_a_reader_folds_only_what_came_since_and_again_after_an_error(story: Sto
 
 
 def test_looking_again_costs_a_few_requests_however_long_the_journal_is() -> None:
-    """Goal: fifty feeds can be scraped often. Method: count what a second look asks of the store."""
+    """Goal: fifty feeds can be scraped often. Method: count what a second look asks for."""
     story, store = Story(), WatchedStore()
     story.store = store
     reader = reader_of(story)

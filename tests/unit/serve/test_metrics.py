@@ -105,6 +105,7 @@ def test_a_dataset_that_cannot_be_published_shows_as_hidden_spread_failing_and_p
     assert found['publish_attempts{dataset="order"}'] == 3
     assert found['publish_attempts{dataset="click"}'] == 1
     newest_s = facts_of(story).status.freshness_seconds
+    assert newest_s is not None
     assert found['freshness_seconds{dataset="click"}'] == pytest.approx(newest_s, abs=0.1)
     # The last order that is visible came with the first window, five records of a second earlier.
     assert found['freshness_seconds{dataset="order"}'] == pytest.approx(newest_s + 5, abs=0.1)

@@ -36,14 +36,12 @@ def served(lake: DiskLake, *words: str) -> Iterator[tuple[str, subprocess.Popen[
     """The command in a process of its own: where it answers, and the process."""
     command = [sys.executable, "-m", "penstock", *lake.words("serve", "--port", "0", *words)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        yield process.stderr.readline().split()[-1], process
-    finally:
-        process.kill()
-        process.wait()
-        if process.stderr is not None:
-            process.stderr.close()
+    with process:
+        try:
+            assert process.stderr is not None
+            yield process.stderr.readline().split()[-1], process
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -155,7 +155,7 @@ class KafkaAdmin:
         return found
 
     def retention_s(self, topics: Sequence[str]) -> dict[str, float]:
-        """How long topics keep records by `retention.ms`, of those whose settings may be read.
+        """How long topics keep records by time, of those whose settings may be read.
 
         A topic that is only compacted, or keeps records for ever, is left out.
         """
