@@ -266,8 +266,8 @@ class KeepsValue(Protocol):
 class TellsRetention(Protocol):
     """A source that knows how long its topics keep records.
 
-    Without it nobody is warned by time before records expire. Driver only; asked every ten minutes,
-    right after a look, on the feed's thread.
+    Without it nobody is warned by time before records expire. Driver only; asked every ten minutes
+    about each topic, right after a look, on the feed's thread.
     """
 
     def retention_s(self, topics: Sequence[str]) -> Mapping[str, float]:

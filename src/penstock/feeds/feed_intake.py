@@ -15,6 +15,7 @@ from penstock.protocol.loop.bounded_look import BoundedLook
 from penstock.runtime.surroundings import Surroundings
 
 RETENTION_EVERY_S = 600.0  # how often a source is asked how long it keeps records
+TOPICS_AT_ONCE = 50  # of which it is asked after one look: a pattern may match thousands
 BY_SOURCE = "source"  # the name of what the source keeps with a window
 
 
@@ -34,7 +35,8 @@ class FeedIntake:
         self.seen: Available | None = None
         self.seen_at_s = 0.0
         self.ways: tuple[ReadWays, ...] = ()
-        self.retention_s: Mapping[str, float] = {}
+        self.retention_s: dict[str, float] = {}
+        self._unasked: list[str] = []
         self._next_retention = 0.0
 
     @property
@@ -56,11 +58,17 @@ class FeedIntake:
     def _ask_retention(self, seen: Available) -> None:
         """Now and then, for metrics; nothing depends on the answer."""
         tick = self._around.tick()
-        if tick < self._next_retention or not isinstance(self._source, TellsRetention):
+        if not isinstance(self._source, TellsRetention):
             return
-        self._next_retention = tick + RETENTION_EVERY_S
-        with suppress(SourceUnavailable):  # it is asked again, and is unknown until then
-            self.retention_s = self._source.retention_s([each.topic for each in seen.topics])
+        if tick >= self._next_retention:
+            self._next_retention = tick + RETENTION_EVERY_S
+            self._unasked = [each.topic for each in seen.topics]
+        some, self._unasked = self._unasked[:TOPICS_AT_ONCE], self._unasked[TOPICS_AT_ONCE:]
+        if some:
+            with suppress(SourceUnavailable):  # it is asked again, and what was known stays
+                known = self._source.retention_s(some)
+                kept = {name: s for name, s in self.retention_s.items() if name not in some}
+                self.retention_s = {**kept, **known}
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read exactly the ranges, once, and write them invisibly."""

@@ -13,7 +13,7 @@ import pytest
 from penstock.model.entries import Window
 from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, PublishSpec, QuarantineSpec
-from penstock.protocol.feed_book.feed_lease import last_beat
+from penstock.protocol.feed_book.feed_lease import BEAT_FORMAT, last_beat
 from penstock.serve.feed_view import MetricOptions
 from penstock.serve.metric_values import FEED_METRICS
 from penstock.testing.list_source import die
@@ -208,6 +208,7 @@ def test_a_source_that_cannot_tell_its_retention_has_no_headroom() -> None:
     beat = last_beat(story.store, Layout("feed"))
     assert beat is not None
     assert beat.note.retention_s == {}
+    assert beat.format == BEAT_FORMAT
     assert beat.note.earliest == {TOPIC: {0: 0, 1: 0}}
     assert "retention_headroom_seconds" not in figures_of(story)
 

@@ -47,6 +47,9 @@ class FeedLease(Lease[FeedBeat]):
     def __init__(self, store: Store, layout: Layout, me: Contender, around: Surroundings) -> None:
         super().__init__(store, layout.lease, me, around, _decoder)
 
+    def _a_beat(self, lease: int, beat: int) -> FeedBeat:
+        return msgspec.structs.replace(super()._a_beat(lease, beat), format=BEAT_FORMAT)
+
     def beat(self, note: Note) -> None:
         """Leave the next sign of life; nothing when we hold no lease."""
         self.leave_beat(partial(_with_note, note))
@@ -57,7 +60,7 @@ class FeedLease(Lease[FeedBeat]):
 
 
 def _with_note(note: Note, beat: FeedBeat) -> FeedBeat:
-    return msgspec.structs.replace(beat, note=note, format=BEAT_FORMAT)
+    return msgspec.structs.replace(beat, note=note)
 
 
 def last_beat(store: Store, layout: Layout) -> FeedBeat | None:
