@@ -31,8 +31,13 @@ class FeedView:
     options: MetricOptions
 
     def label(self, dataset: str) -> str:
-        """The label of a dataset: its name, or that of all others."""
-        return dataset if dataset in self.named else OTHER
+        """The label of a dataset: its name, or that of all others.
+
+        One that was tried before the journal was read again has its name if there is room.
+        """
+        known = {each.name for each in self.facts.datasets}
+        has_room = len(known) < self.options.most_datasets
+        return dataset if dataset in self.named or (dataset not in known and has_room) else OTHER
 
     @property
     def named(self) -> set[str]:
