@@ -51,12 +51,11 @@ from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.window_plan import waiting_ranges
 from penstock.protocol.publish.troubles import Trouble
-from penstock.runtime.run_figures import RunFigures
+from penstock.runtime.run_figures import PHASES, RunFigures
 from penstock.runtime.surroundings import Surroundings
 from penstock.runtime.this_process import is_dead, this_process
 
 POLL_S = 9.5  # turns come every second, so an idle feed looks every tenth second for more
-PHASES = frozenset({"stage", "prove", "decide", "publish"})  # of a window that was begun
 STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
 
 

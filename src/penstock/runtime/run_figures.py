@@ -12,6 +12,8 @@ import msgspec
 
 from penstock.model.value import Value
 
+PHASES = frozenset({"stage", "prove", "decide", "publish"})  # of a window that was begun
+
 # Upper bounds of the classes of a histogram; the last class has none.
 BOUNDS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
 

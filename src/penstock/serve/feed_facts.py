@@ -8,10 +8,10 @@ from penstock.model.refused_records import Refused
 from penstock.model.value import Value
 from penstock.model.window import Place
 from penstock.model.window_cost import Spent
-from penstock.runtime.run_figures import FeedFigures
+from penstock.runtime.run_figures import PHASES, FeedFigures
 from penstock.status.snapshot import FeedSnapshot
 
-ENDS_GOOD_S = 60.0  # how long a look at Kafka counts after its owner has gone
+ENDS_GOOD_S = 60.0  # how long a look at Kafka counts, unless its owner is busy with a window
 
 
 class DatasetFacts(Value, frozen=True):
@@ -33,7 +33,8 @@ class FeedFacts(Value, frozen=True, kw_only=True):
     """One feed. What is not known is None.
 
     `datasets` are in the order in which the journal met them, which never changes. `spread` is how
-    far datasets are apart in each partition. `live` is what only the running process knows.
+    far datasets are apart in each partition. `phase` is what its owner was at when it last left a
+    sign of life. `live` is what only the running process knows.
     """
 
     at_s: float
@@ -47,6 +48,7 @@ class FeedFacts(Value, frozen=True, kw_only=True):
     currency: str = ""
     headroom_s: float | None = None
     headroom_records: int | None = None
+    phase: str = ""
     live: FeedFigures | None = None
 
     @property
@@ -64,10 +66,14 @@ class FeedFacts(Value, frozen=True, kw_only=True):
 
     @property
     def knows_ends(self) -> bool:
-        """True when somebody looks at Kafka's ends, or did a moment ago."""
+        """True when Kafka's ends were looked up a moment ago, or right before this window.
+
+        An owner that gets no answer from Kafka leaves signs of life all the same.
+        """
         if self.ends_s is None:
             return False
-        return self.status.owner_state == "running" or self.at_s - self.ends_s < ENDS_GOOD_S
+        is_at_a_window = self.status.owner_state == "running" and self.phase in PHASES
+        return is_at_a_window or self.at_s - self.ends_s < ENDS_GOOD_S
 
     @property
     def decided(self) -> dict[Place, int]:

@@ -85,6 +85,7 @@ class FeedReader:
             currency=self._currency,
             headroom_s=None if beat is None else headroom_s(state, beat.note, now_s),
             headroom_records=None if beat is None else headroom_records(state, beat.note),
+            phase="" if beat is None else beat.note.phase,
             live=live,
         )
 

@@ -13,7 +13,9 @@ import pytest
 from penstock.model.entries import Window
 from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, PublishSpec, QuarantineSpec
-from penstock.protocol.feed_book.feed_lease import BEAT_FORMAT, last_beat
+from penstock.protocol.feed_book.feed_lease import BEAT_FORMAT, FeedLease, last_beat
+from penstock.protocol.journal.lease import Contender
+from penstock.runtime.this_process import is_dead, this_process
 from penstock.serve.feed_view import MetricOptions
 from penstock.serve.metric_values import FEED_METRICS
 from penstock.testing.list_source import die
@@ -174,6 +176,25 @@ def test_ends_of_kafka_are_known_while_somebody_looks_and_for_a_minute_after() -
         assert name not in found, "nobody knows it, so 0 would be wrong"
     assert found["decided_offset"] == 4
     assert "kafka_end_timestamp_seconds" in found
+
+
+@pytest.mark.parametrize(("phase", "is_known"), [("", False), ("plan", False), ("stage", True)])
+def test_an_owner_that_gets_no_answer_from_kafka_does_not_know_its_ends(
+    story: Story, phase: str, is_known: bool
+) -> None:
+    """It beats all the same. While it is busy with a window it has no reason to look."""
+    story.cluster.append(TOPIC, 0, *events("click", 4))
+    assert story.run_once() == 0
+    beat = last_beat(story.store, Layout("feed"))
+    assert beat is not None
+    story.clock.passes(61)
+    me = Contender("another", this_process(), is_dead)
+    lease = FeedLease(story.store, Layout("feed"), me, story.clock.around())
+    assert lease.try_take() is None
+    lease.beat(msgspec.structs.replace(beat.note, phase=phase))
+    found = figures_of(story)
+    assert found["owner_alive"] == 1
+    assert ("lag_records" in found) == is_known
 
 
 def test_headroom_is_the_time_until_what_waits_expires() -> None:
