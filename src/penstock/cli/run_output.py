@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TextIO
@@ -9,19 +10,35 @@ from typing import TextIO
 from penstock.cli.moving_line import CLEAR
 from penstock.cli.output_streams import say
 from penstock.feeds.run_events import Event, Tell
-from penstock.feeds.runner import Runner
 
 _COLOURS = {"warning": "\x1b[33m", "error": "\x1b[31m"}
 _PLAIN = "\x1b[0m"
+MANY = 8  # feeds; with more, a terminal shows what is usual in the moving line only
+_USUAL = frozenset({"claimed", "window", "cleaned", "waiting", "done"})
 
 
-def teller(environ: Mapping[str, str], stream: TextIO | None = None) -> Tell:
-    """A function that prints events, as text or as JSON. A failure to print is ignored."""
+def teller(environ: Mapping[str, str], stream: TextIO | None = None, feeds: int = 1) -> Tell:
+    """A function that prints events, as text or as JSON. A failure to print is ignored.
+
+    Any thread. On a terminal, `MANY` feeds print only what is not usual, so that it stays on the
+    screen; the moving line counts the rest.
+    """
     out = sys.stderr if stream is None else stream
+    one_by_one = threading.Lock()  # lines of several feeds do not run into each other
+
+    def show(text: str) -> None:
+        with one_by_one:
+            say(text, out)
+
     if not out.isatty():
-        return lambda event: say(as_json(event, datetime.now(UTC)), out)
+        return lambda event: show(as_json(event, datetime.now(UTC)))
     colours = {} if environ.get("NO_COLOR") else _COLOURS
-    return lambda event: say(CLEAR + as_line(event, colours), out)
+
+    def tell(event: Event) -> None:
+        if feeds <= MANY or event.name not in _USUAL or event.level != "info":
+            show(CLEAR + as_line(event, colours))
+
+    return tell
 
 
 def as_json(event: Event, at: datetime) -> str:
@@ -41,25 +58,3 @@ def as_line(event: Event, colours: Mapping[str, str]) -> str:
     begin = colours.get(event.level, "")
     about = f"{event.feed}: " if event.feed else ""
     return f"{begin}{about}{event.sentence}{_PLAIN if begin else ''}"
-
-
-def stop_event(runner: Runner | None, tick: float, grace_s: float) -> Event:
-    """What is told once when a run is asked to stop: what it finishes first, if anything."""
-    working = [] if runner is None else runner.feeds_at_work()
-    doing = next((feed for feed in working if runner and feed.name == runner.turn), None)
-    if doing is None:
-        return Event("", "stopping", "stopping: no window is being worked on")
-    sentence = (
-        f"stopping: finishing the window first ({doing.doing(tick)}); "
-        f"after {grace_s:.0f} s it is abandoned, and the next run reads it again"
-    )
-    return Event(doing.name, "stopping", sentence, {"grace_s": grace_s})
-
-
-def abandon_event(feed: str, grace_s: float) -> Event:
-    """What is told when the time to finish is over."""
-    sentence = (
-        f"stopping: {grace_s:.0f} s are over, the window is abandoned; "
-        "nothing of it is visible, and the next run reads it again"
-    )
-    return Event(feed, "abandoned", sentence, {"grace_s": grace_s}, "warning")

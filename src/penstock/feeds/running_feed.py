@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from penstock.api.source import ExportsLag, HashesLastRecords, Source
+from penstock.api.source import ExportsLag, Source
 from penstock.api.store import Store
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
@@ -22,14 +22,17 @@ from penstock.feeds.configured_rules import (
     publish_policy,
     window_policies,
 )
+from penstock.feeds.errors import WindowsTimedOut, WindowTimedOut
 from penstock.feeds.feed_intake import FeedIntake
 from penstock.feeds.field_events import conflict_events
 from penstock.feeds.halt_records import record_halt
 from penstock.feeds.halting import HaltMoment
-from penstock.feeds.last_records import check_last_records
 from penstock.feeds.leased_owner import LeasedOwner
 from penstock.feeds.run_events import Event, Fact
+from penstock.feeds.slots import FeedSlot, slot_of_its_own
 from penstock.feeds.topic_watch import TopicWatch, missing_topics
+from penstock.feeds.window_gate import WindowGate
+from penstock.feeds.window_size import WindowSize
 from penstock.model.cleaned import Cleaned
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import Gap
@@ -53,8 +56,13 @@ from penstock.protocol.publish.troubles import Trouble
 from penstock.runtime.surroundings import Surroundings
 from penstock.runtime.this_process import is_dead, this_process
 
-POLL_S = 9.5  # turns come every second, so an idle feed looks every tenth second for more
+POLL_S = 9.5  # an idle feed looks every tenth second for what commands have decided
+REST_S = 1.0
+LONGEST_REST_S = 5.0
+MOMENT_S = 0.05
+LOOKS = 12  # in one `every`, while nothing waits
 STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
+GRACE_S = 60.0  # and so is a read that goes on for so long after it was cancelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +92,13 @@ def instance_name() -> str:
 class RunningFeed:
     """A feed from the opening of its journal to its end. Driver only.
 
-    One thread turns it; another one may call `beat`.
+    One thread turns it; others may call `beat`, and what says so. `slot` is its way to the slots of
+    the run; without it the feed runs alone.
     """
 
-    def __init__(self, feed: FeedSpec, tools: FeedTools, *, once: bool) -> None:
+    def __init__(
+        self, feed: FeedSpec, tools: FeedTools, *, once: bool, slot: FeedSlot | None = None
+    ) -> None:
         self.feed = feed
         self._tools = tools
         self._layout = Layout(feed.name)
@@ -105,10 +116,16 @@ class RunningFeed:
         self._topics = TopicWatch(feed, tools.around)
         self._moved_at = tools.around.tick()
         self._paces = paces_of(feed, tools.around.tick, eager=once)
+        self._size = WindowSize()
+        self.slot = slot or slot_of_its_own(feed, tools.around.tick)
+        self._gate = WindowGate(self._paces, self._size, self.slot)
         self._source = tools.open_source(feed)
-        self._intake = FeedIntake(self._source, self._stager(), tools.around, once=once)
+        stager, around = self._stager(), tools.around
+        self._intake = FeedIntake(self._source, stager, around, self.slot, once=once)
         lease = FeedLease(tools.store, self._layout, me, tools.around)
         self._leased = LeasedOwner(feed.name, lease, self._new_owner)
+        self.slot.last_s = lambda: self.state.learned.mean().elapsed_s
+        self.slot.moved = self._still_alive
 
     @property
     def owner(self) -> Owner:
@@ -157,23 +174,85 @@ class RunningFeed:
     def run_window(self) -> bool:
         """Deliver the next window; False when there is nothing to read, or not enough yet."""
         self._moved("plan", None)
-        self._check_last_records()
         try:
+            self._check_last_records()
             delivered = self.owner.run_window()
         except GapFound as gap:
             if self.feed.on_gap != "accept":
                 raise
             self._accept(gap)
             return True
+        except WindowTimedOut as late:
+            self._take_less(late)
+            raise
+        finally:
+            self.slot.release()
         if delivered and self._order is not None:
             self._paces.delivered(self._order.ranges)
+            self._size.delivered(self.feed.window.max_records)
         self._moved("", None)
         return delivered
+
+    def cancel_late_read(self, tick: float) -> bool:
+        """End a read that takes longer than `timeout`; True if there is one. Any thread."""
+        since = self._intake.reads_since()
+        is_late = since is not None and tick - since > self.feed.timeout_s
+        return is_late and self._intake.cancel_read(is_late=True)
+
+    def abandon_read(self) -> bool:
+        """End the read of now, because the run ends; True if there is one. Any thread."""
+        return self._intake.cancel_read()
+
+    def silent_s(self, tick: float) -> float:
+        """For how long the feed has not moved, beyond the time that a read may take. Any thread."""
+        since = self._intake.reads_since()
+        if since is not None:
+            return tick - since - self.feed.timeout_s
+        return tick - self._moved_at - STUCK_S
+
+    def unmoved_s(self, tick: float) -> float:
+        """For how long the feed is at the same thing. Any thread."""
+        return tick - self._moved_at
+
+    @property
+    def phase(self) -> str:
+        """The state of the window that is worked on; empty between two turns. Any thread."""
+        return self._phase
+
+    @property
+    def has_looked(self) -> bool:
+        """True when the source was asked what there is. Any thread."""
+        return self._intake.seen is not None
+
+    @property
+    def most_records(self) -> int | None:
+        """How many records the next window may have after timeouts; None: as usual."""
+        return self._size.most
+
+    def _take_less(self, late: WindowTimedOut) -> None:
+        """Half as much next time. Raises `WindowsTimedOut` when that was tried often enough."""
+        self._size.timed_out(late.records)
+        if self._size.is_exhausted:
+            ranges = self._order.ranges if self._order is not None else ()
+            tries = self._size.smallest_tries
+            raise WindowsTimedOut(self.name, tries, self.feed.timeout_s, ranges) from late
 
     @property
     def is_held_back(self) -> bool:
         """True when records wait, and only `max_rate` keeps them from being read now."""
         return self._paces.is_held_back
+
+    def rest_s(self) -> float:
+        """How long nothing needs to be looked at, after a turn without a window.
+
+        While nothing waits, a record is seen within a twelfth of `every`; what waits is read when
+        it is due.
+        """
+        every_s = min([self.feed.window.every_s, *(t.window.every_s for t in self.feed.per_topic)])
+        if self._once or self.is_held_back:
+            return min(REST_S, every_s)
+        seldom_s = min(max(every_s / LOOKS, REST_S), LONGEST_REST_S)
+        return min(seldom_s, every_s, max(self._paces.due_in_s(), MOMENT_S))
 
     def failing(self) -> dict[str, Trouble]:
         """The parts that could not be published and are tried again; not those that are parked."""
@@ -238,7 +317,7 @@ class RunningFeed:
 
     def beat(self) -> None:
         """Leave a sign of life, unless the loop has not moved for very long."""
-        if self._tools.around.tick() - self._moved_at < STUCK_S:
+        if self.silent_s(self._tools.around.tick()) < GRACE_S:
             self._leased.lease.beat(self._note())
 
     def notices(self) -> list[str]:
@@ -297,8 +376,7 @@ class RunningFeed:
         if self._is_checked:
             return
         self._intake.recall(self.state.kept)
-        if self.state.partitions and isinstance(self._source, HashesLastRecords):
-            check_last_records(self.state, self._intake.look(), self._source)
+        self._intake.compare_last_records(self.state)
         self._is_checked = True
 
     def _stager(self) -> Stager:
@@ -320,7 +398,7 @@ class RunningFeed:
             poll_s=0.0 if self._once else POLL_S,  # a last turn has to see all
             publish=publish_policy(feed),
         )
-        rules = ConfiguredRules(feed, self._journal, self._paces, self._source)
+        rules = ConfiguredRules(feed, self._journal, self._gate, self._source)
         around, order = self._tools.around, self._keep_order
         return Owner(self._journal, self._intake, around, spec, rules, self._moved, order)
 
@@ -341,6 +419,9 @@ class RunningFeed:
         self._phase = phase
         if order is not None:
             self._order, self._window = order, order.window
+
+    def _still_alive(self) -> None:
+        self._moved_at = self._tools.around.tick()
 
     def _note(self) -> Note:
         seen = self._intake.seen

@@ -5,8 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 
 from penstock.care.clean import clean
@@ -20,8 +19,9 @@ from penstock.cli.client_settings import (
 )
 from penstock.cli.common import PROBE, chosen_feeds, configured, lake_store, surroundings
 from penstock.cli.moving_line import Ticker
-from penstock.cli.options.run_options import GRACE_S
-from penstock.cli.run_output import abandon_event, stop_event, teller
+from penstock.cli.options.run_options import END_S
+from penstock.cli.output_streams import all_is_out
+from penstock.cli.run_output import teller
 from penstock.config.clients import reveal_spark
 from penstock.config.convert_section import reveal_keys
 from penstock.config.secrets import has_reference
@@ -35,7 +35,8 @@ from penstock.spark.session import StartingSession, open_session
 from penstock.spark.warm_up import compile_meanwhile
 
 COMPILING = "compiling the decoders, once per machine"
-AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
+SPARK_STOP_S = 1.5  # how long Spark may take to stop when the run was asked to
+LAST_S = 0.5  # for the last resort
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -45,14 +46,14 @@ def run(chosen: argparse.Namespace) -> int:
     for feed in feeds:
         source_options(spec, feed)  # a missing secret is told before anything starts
     keys = reveal_keys(feeds, os.environ)
-    around, tell = surroundings(), teller(os.environ)
+    around, tell = surroundings(), teller(os.environ, feeds=len(feeds))
     beside = compiling_told(tell)
     session = starting_session(spec, "run")
     over = threading.Event()
-    runners: list[Runner] = []
-    announce = partial(_announce, tell, runners, around.tick)
-    is_stopping = stop_on_signals(session.cancel_jobs, over, announce)
-    how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)
+    is_stopping = stop_on_signals(over, partial(_end_now, session, tell))
+    how = RunSpec(chosen.once, not chosen.no_wait, chosen.take_over, spec.run)
+    has_left_threads = False
+    code = 1
     try:
         store = lake_store(spec)
         store.probe(PROBE)  # nothing could be proven on a store that breaks its promises
@@ -68,12 +69,23 @@ def run(chosen: argparse.Namespace) -> int:
             clean=clean,
         )
         runner = Runner(feeds, tools, tell, is_stopping, how)
-        runners.append(runner)
-        with Ticker(runner, around.tick, sys.stderr, beside):
-            return runner.run()
+        with Ticker(runner, sys.stderr, beside):
+            code = runner.run()
+        has_left_threads = bool(runner.left_behind)
     finally:
+        has_stopped = session.stop(SPARK_STOP_S if is_stopping() or has_left_threads else None)
         over.set()
-        session.stop()
+    if has_left_threads or not has_stopped:
+        leave(code)  # Python would wait for threads that nobody answers
+    return code
+
+
+def _end_now(session: StartingSession, tell: Tell) -> None:
+    """The last resort: nothing answers, and nothing that is left can do harm."""
+    sentence = "stopping: no answer came in time, and the process ends; the next run goes on"
+    tell(Event("", "left_behind", sentence, level="warning"))
+    session.kill()
+    leave(0)
 
 
 def compiling_told(tell: Tell) -> Callable[[], str]:
@@ -99,27 +111,11 @@ def starting_session(spec: LakeSpec, name: str) -> StartingSession:
     return StartingSession(lambda: open_session(name, settings, jars, java, private))
 
 
-def _announce(
-    tell: Tell, runners: Sequence[Runner], tick: Callable[[], float], abandoned: bool
-) -> None:
-    """Tell what becomes of the current window; there is no runner while the lake is opened."""
-    runner = runners[0] if runners else None
-    if not abandoned:
-        tell(stop_event(runner, tick(), GRACE_S))
-    elif runner is not None and runner.turn:
-        tell(abandon_event(runner.turn, GRACE_S))
+def stop_on_signals(over: threading.Event, end_now: Callable[[], None]) -> Callable[[], bool]:
+    """Stop at the first signal; whether one has come. A second one ends the process at once.
 
-
-def stop_on_signals(
-    abandon: Callable[[], None],
-    over: threading.Event,
-    announce: Callable[[bool], None] = lambda _abandoned: None,
-) -> Callable[[], bool]:
-    """Stop at the first signal. The current window gets some time to finish.
-
-    After that its jobs are cancelled repeatedly until the run is over. `announce` is called once
-    when the signal has come, and with True when the window is abandoned; by a thread of its own,
-    since a signal may interrupt a line that is being printed.
+    `end_now` is called when the run is not over soon enough, by a thread of its own: whatever the
+    main thread waits for then does not answer.
     """
     asked: list[int] = []
 
@@ -127,10 +123,7 @@ def stop_on_signals(
         asked.append(number)
         signal.signal(number, signal.SIG_DFL)
         threading.Thread(
-            target=keep_abandoning,
-            args=(abandon, over, announce),
-            name="penstock-stop",
-            daemon=True,
+            target=end_in_time, args=(over, end_now), name="penstock-stop", daemon=True
         ).start()
 
     signal.signal(signal.SIGTERM, note)
@@ -138,15 +131,13 @@ def stop_on_signals(
     return lambda: bool(asked)
 
 
-def keep_abandoning(
-    abandon: Callable[[], None], over: threading.Event, announce: Callable[[bool], None]
-) -> None:
-    """Wait for the grace period, then cancel jobs until the run is over."""
-    announce(False)
-    if over.wait(GRACE_S):
-        return
-    announce(True)
-    while not over.is_set():
-        with suppress(Exception):  # a dead JVM runs no job; after another failure it is tried again
-            abandon()
-        over.wait(AGAIN_S)
+def end_in_time(over: threading.Event, end_now: Callable[[], None]) -> None:
+    """Wait until the run is over, and no longer than it may take."""
+    if not over.wait(END_S - LAST_S):
+        end_now()
+
+
+def leave(code: int) -> None:
+    """End this process now, with what was printed; nothing of it is waited for."""
+    all_is_out()
+    os._exit(code)
