@@ -4,8 +4,10 @@ from penstock.errors import FeedHalted, PenstockError
 from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import RunningFeed
 from penstock.feeds.setting_changes import change_events
+from penstock.feeds.sharing import WantedFeed
 from penstock.model.lanes import dataset_of
 from penstock.model.plural import number_of
+from penstock.model.spec import RunLimits
 from penstock.protocol.feed_book.feed_lease import FeedBeat
 
 
@@ -50,6 +52,20 @@ class FeedReports:
             self.is_told_to_wait = True
             sentence = f"waiting: owned by {holder.owner}, alive at {holder.at}"
             self.say("waiting", sentence, {"owner": holder.owner})
+
+    def left_to_others(self, limits: RunLimits) -> None:
+        """Once: this instance has as many feeds as it may have."""
+        if not self.is_told_to_wait:
+            self.is_told_to_wait = True
+            most = number_of(limits.feeds_at_most or 0, "feed")
+            sentence = f"not claimed: this instance has {most}, and `feeds_at_most` allows no more"
+            self.say("left_to_others", sentence, {"feeds_at_most": limits.feeds_at_most})
+
+    def handed_over(self, wanted: WantedFeed) -> None:
+        """Another instance, which has fewer feeds, has asked for this one."""
+        self.is_told_to_wait = False
+        sentence = f"handed over to {wanted.owner}, which has fewer feeds"
+        self.say("handed_over", sentence, {"owner": wanted.owner})
 
     def back_in_line(self, error: PenstockError) -> None:
         """Another instance has taken the feed."""

@@ -42,15 +42,19 @@ from penstock.feeds.feed_reports import FeedReports
 from penstock.feeds.halt_records import record_unopened
 from penstock.feeds.run_events import Tell
 from penstock.feeds.running_feed import MOMENT_S, FeedTools, RunningFeed, instance_name
+from penstock.feeds.sharing import FeedShares
 from penstock.feeds.slots import FeedSlot, Slots
 from penstock.model.spec import FeedSpec, RunLimits
 from penstock.ports.registry.errors import RegistryTrouble
+from penstock.protocol.feed_book.feed_lease import FeedBeat
 
 AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable, StagedSetWrong)
 TRIES_ONCE = 3  # how often `--once` tries a window that fails for a cause that may pass
 TRIES_WRONG = 5  # how often in a row a window may be staged wrong; then it is no accident
 LONGEST_PAUSE_S = 60.0
 IN_LINE_S = 2.0  # how often the lease of another owner is looked at
+REQUEST_S = 5.0  # how often an owner looks whether another instance asks for the feed
+HOLD_OFF_S = 10.0  # who gave a feed up does not claim it for so long
 
 WINDOW_PHASES = frozenset({"stage", "prove", "decide", "publish"})
 
@@ -82,6 +86,7 @@ class RunParts:
     is_stopping: Callable[[], bool]
     spec: RunSpec
     slots: Slots
+    shares: FeedShares
     cleaner: Cleaner
     failures: MutableMapping[str, PenstockError]
     opened: Callable[[RunningFeed], None]
@@ -106,6 +111,7 @@ class FeedTurns:
         self._around = run.tools.around
         self._stagger = stagger  # the share of a rest that the first one lasts
         self._next_look = 0.0
+        self._next_request = 0.0
         self.reports = FeedReports(spec.name, run.tell)
         self.feed: RunningFeed | None = None
         self.stage: Stage = "opening"
@@ -159,7 +165,9 @@ class FeedTurns:
         if self.feed is None:
             return
         self.feed.slot.leave()
+        self._run.shares.let_go(self.name)
         try:
+            self.feed.requests.withdraw()
             self.feed.close()
         except Exception as error:  # noqa: BLE001  nothing keeps a feed from ending
             self.reports.warn("beat_failed", f"no sign of life could be left: {error}")
@@ -190,9 +198,8 @@ class FeedTurns:
         except PenstockError as error:
             self.stage = "ended"
             self._failed(error)
-            leave_word = partial(
-                record_unopened, tools.store, tools.around, spec, instance_name(), error
-            )
+            me = tools.instance or instance_name()
+            leave_word = partial(record_unopened, tools.store, tools.around, spec, me, error)
             self._record(error, leave_word)
             return
         self.feed, self.stage = feed, "in line"
@@ -208,21 +215,60 @@ class FeedTurns:
         return min(IN_LINE_S, max(self._next_look - now, MOMENT_S))
 
     def _claim(self, feed: RunningFeed) -> bool:
-        """Claim a feed, which publishes what was decided; False: another instance has it."""
-        holder = feed.try_start(force=self._run.spec.take_over)
-        if holder is not None:
-            if not self._run.spec.wait:
-                raise LeaseHeld(feed.name, holder.owner, holder.at)
-            self._next_look = self._around.tick() + IN_LINE_S
-            self.reports.waiting(holder)
+        """Claim a feed, which publishes what was decided; False: another instance has it.
+
+        Or this instance has as many feeds as it may have.
+        """
+        shares = self._run.shares
+        self._next_look = self._around.tick() + IN_LINE_S
+        if not shares.may_claim(feed.name):
+            self.reports.left_to_others(self._run.spec.limits)
             return False
+        try:
+            holder = feed.try_start(force=self._run.spec.take_over)
+        finally:
+            if not feed.holds_lease:
+                shares.let_go(feed.name)
+        if holder is not None:
+            self._wait_for(feed, holder)
+            return False
+        shares.claimed(feed.name)
+        feed.requests.withdraw()
         self.stage, self.trouble = "owned", None
         self.reports.claimed(feed)
         self._run.cleaner.soon(feed)
         return True
 
+    def _wait_for(self, feed: RunningFeed, holder: FeedBeat) -> None:
+        """Another instance has the feed: tell it once, and ask for it if that one has too many."""
+        if not self._run.spec.wait:
+            raise LeaseHeld(feed.name, holder.owner, holder.at)
+        self.reports.waiting(holder)
+        self._run.shares.seen(feed.name, holder.owner)
+        owned = self._run.shares.to_ask(feed.name, self._around.tick())
+        if owned is not None:
+            feed.requests.ask(owned)
+
+    def _hand_over(self, feed: RunningFeed) -> bool:
+        """Give the feed up if another instance asks for it and has fewer; True if so."""
+        now = self._around.tick()
+        shares = self._run.shares
+        if not shares.are_shared or self._run.spec.once or now < self._next_request:
+            return False
+        self._next_request = now + REQUEST_S
+        wanted = feed.requests.take()
+        if wanted is None or not shares.gives_up(feed.name, wanted):
+            return False
+        feed.slot.leave()
+        feed.hand_over()
+        self.stage, self.trouble, self._next_look = "in line", None, now + HOLD_OFF_S
+        self.reports.handed_over(wanted)
+        return True
+
     def _work(self, feed: RunningFeed) -> float:
         """A window, if one is due; the rest until there may be another one."""
+        if self._attempt(feed, partial(self._hand_over, feed)):
+            return 0.0
         if self._attempt(feed, partial(self._deliver, feed)):
             return 0.0
         if self._run.spec.once and self._is_through(feed):
@@ -296,6 +342,7 @@ class FeedTurns:
             raise error
         feed.slot.leave()
         feed.step_back()
+        self._run.shares.let_go(feed.name)
         self.stage, self.trouble, self._next_look = "in line", None, 0.0
         self.reports.back_in_line(error)
 

@@ -13,6 +13,7 @@ from penstock.feeds.live_states import LiveState, live_state
 from penstock.feeds.readiness import Readiness
 from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.running_feed import GRACE_S, REST_S, FeedTools, RunningFeed
+from penstock.feeds.sharing import FeedShares
 from penstock.feeds.slots import FeedSlot, Slots
 from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec
@@ -56,6 +57,7 @@ class Runner:
             self.is_stopping,
             self.spec,
             self._slots,
+            FeedShares(self.spec.limits.feeds_at_most),
             self._cleaner,
             self.failures,
             self._heart.beat_for,

@@ -29,6 +29,7 @@ from penstock.feeds.halt_records import record_halt
 from penstock.feeds.halting import HaltMoment
 from penstock.feeds.leased_owner import LeasedOwner
 from penstock.feeds.run_events import Event, Fact
+from penstock.feeds.sharing import FeedRequests
 from penstock.feeds.slots import FeedSlot, slot_of_its_own
 from penstock.feeds.topic_watch import TopicWatch, missing_topics
 from penstock.feeds.window_gate import WindowGate
@@ -82,6 +83,7 @@ class FeedTools:
     keys: Keys = field(default_factory=Keys)
     wait_until_ready: Callable[[], object] = lambda: None
     clean: Callable[[FeedJournal, OwnWindows], Cleaned] | None = None
+    instance: str = ""  # what this instance is called; empty: by its host and process
 
 
 def instance_name() -> str:
@@ -104,7 +106,7 @@ class RunningFeed:
         self._layout = Layout(feed.name)
         lake = lake_identity(tools.store, tools.around)
         self._journal = FeedJournal(tools.store, self._layout, lake, tools.around)
-        self._name = instance_name()
+        self._name = tools.instance or instance_name()
         me = Contender(self._name, this_process(), is_dead)
         self._phase = ""
         self._window = ""
@@ -124,6 +126,7 @@ class RunningFeed:
         self._intake = FeedIntake(self._source, stager, around, self.slot, once=once)
         lease = FeedLease(tools.store, self._layout, me, tools.around)
         self._leased = LeasedOwner(feed.name, lease, self._new_owner)
+        self.requests = FeedRequests(tools.store, self._layout.lease, self._name)
         self.slot.last_s = lambda: self.state.learned.mean().elapsed_s
         self.slot.moved = self._still_alive
 
@@ -169,6 +172,11 @@ class RunningFeed:
 
     def step_back(self) -> None:
         """Go back in line, after another instance has fenced us or has taken the lease."""
+        self._leased.step_back()
+
+    def hand_over(self) -> None:
+        """Let go of the feed between two windows, so that another instance can claim it."""
+        self._leased.lease.release(self._note())
         self._leased.step_back()
 
     def run_window(self) -> bool:

@@ -19,6 +19,7 @@ from penstock.feeds.cleaning import Job
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.sharing import FeedRequests
 from penstock.feeds.slots import slot_of_its_own
 from penstock.model.exit_codes import worst
 from penstock.model.spec import FeedSpec
@@ -53,6 +54,7 @@ class FakeFeed:
         self.halts: list[PenstockError] = []
         self.troubles: dict[str, PartTrouble] = {}
         self.slot = slot_of_its_own(self.feed, lambda: 0.0)
+        self.requests = FeedRequests(MemoryStore(), "lease", "me")
         self.most_records = None
         self.phase = ""
 
