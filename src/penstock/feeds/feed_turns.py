@@ -12,7 +12,7 @@ from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from functools import partial
 from traceback import extract_tb
-from typing import Literal
+from typing import Literal, assert_never
 
 from penstock.api.source import ReadFailed, SourceUnavailable
 from penstock.errors import (
@@ -137,10 +137,17 @@ class FeedTurns:
     @property
     def waits_until_ready(self) -> bool:
         """True when the next turn needs the source, which may not be asked yet."""
-        feed = self.feed
-        if feed is None or self.stage == "ended":
+        if self.feed is None:
             return False
-        needs_source = self.stage == "owned" or feed.state.is_new
+        match self.stage:
+            case "opening" | "in line":
+                needs_source = self.feed.state.is_new
+            case "owned":
+                needs_source = True
+            case "ended":
+                needs_source = False
+            case _ as never:
+                assert_never(never)
         return needs_source and not self._run.is_ready()
 
     def turn(self) -> float:
@@ -187,6 +194,8 @@ class FeedTurns:
                 return self._work(self.feed)
             case "opening" | "ended":
                 return 0.0
+            case _ as never:
+                assert_never(never)
 
     def _open(self) -> None:
         """Fold the journal; needs neither the source nor Spark."""

@@ -1,7 +1,7 @@
 """What the feeds of a run are doing now, as values. Any thread may ask; nothing is changed."""
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, assert_never
 
 from penstock.errors import FeedHalted, PenstockError
 from penstock.feeds.feed_turns import FeedTurns
@@ -75,18 +75,22 @@ def live_state(
 def _doing(turns: FeedTurns, error: PenstockError | None, *, is_stuck: bool) -> Doing:
     if is_stuck:
         return "stuck"
-    if turns.stage == "ended":
-        if error is None:
-            return "done"
-        return "halted" if isinstance(error, FeedHalted) else "stopped"
-    if turns.trouble is not None and not turns.is_reading:
-        return "in trouble"
     match turns.stage:
         case "opening":
             return "opening"
         case "in line":
+            if turns.trouble is not None:
+                return "in trouble"
             return "in line" if turns.reports.is_told_to_wait else "claiming"
-        case "owned" | "ended":
-            if turns.waits_for_slot:
-                return "waiting for a slot"
-            return "working" if turns.is_reading else "idle"
+        case "owned":
+            if turns.is_reading:
+                return "working"
+            if turns.trouble is not None:
+                return "in trouble"
+            return "waiting for a slot" if turns.waits_for_slot else "idle"
+        case "ended":
+            if error is None:
+                return "done"
+            return "halted" if isinstance(error, FeedHalted) else "stopped"
+        case _ as never:
+            assert_never(never)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 
 from penstock.api.source import ExportsLag, Source
 from penstock.api.store import Store
@@ -24,17 +23,17 @@ from penstock.feeds.configured_rules import (
 )
 from penstock.feeds.errors import WindowsTimedOut, WindowTimedOut
 from penstock.feeds.feed_intake import FeedIntake
+from penstock.feeds.feed_upkeep import Clean, FeedUpkeep
 from penstock.feeds.field_events import conflict_events
 from penstock.feeds.halt_records import record_halt
 from penstock.feeds.halting import HaltMoment
 from penstock.feeds.leased_owner import LeasedOwner
-from penstock.feeds.run_events import Event, Fact
+from penstock.feeds.run_events import Event
 from penstock.feeds.sharing import FeedRequests
 from penstock.feeds.slots import FeedSlot, slot_of_its_own
 from penstock.feeds.topic_watch import TopicWatch, missing_topics
 from penstock.feeds.window_gate import WindowGate
 from penstock.feeds.window_size import WindowSize
-from penstock.model.cleaned import Cleaned
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import Gap
 from penstock.model.layout import Layout
@@ -46,12 +45,10 @@ from penstock.ports.registry.registry import Registry
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedLease, Note
 from penstock.protocol.feed_book.halted_objects import remove_void
-from penstock.protocol.feed_book.inventory_writer import update_inventory
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Contender
 from penstock.protocol.loop.owner import Owner, OwnerSpec
-from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.window_plan import waiting_ranges
 from penstock.protocol.publish.troubles import Trouble
 from penstock.runtime.surroundings import Surroundings
@@ -82,7 +79,7 @@ class FeedTools:
     registry: Registry | None = None
     keys: Keys = field(default_factory=Keys)
     wait_until_ready: Callable[[], object] = lambda: None
-    clean: Callable[[FeedJournal, OwnWindows], Cleaned] | None = None
+    clean: Clean | None = None
     instance: str = ""  # what this instance is called; empty: by its host and process
 
 
@@ -106,6 +103,9 @@ class RunningFeed:
         self._layout = Layout(feed.name)
         lake = lake_identity(tools.store, tools.around)
         self._journal = FeedJournal(tools.store, self._layout, lake, tools.around)
+        self._upkeep = FeedUpkeep(
+            self._journal, tools.around, tools.clean, lambda: self.owner.own_windows
+        )
         self._name = tools.instance or instance_name()
         me = Contender(self._name, this_process(), is_dead)
         self._phase = ""
@@ -114,7 +114,6 @@ class RunningFeed:
         self._has_void_halts = True
         self._is_checked = False
         self._once = once
-        self._tidy_order: TidyOrder | None = None
         self._topics = TopicWatch(feed, tools.around)
         self._moved_at = tools.around.tick()
         self._paces = paces_of(feed, tools.around.tick, eager=once)
@@ -258,9 +257,9 @@ class RunningFeed:
         """
         every_s = min([self.feed.window.every_s, *(t.window.every_s for t in self.feed.per_topic)])
         if self._once or self.is_held_back:
-            return min(REST_S, every_s)
+            return max(min(REST_S, every_s), MOMENT_S)
         seldom_s = min(max(every_s / LOOKS, REST_S), LONGEST_REST_S)
-        return min(seldom_s, every_s, max(self._paces.due_in_s(), MOMENT_S))
+        return max(min(seldom_s, every_s, self._paces.due_in_s()), MOMENT_S)
 
     def failing(self) -> dict[str, Trouble]:
         """The parts that could not be published and are tried again; not those that are parked."""
@@ -334,45 +333,12 @@ class RunningFeed:
         return found
 
     def regular_jobs(self) -> list[Job]:
-        """What is done beside the loop after a claim and every hour. Any thread."""
-        inventory = Job("inventory", self._update_inventory)
-        cleaning = [] if self._tools.clean is None else [Job("cleaning", self._clean)]
-        return [*cleaning, inventory]
+        """What is done beside the turns after a claim and every hour. Any thread."""
+        return self._upkeep.regular_jobs()
 
     def due_jobs(self) -> list[Job]:
-        """What the last windows have left to be done beside the loop, once."""
-        order, self._tidy_order = self._tidy_order, None
-        if order is None:
-            return []
-        inventory = Job("inventory", self._update_inventory)
-        return [Job("tidying", partial(self._tidy, order)), inventory]
-
-    def _clean(self) -> Event | None:
-        """Remove what nobody needs any more, with a look of its own at the journal."""
-        tools = self._tools
-        if tools.clean is None:
-            return None
-        removed = tools.clean(self._another_journal(), self.owner.own_windows)
-        if not removed.files + removed.objects:
-            return None
-        facts: dict[str, Fact] = {"files": removed.files, "objects": removed.objects}
-        return Event(self.name, "cleaned", removed.sentence(), facts)
-
-    def _tidy(self, order: TidyOrder) -> None:
-        """Leave a checkpoint and remove what it makes unnecessary, however late."""
-        tidy(self._tools.store, self._layout, order, self._tools.around.sleep)
-
-    def _update_inventory(self) -> None:
-        """Bring the inventory checkpoint up to date, if enough entries have come since the last."""
-        update_inventory(self._another_journal(), self._tools.around)
-
-    def _another_journal(self) -> FeedJournal:
-        """A client of the same journal for another thread than the loop's."""
-        around = self._tools.around
-        return FeedJournal(self._tools.store, self._layout, self._journal.lake, around)
-
-    def _keep_order(self, order: TidyOrder) -> None:
-        self._tidy_order = order
+        """What the last windows have left to be done beside the turns, once."""
+        return self._upkeep.due_jobs()
 
     def close(self) -> None:
         """Let go of the lease and of the source."""
@@ -407,7 +373,7 @@ class RunningFeed:
             publish=publish_policy(feed),
         )
         rules = ConfiguredRules(feed, self._journal, self._gate, self._source)
-        around, order = self._tools.around, self._keep_order
+        around, order = self._tools.around, self._upkeep.keep_order
         return Owner(self._journal, self._intake, around, spec, rules, self._moved, order)
 
     def doing(self, tick: float) -> str:

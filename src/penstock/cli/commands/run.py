@@ -20,7 +20,7 @@ from penstock.cli.client_settings import (
 from penstock.cli.common import PROBE, chosen_feeds, configured, lake_store, surroundings
 from penstock.cli.moving_line import Ticker
 from penstock.cli.options.run_options import END_S
-from penstock.cli.output_streams import all_is_out
+from penstock.cli.output_streams import leave
 from penstock.cli.run_output import teller
 from penstock.config.clients import reveal_spark
 from penstock.config.convert_section import reveal_keys
@@ -135,9 +135,3 @@ def end_in_time(over: threading.Event, end_now: Callable[[], None]) -> None:
     """Wait until the run is over, and no longer than it may take."""
     if not over.wait(END_S - LAST_S):
         end_now()
-
-
-def leave(code: int) -> None:
-    """End this process now, with what was printed; nothing of it is waited for."""
-    all_is_out()
-    os._exit(code)
