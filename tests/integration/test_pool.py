@@ -82,13 +82,10 @@ def test_only_the_job_that_is_named_is_cancelled_and_the_session_is_untouched(
     ]
     before = settings(spark)
     assert spark.sparkContext.getConf().get("spark.scheduler.mode") == "FAIR"
-    tracker: Any = spark.sparkContext.statusTracker()
     late = Job(sources[0], "1-1", "pooled", 20, hang)
-    wait_for(lambda: len(tracker.getActiveJobsIds()) == 1, "the first job")
+    wait_for(lambda: "one" in pools(spark), "the first job in its pool")
     quick = Job(sources[1], "1-1", "pooled", 20, count)
-    wait_for(lambda: len(tracker.getActiveJobsIds()) == 2, "both jobs at once")
-    pools = {str(pool.name()) for pool in java_list(spark)}
-    assert {"one", "two"} <= pools
+    wait_for(lambda: "two" in pools(spark), "the second one beside it")
     sources[0].cancel_read("another")
     sources[1].cancel_read("1-0")
     sources[0].cancel_read("1-1")
@@ -105,10 +102,10 @@ def test_only_the_job_that_is_named_is_cancelled_and_the_session_is_untouched(
         source.close()
 
 
-def java_list(spark: SparkSession) -> list[Any]:
-    """The pools of Spark's scheduler."""
-    pools: Any = spark.sparkContext._jsc.sc().getAllPools()
-    return [pools.apply(number) for number in range(pools.size())]
+def pools(spark: SparkSession) -> set[str]:
+    """The pools of Spark's scheduler that had tasks so far."""
+    found: Any = spark.sparkContext._jsc.sc().getAllPools()
+    return {str(found.apply(number).name()) for number in range(found.size())}
 
 
 def test_timeout_ends_a_window_that_hangs_in_spark_and_the_others_are_delivered(
