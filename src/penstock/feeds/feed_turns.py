@@ -118,6 +118,7 @@ class FeedTurns:
         self.trouble: Trouble | None = None
         self.is_at_work = False
         self.last_took_s = 0.0
+        self.lag_records: int | None = None  # as of the last look
 
     @property
     def name(self) -> str:
@@ -312,6 +313,7 @@ class FeedTurns:
             feed.start_over()
         moved = feed.run_window()
         self.trouble = None
+        self.lag_records = feed.lag_records()
         self.reports.after_turn(feed, self._around.tick(), once=self._run.spec.once)
         for job in feed.due_jobs():
             self._run.cleaner.ask(feed.name, job)

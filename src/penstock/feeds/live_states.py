@@ -62,7 +62,7 @@ def live_state(
         turns.stage == "owned",
         feed.owner.epoch,
         feed.phase,
-        feed.lag_records() if feed.has_looked else None,
+        turns.lag_records,
         state.windows,
         state.counts.read,
         state.last_window,

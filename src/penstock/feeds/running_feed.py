@@ -227,11 +227,6 @@ class RunningFeed:
         return self._phase
 
     @property
-    def has_looked(self) -> bool:
-        """True when the source was asked what there is. Any thread."""
-        return self._intake.seen is not None
-
-    @property
     def most_records(self) -> int | None:
         """How many records the next window may have after timeouts; None: as usual."""
         return self._size.most

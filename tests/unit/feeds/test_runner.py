@@ -22,7 +22,7 @@ from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.feeds.sharing import FeedRequests
 from penstock.feeds.slots import slot_of_its_own
 from penstock.model.exit_codes import worst
-from penstock.model.spec import FeedSpec
+from penstock.model.spec import FeedSpec, WindowSpec
 from penstock.model.window import StageOrder
 from penstock.ports.registry.errors import (
     RegistryDown,
@@ -232,6 +232,34 @@ def test_a_dataset_that_stops_is_told_once_and_again_when_it_was_let_go_in_betwe
     wheel.turn_all()
     assert wheel.names()[-1] == ("events", "halted")
     assert (wheel.runner.failures["events"].code, wheel.code()) == ("SCHEMAS_INCOMPATIBLE", 5)
+
+
+@pytest.mark.parametrize(
+    ("every_s", "idle_s", "soon_s"),
+    [(60.0, 5.0, 5.0), (24.0, 2.0, 2.0), (5.0, 1.0, 1.0), (0.5, 0.5, 0.5), (0.0, 0.05, 0.05)],
+)
+def test_an_idle_feed_looks_seldom_and_what_waits_is_read_when_it_is_due(
+    every_s: float, idle_s: float, soon_s: float
+) -> None:
+    """Goal: fifty idle feeds cost little, and no window waits for the next look."""
+    clock = Clock()
+    spec = FeedSpec(
+        name="events", topics=(TOPIC,), export_offsets="none", window=WindowSpec(every_s=every_s)
+    )
+    tools = some_tools(clock)
+    feed = RunningFeed(spec, tools, once=False)
+    feed.open()
+    assert feed.try_start() is None
+    assert feed.run_window()
+    assert not feed.run_window()
+    assert feed.rest_s() == pytest.approx(idle_s)
+    cluster = cast(Any, feed._source)._cluster
+    cluster.append(TOPIC, 0, b"{}")
+    if every_s:
+        assert not feed.run_window()
+        assert feed.rest_s() == pytest.approx(soon_s)
+        clock.passes(every_s - 0.3)
+        assert feed.rest_s() == pytest.approx(0.3)
 
 
 TROUBLES = [
