@@ -287,10 +287,9 @@ class FeedStuck(PenstockError):
 
     code = "FEED_STUCK"
 
-    def __init__(self, feed: str, doing: str, silent_s: float) -> None:
+    def __init__(self, feed: str, doing: str) -> None:
         super().__init__(
-            f"Feed {feed!r} does not move any more since {silent_s:.0f} s, while it was at: "
-            f"{doing}. Its thread is given up.",
+            f"Feed {feed!r} does not move any more. It was at: {doing}. Its thread is given up.",
             "What was decided is safe, and nothing is lost or doubled; other feeds go on. A store, "
             "a broker or a plug-in does not answer. Once it does, this feed goes on by itself; "
             "otherwise start this instance again. Another instance may take the feed over.",

@@ -41,7 +41,13 @@ from penstock.feeds.errors import (
 from penstock.feeds.feed_reports import FeedReports
 from penstock.feeds.halt_records import record_unopened
 from penstock.feeds.run_events import Tell
-from penstock.feeds.running_feed import MOMENT_S, FeedTools, RunningFeed, instance_name
+from penstock.feeds.running_feed import (
+    MOMENT_S,
+    STUCK_S,
+    FeedTools,
+    RunningFeed,
+    instance_name,
+)
 from penstock.feeds.sharing import FeedShares
 from penstock.feeds.slots import FeedSlot, Slots
 from penstock.model.spec import FeedSpec, RunLimits
@@ -110,6 +116,7 @@ class FeedTurns:
         self._run = run
         self._around = run.tools.around
         self._stagger = stagger  # the share of a rest that the first one lasts
+        self._began = run.tools.around.tick()
         self._next_look = 0.0
         self._next_request = 0.0
         self.reports = FeedReports(spec.name, run.tell)
@@ -128,12 +135,20 @@ class FeedTurns:
     @property
     def waits_for_slot(self) -> bool:
         """True when a window is due, and no slot was free for it."""
-        return self.feed is not None and self.stage == "owned" and self.feed.slot.is_waited_for
+        if self.feed is None or self.stage != "owned" or self.trouble is not None:
+            return False
+        return self.feed.slot.is_waited_for
 
     @property
     def is_reading(self) -> bool:
         """True while a window is read, decided or published."""
         return self.is_at_work and self.feed is not None and self.feed.phase in WINDOW_PHASES
+
+    def silent_s(self, tick: float) -> float:
+        """For how long the feed has not moved, beyond the time that it may take. Any thread."""
+        if self.feed is None:
+            return tick - self._began - STUCK_S
+        return self.feed.silent_s(tick)
 
     @property
     def waits_until_ready(self) -> bool:

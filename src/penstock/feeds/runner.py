@@ -22,7 +22,7 @@ __all__ = ["RunSpec", "Runner"]
 
 WATCH_S = 0.25  # how often somebody looks whether a feed has ended, is late, or is stuck
 FINISH_S = 4.0  # after a signal, windows have this time before their jobs are cancelled
-STOP_S = 7.0  # and after this time threads that do not end are left behind
+STOP_S = 6.0  # and after this time threads that do not end are left behind
 SLOT_LOOKS = 5  # a feed that waits for a slot takes a turn after so many seconds
 SPREAD = 16  # so many groups of feeds look at their sources one after the other
 
@@ -162,32 +162,32 @@ class Runner:
         """End reads that take too long, and note who does not come back, or has come back."""
         tick = self.tools.around.tick()
         for turns in self.turns:
-            feed = turns.feed
-            if feed is None or turns.stage == "ended":
+            if turns.stage == "ended":
                 continue
-            if feed.cancel_late_read(tick):
-                self._say_late(turns, feed)
+            if turns.feed is not None and turns.feed.cancel_late_read(tick):
+                self._say_late(turns)
             else:
                 self._late.discard(turns.name)
-            is_silent = feed.silent_s(tick) > GRACE_S
+            is_silent = turns.silent_s(tick) > GRACE_S
             if is_silent and turns.name not in self._stuck:
-                self._give_up(turns, feed, tick)
+                self._give_up(turns, tick)
             elif not is_silent and turns.name in self._stuck:
                 self._take_back(turns)
 
-    def _say_late(self, turns: FeedTurns, feed: RunningFeed) -> None:
+    def _say_late(self, turns: FeedTurns) -> None:
         if turns.name not in self._late:
             self._late.add(turns.name)
-            sentence = f"timeout ({feed.feed.timeout_s:g} s) is over; the job is cancelled"
-            facts: dict[str, Fact] = {"timeout_s": feed.feed.timeout_s}
-            turns.reports.warn("cancelled", sentence, facts)
+            timeout_s = turns.spec.timeout_s
+            sentence = f"timeout ({timeout_s:g} s) is over; the job is cancelled"
+            turns.reports.warn("cancelled", sentence, {"timeout_s": timeout_s})
 
-    def _give_up(self, turns: FeedTurns, feed: RunningFeed, tick: float) -> None:
+    def _give_up(self, turns: FeedTurns, tick: float) -> None:
         """A thread that does not come back: its slot goes to others, and its feed has failed."""
         self._stuck.add(turns.name)
-        error = FeedStuck(turns.name, feed.doing(tick), feed.unmoved_s(tick))
+        doing = "opening its journal" if turns.feed is None else turns.feed.doing(tick)
+        error = FeedStuck(turns.name, doing)
         self.failures[turns.name] = error
-        feed.slot.leave()
+        self._slots.leave(turns.name)
         turns.reports.failed(error)
 
     def _take_back(self, turns: FeedTurns) -> None:

@@ -217,10 +217,6 @@ class RunningFeed:
             return tick - since - self.feed.timeout_s
         return tick - self._moved_at - STUCK_S
 
-    def unmoved_s(self, tick: float) -> float:
-        """For how long the feed is at the same thing. Any thread."""
-        return tick - self._moved_at
-
     @property
     def phase(self) -> str:
         """The state of the window that is worked on; empty between two turns. Any thread."""

@@ -102,9 +102,10 @@ class Slots:
             here = [each for name, each in self._waiting.items() if name in self._present]
             running = self._taken | {name: pool for name, (pool, _) in self._given.items()}
             free = [each for each in here if each.feed not in running]
-            for name in next_feeds(free, running, self._limits, now_s):
+            chosen = next_feeds(free, running, self._limits, now_s)
+            for name in chosen:
                 self._given[name] = (self._waiting[name].pool, now_s)
-            if self._given.keys() - {feed}:
+            if set(chosen) - {feed}:
                 self._changed.notify_all()
         return feed in self._given
 

@@ -14,15 +14,16 @@ from penstock.cli.commands import run
 from penstock.cli.options import run_options
 from penstock.datapath.driver.stager import HOLD_S, Hold
 from penstock.errors import PenstockError, StagedSetWrong
+from penstock.feeds import cleaning, heartbeat
 from penstock.feeds import runner as runner_module
 from penstock.feeds.cleaning import Job
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.feeds.sharing import FeedRequests
-from penstock.feeds.slots import slot_of_its_own
+from penstock.feeds.slots import FeedSlot, Slots, slot_of_its_own
 from penstock.model.exit_codes import worst
-from penstock.model.spec import FeedSpec, WindowSpec
+from penstock.model.spec import FeedSpec, RunLimits, WindowSpec
 from penstock.model.window import StageOrder
 from penstock.ports.registry.errors import (
     RegistryDown,
@@ -262,6 +263,33 @@ def test_an_idle_feed_looks_seldom_and_what_waits_is_read_when_it_is_due(
         assert feed.rest_s() == pytest.approx(0.3)
 
 
+def test_a_feed_in_trouble_waits_for_its_pause_and_not_for_a_slot() -> None:
+    """It has kept its place in line; a slot that is free then would make it run in circles."""
+
+    def no_slot() -> bool:
+        assert not feed.slot.try_take()
+        return False
+
+    def fail() -> bool:
+        raise ReadFailed("1-1", "the broker is gone")
+
+    clock = Clock()
+    feed = FakeFeed("one", no_slot, fail)
+    slots = Slots(RunLimits(parallel=1), lambda: clock.tick_s)
+    feed.slot = FeedSlot(slots, feed.feed, lambda: clock.tick_s)
+    other = FeedSlot(slots, FeedSpec(name="other"), lambda: clock.tick_s)
+    assert other.try_take()
+    wheel = Wheel(clock, feed)
+    [turns] = wheel.runner.turns
+    turns.turn()
+    waits = [turns.waits_for_slot]
+    turns.turn()
+    assert wheel.names() == [("one", "trouble")]
+    other.release()
+    assert [*waits, turns.waits_for_slot] == [True, False]
+    assert turns.turn() == pytest.approx(1.0)
+
+
 TROUBLES = [
     RegistryDown("http://r", "it answered 503"),
     RegistryRefused("http://r", 401),
@@ -417,4 +445,5 @@ def test_a_process_that_does_not_end_after_a_signal_is_ended(
 
 def test_the_help_and_the_runner_agree_on_the_time_that_windows_have() -> None:
     assert run_options.GRACE_S == runner_module.FINISH_S
-    assert runner_module.STOP_S + run.SPARK_STOP_S + run.LAST_S < run_options.END_S
+    beside_s = heartbeat.END_S + cleaning.HURRIED_S
+    assert runner_module.STOP_S + beside_s + run.SPARK_STOP_S + run.LAST_S <= run_options.END_S
