@@ -125,6 +125,7 @@ feeds:
     pool: null                 # a pool of `run.pools`
     timeout: 1h                # a window that is read longer is cancelled, alone
     generation: 0              # a number in file names
+    backup: null               # a feed with `decode: {format: raw}` over the same topics
 
 # Recognised, and not available in this version:
 # dispersals: {}

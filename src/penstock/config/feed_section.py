@@ -273,5 +273,6 @@ FEED = Section(
         "priority": Key(parsed(units.whole(most=MOST_PRIORITY), f"0 to {MOST_PRIORITY}")),
         "pool": Key(or_null(pool_name)),
         "timeout": Key(parsed(units.longer_than_nothing_s, units.DURATION), "timeout_s"),
+        "backup": Key(or_null(text)),
     },
 )

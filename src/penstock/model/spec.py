@@ -218,6 +218,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     """One feed: its topics, how to decode them, where to write them.
 
     `kafka` are settings of its own, over those of the file; secrets are still references.
+    `backup` is the feed that keeps the same records as they came.
     """
 
     name: str
@@ -250,6 +251,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     priority: int = 5
     pool: str = ""  # the name of a pool of `run`; empty: only `parallel` bounds it
     timeout_s: float = 3600.0
+    backup: str | None = None
 
     @property
     def has_rows(self) -> bool:

@@ -7,7 +7,8 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from penstock.cli.commands.run import COMPILING, compiling_told
+from penstock.cli.commands.run import compiling_told
+from penstock.cli.first_compilation import COMPILING
 from penstock.cli.moving_line import Ticker, columns_of, fitted, line_of
 from penstock.cli.run_output import teller
 from penstock.feeds.live_states import Doing, LiveState

@@ -18,6 +18,7 @@ from penstock.cli.client_settings import (
     source_tools,
 )
 from penstock.cli.common import PROBE, chosen_feeds, configured, lake_store, surroundings
+from penstock.cli.first_compilation import COMPILING
 from penstock.cli.moving_line import Ticker
 from penstock.cli.options.run_options import END_S
 from penstock.cli.output_streams import leave
@@ -34,7 +35,6 @@ from penstock.ports.source.open_source import open_source
 from penstock.spark.session import StartingSession, open_session
 from penstock.spark.warm_up import compile_meanwhile
 
-COMPILING = "compiling the decoders, once per machine"
 SPARK_STOP_S = 1.5  # how long Spark may take to stop when the run was asked to
 LAST_S = 0.5  # for the last resort
 
