@@ -18,8 +18,7 @@ from penstock.spark.java import Java
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import an_event, deep_fold, positions_in
-from tests.integration.processes import wait_for
-from tests.integration.test_owners import Instance
+from tests.integration.processes import Instance, wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")
 

@@ -8,8 +8,8 @@
 Causes that may pass are waited out; a feed that another instance has taken goes back in line.
 """
 
-from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from traceback import extract_tb
 from typing import Literal, assert_never
@@ -22,7 +22,6 @@ from penstock.errors import (
     StoreUnavailable,
     TopicMissing,
 )
-from penstock.feeds.cleaning import Cleaner
 from penstock.feeds.endings import (
     OWNED_BY_ANOTHER,
     PASSING,
@@ -40,17 +39,15 @@ from penstock.feeds.errors import (
 )
 from penstock.feeds.feed_reports import FeedReports
 from penstock.feeds.halt_records import record_unopened
-from penstock.feeds.run_events import Tell
+from penstock.feeds.run_parts import RunParts
 from penstock.feeds.running_feed import (
     MOMENT_S,
     STUCK_S,
-    FeedTools,
     RunningFeed,
     instance_name,
 )
-from penstock.feeds.sharing import FeedShares
-from penstock.feeds.slots import FeedSlot, Slots
-from penstock.model.spec import FeedSpec, RunLimits
+from penstock.feeds.slots import FeedSlot
+from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.protocol.feed_book.feed_lease import FeedBeat
 
@@ -65,38 +62,6 @@ HOLD_OFF_S = 10.0  # who gave a feed up does not claim it for so long
 WINDOW_PHASES = frozenset({"stage", "prove", "decide", "publish"})
 
 Stage = Literal["opening", "in line", "owned", "ended"]
-
-
-@dataclass(frozen=True, slots=True)
-class RunSpec:
-    """How to run: `once` ends when all is delivered; whether to wait for another owner or not.
-
-    `limits` say how many feeds work at once.
-    """
-
-    once: bool = False
-    wait: bool = True
-    take_over: bool = False
-    limits: RunLimits = field(default_factory=RunLimits)
-
-
-@dataclass(frozen=True, slots=True)
-class RunParts:
-    """What the feeds of a run share. All of it is safe for several threads.
-
-    `is_ready` tells whether sources may be asked: whether Spark is up. Asking begins the wait.
-    """
-
-    tools: FeedTools
-    tell: Tell
-    is_stopping: Callable[[], bool]
-    spec: RunSpec
-    slots: Slots
-    shares: FeedShares
-    cleaner: Cleaner
-    failures: MutableMapping[str, PenstockError]
-    opened: Callable[[RunningFeed], None]
-    is_ready: Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +267,7 @@ class FeedTurns:
         if self.trouble is not None or self.stage != "owned":
             return MOMENT_S
         stagger, self._stagger = self._stagger, 1.0
-        return stagger * feed.rest_s()
+        return stagger * feed.rest_s(self._run.feeds)
 
     def _attempt(self, feed: RunningFeed, act: Callable[[], bool]) -> bool:
         """Do it, and True if that succeeded and did something.

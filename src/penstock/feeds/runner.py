@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from penstock.errors import PenstockError
 from penstock.feeds.cleaning import Cleaner
 from penstock.feeds.errors import FeedStuck
-from penstock.feeds.feed_turns import FeedTurns, RunParts, RunSpec
+from penstock.feeds.feed_turns import FeedTurns
 from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.live_states import LiveState, live_state
 from penstock.feeds.readiness import Readiness
 from penstock.feeds.run_events import Event, Fact, Tell
+from penstock.feeds.run_parts import RunParts, RunSpec
 from penstock.feeds.running_feed import GRACE_S, REST_S, FeedTools, RunningFeed
 from penstock.feeds.sharing import FeedShares
 from penstock.feeds.slots import FeedSlot, Slots
@@ -62,6 +63,7 @@ class Runner:
             self.failures,
             self._heart.beat_for,
             self._ready.is_ready,
+            len(self.feeds),
         )
         self.turns = tuple(
             FeedTurns(feed, parts, stagger=(index % SPREAD + 1) / SPREAD)
@@ -205,14 +207,12 @@ class Runner:
         self._cleaner.hurry()
         if self.is_stopping():
             self._say_stopping()
-        is_abandoned = False
-        for step in range(int(STOP_S / WATCH_S)):
-            if not self._at_work():
-                break
-            if step * WATCH_S >= FINISH_S or self._death is not None:
+        waited_s, is_abandoned = 0.0, False
+        while waited_s < STOP_S and (left := self._at_work()):
+            if waited_s >= FINISH_S or self._death is not None:
                 is_abandoned = self._abandon(told=is_abandoned) or is_abandoned
-            self._changed.wait(WATCH_S)
-            self._changed.clear()
+            self._threads[left[0]].join(WATCH_S)
+            waited_s += WATCH_S if self._threads[left[0]].is_alive() else 0.0
         self._left()
 
     def _abandon(self, *, told: bool) -> bool:

@@ -56,9 +56,10 @@ from penstock.runtime.this_process import is_dead, this_process
 
 POLL_S = 9.5  # an idle feed looks every tenth second for what commands have decided
 REST_S = 1.0
-LONGEST_REST_S = 5.0
+LONGEST_REST_S = 9.0
 MOMENT_S = 0.05
-LOOKS = 12  # in one `every`, while nothing waits
+LOOKS = 6  # at least so many in one `every`, while nothing waits
+LOOKS_PER_S = 7  # of all feeds together: some hundredths of a core
 STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
 GRACE_S = 60.0  # and so is a read that goes on for so long after it was cancelled
 
@@ -240,17 +241,17 @@ class RunningFeed:
         """True when records wait, and only `max_rate` keeps them from being read now."""
         return self._paces.is_held_back
 
-    def rest_s(self) -> float:
+    def rest_s(self, feeds: int = 1) -> float:
         """How long nothing needs to be looked at, after a turn without a window.
 
-        While nothing waits, a record is seen within a twelfth of `every`; what waits is read when
-        it is due.
+        While nothing waits, the source is asked once a second; by many feeds less often, so that
+        all together ask a few times a second. What waits is read when it is due.
         """
         every_s = min([self.feed.window.every_s, *(t.window.every_s for t in self.feed.per_topic)])
         if self._once or self.is_held_back:
             return max(min(REST_S, every_s), MOMENT_S)
-        seldom_s = min(max(every_s / LOOKS, REST_S), LONGEST_REST_S)
-        return max(min(seldom_s, every_s, self._paces.due_in_s()), MOMENT_S)
+        seldom_s = min(max(every_s / LOOKS, REST_S), feeds / LOOKS_PER_S, LONGEST_REST_S)
+        return max(min(max(seldom_s, REST_S), every_s, self._paces.due_in_s()), MOMENT_S)
 
     def failing(self) -> dict[str, Trouble]:
         """The parts that could not be published and are tried again; not those that are parked."""

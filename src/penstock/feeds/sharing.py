@@ -28,6 +28,9 @@ class WantedFeed(Value, frozen=True):
     owned: int
 
 
+_decoder = msgspec.json.Decoder(WantedFeed)
+
+
 class FeedShares:
     """The feeds that this instance owns, is about to claim, or has asked for. Any thread."""
 
@@ -123,7 +126,7 @@ class FeedRequests:
             return None
         self._store.delete(self._key)
         try:
-            wanted = msgspec.json.decode(found, type=WantedFeed)
+            wanted = _decoder.decode(found)
         except msgspec.MsgspecError:
             return None  # of a version that says it in another way: it asks again
         return None if is_dead(wanted.process) else wanted

@@ -18,9 +18,8 @@ from penstock.api.source import ReadFailed, ReadRequest, SourceUnavailable, Task
 from penstock.api.store import Store
 from penstock.feeds import runner as runner_module
 from penstock.feeds import running_feed
-from penstock.feeds.feed_turns import RunSpec
 from penstock.feeds.run_events import Event
-from penstock.feeds.runner import Runner
+from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import FeedSpec, RunLimits, WindowSpec
 from penstock.model.window import Available
@@ -377,6 +376,28 @@ def test_a_stop_lets_windows_finish_that_are_quick() -> None:
     assert world.delivered("one") == ALL
     assert [event.name for event in world.said] == ["claimed", "stopping", "window"]
     assert world.cancelled == Counter()
+
+
+def test_a_stop_waits_for_each_of_many_feeds() -> None:
+    """Goal: many threads that end one after the other do not use up the time of the last."""
+    world = World()
+    feeds = [a_feed(f"f{n}") for n in range(40)]
+    runner = world.runner(*feeds, once=False)
+
+    def slow_close() -> None:
+        time.sleep(0.5)
+
+    def stop() -> None:
+        until(lambda: all(state.windows == 1 for state in runner.live_states()))
+        for turns in runner.turns[20:]:
+            assert turns.feed is not None
+            turns.feed._source.close = slow_close  # type: ignore[method-assign]
+        world.is_stopping.set()
+
+    threading.Thread(target=stop, daemon=True).start()
+    assert runner.run() == 0
+    assert runner.left_behind == ()
+    assert "left_behind" not in [event.name for event in world.said]
 
 
 def test_feeds_open_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ class FakeFeed:
     def try_start(self, *, force: bool) -> None:
         self.turns.pop(0)()
 
-    def rest_s(self) -> float:
+    def rest_s(self, _feeds: int) -> float:
         return 1.0
 
     def failing(self) -> dict[str, PartTrouble]:
@@ -236,11 +236,20 @@ def test_a_dataset_that_stops_is_told_once_and_again_when_it_was_let_go_in_betwe
 
 
 @pytest.mark.parametrize(
-    ("every_s", "idle_s", "soon_s"),
-    [(60.0, 5.0, 5.0), (24.0, 2.0, 2.0), (5.0, 1.0, 1.0), (0.5, 0.5, 0.5), (0.0, 0.05, 0.05)],
+    ("every_s", "feeds", "idle_s"),
+    [
+        (60.0, 1, 1.0),
+        (60.0, 7, 1.0),
+        (60.0, 50, 50 / 7),
+        (60.0, 500, 9.0),
+        (24.0, 50, 4.0),
+        (5.0, 50, 1.0),
+        (0.5, 50, 0.5),
+        (0.0, 1, 0.05),
+    ],
 )
 def test_an_idle_feed_looks_seldom_and_what_waits_is_read_when_it_is_due(
-    every_s: float, idle_s: float, soon_s: float
+    every_s: float, feeds: int, idle_s: float
 ) -> None:
     """Goal: fifty idle feeds cost little, and no window waits for the next look."""
     clock = Clock()
@@ -253,14 +262,14 @@ def test_an_idle_feed_looks_seldom_and_what_waits_is_read_when_it_is_due(
     assert feed.try_start() is None
     assert feed.run_window()
     assert not feed.run_window()
-    assert feed.rest_s() == pytest.approx(idle_s)
+    assert feed.rest_s(feeds) == pytest.approx(idle_s)
     cluster = cast(Any, feed._source)._cluster
     cluster.append(TOPIC, 0, b"{}")
     if every_s:
         assert not feed.run_window()
-        assert feed.rest_s() == pytest.approx(soon_s)
+        assert feed.rest_s(feeds) == pytest.approx(idle_s)
         clock.passes(every_s - 0.3)
-        assert feed.rest_s() == pytest.approx(0.3)
+        assert feed.rest_s(feeds) == pytest.approx(0.3)
 
 
 def test_a_feed_in_trouble_waits_for_its_pause_and_not_for_a_slot() -> None:
