@@ -142,7 +142,7 @@ class FeedTurns:
         except PenstockError as error:
             self._give_up(error)
         except Exception as error:  # noqa: BLE001  the edge between this feed and all others
-            self._give_up(FeedFailed(self.name, f"{type(error).__name__}: {error}", _where(error)))
+            self._give_up(unexpected(self.name, error))
         finally:
             self.is_at_work = False
         return 0.0
@@ -413,6 +413,11 @@ class FeedTurns:
 def code_of(error: Exception) -> str:
     """The code of an error of ours; the class of any other one."""
     return error.code if isinstance(error, PenstockError) else type(error).__name__
+
+
+def unexpected(feed: str, error: Exception) -> FeedFailed:
+    """An error that nobody has a name for, with one."""
+    return FeedFailed(feed, f"{type(error).__name__}: {error}", _where(error))
 
 
 def _where(error: Exception) -> str:

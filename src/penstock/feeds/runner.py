@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from penstock.errors import PenstockError
 from penstock.feeds.cleaning import Cleaner
 from penstock.feeds.errors import FeedStuck
-from penstock.feeds.feed_turns import FeedTurns
+from penstock.feeds.feed_turns import FeedTurns, unexpected
 from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.live_states import LiveState, live_state
 from penstock.feeds.readiness import Readiness
@@ -122,6 +122,9 @@ class Runner:
                 self._rest(turns, turns.turn())
             if turns.stage != "ended" and self._death is None:
                 turns.close()
+        except Exception as error:  # noqa: BLE001  not even telling of an error harms other feeds
+            turns.stage = "ended"
+            self.failures[turns.name] = unexpected(turns.name, error)
         except BaseException as error:  # noqa: BLE001  not an error of a feed: the process ends
             self._death = error
         finally:

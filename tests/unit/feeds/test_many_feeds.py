@@ -400,6 +400,20 @@ def test_a_stop_waits_for_each_of_many_feeds() -> None:
     assert "left_behind" not in [event.name for event in world.said]
 
 
+def test_a_listener_that_fails_for_one_feed_ends_no_other() -> None:
+    """Method: whoever prints the events of one feed raises, also when its end is told."""
+    world = World()
+    runner = world.runner(a_feed("unlucky"), a_feed("fine"))
+
+    def fail(_event: Event) -> None:
+        raise ValueError("nobody can print this")
+
+    runner.turns[0].reports._tell = fail
+    assert runner.run() == 1
+    assert world.delivered("fine") == ALL
+    assert runner.failures["unlucky"].code == "FEED_FAILED"
+
+
 def test_feeds_open_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     """Method: no journal is folded before all are being opened."""
     everybody = threading.Barrier(10)
