@@ -10,7 +10,8 @@ PACKAGE = ROOT / "src" / "penstock"
 REASONS = ROOT / "docs" / "reasons.md"
 OPERATE = ROOT / "docs" / "operate.md"
 _REASON = re.compile(r'^([A-Z][A-Z0-9_]+) = "([A-Z0-9_]+)"', re.MULTILINE)
-_TELLS = {"Event", "_say"}  # their second argument is the name of the event
+# Which argument is the name of the event, by what is called.
+_TELLS = {"Event": 1, "say": 0, "warn": 0}
 
 
 def reasons_in_code() -> set[str]:
@@ -39,8 +40,11 @@ def _events(tree: ast.Module) -> Iterator[str]:
             if isinstance(target, ast.Name)
         }
         for node in ast.walk(function):
-            if isinstance(node, ast.Call) and _called(node.func) in _TELLS and len(node.args) > 1:
-                name = node.args[1]
+            if not isinstance(node, ast.Call):
+                continue
+            at = _TELLS.get(_called(node.func))
+            if at is not None and len(node.args) > 1:
+                name = node.args[at]
                 yield from _texts(named.get(name.id) if isinstance(name, ast.Name) else name)
 
 

@@ -122,12 +122,12 @@ def hook(kind: type, name: str, fuse: Fuse, notes: Notes) -> None:
 
 
 def dying_handler(
-    inner: Callable[[Callable[[], None], threading.Event], Callable[[], bool]],
-    abandon: Callable[[], None],
+    inner: Callable[[threading.Event, Callable[[], None]], Callable[[], bool]],
     over: threading.Event,
+    end_now: Callable[[], None],
 ) -> Callable[[], bool]:
     """The handler of SIGTERM as it is, and then the end."""
-    is_stopping = inner(abandon, over)
+    is_stopping = inner(over, end_now)
     polite = signal.getsignal(signal.SIGTERM)
 
     def handler(number: int, frame: object) -> None:

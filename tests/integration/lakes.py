@@ -35,6 +35,7 @@ from penstock.runtime.surroundings import Surroundings, side_by_side
 from penstock.spark.parallel_map import SparkParallelMap
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
+from tests.helpers.turning import run_turn_by_turn
 
 AROUND = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
 HASTY = Surroundings(time.time, lambda _s: time.sleep(0.01), SystemRandom(), do_all=side_by_side)
@@ -159,7 +160,7 @@ def run_through(
         lambda event: told.append(f"{event.feed}: {event.sentence}"),
         lambda: bool(over),
     )
-    return runner.run(), told
+    return run_turn_by_turn(runner), told
 
 
 def journal_of(lake: Path, feed: str = "events") -> FeedJournal:

@@ -32,6 +32,36 @@ spark:
 {feed}"""
 
 
+class Instance:
+    """A `penstock run` of its own, with what it says."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.log = directory / f"{name}.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "penstock", "run"],
+                cwd=directory,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def events(self) -> list[str]:
+        """The names of what happened so far."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return [json.loads(line)["event"] for line in lines if line.startswith('{"at"')]
+
+    def wait_for(self, event: str) -> None:
+        wait_for(lambda: event in self.events(), f"{event} in {self.log.read_text()[-2000:]}")
+
+    def signal(self, number: int) -> None:
+        """To the whole group: Python, JVM and workers."""
+        os.killpg(self.process.pid, number)
+
+    def end(self) -> int:
+        return self.process.wait(120)
+
+
 @dataclass(frozen=True)
 class Job:
     """A feed in a directory of its own: `penstock.yaml`, and the lake beside it."""

@@ -21,6 +21,7 @@ from penstock.feeds.feed_intake import FeedIntake
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner
 from penstock.feeds.running_feed import RunningFeed
+from penstock.feeds.slots import slot_of_its_own
 from penstock.model.entries import Gap, Start, Window
 from penstock.model.layout import Layout
 from penstock.model.spec import StartSpec, WindowSpec
@@ -401,7 +402,8 @@ def test_m7_a_flood_of_types_is_capped_into_the_quarantine(
     source = KafkaSource(feed, SourceTools(lambda: spark, servers))
     tasks = SourceTasks(source, store)
     stager = Stager(feed, store, learning, tasks, HASTY.tick, max_new=20)
-    intake = FeedIntake(source, stager, HASTY, once=False)
+    slot = slot_of_its_own(feed, HASTY.tick)
+    intake = FeedIntake(source, stager, HASTY, slot, once=False)
     owner = Owner(journal_of(tmp_path), intake, HASTY, OwnerSpec("me", files="parquet"))
     owner.take_over()
     while owner.run_window():

@@ -1,10 +1,7 @@
 """Several owners of one feed on real parts: who waits, who takes over, who is refused."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +15,7 @@ from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import an_event, check_exact, deep_fold, run_feeds, run_once
-from tests.integration.processes import Job, a_feed, child, wait_for, workers_of
+from tests.integration.processes import Instance, Job, a_feed, child, wait_for, workers_of
 
 pytestmark = pytest.mark.xdist_group("processes")
 
@@ -36,36 +33,6 @@ feeds:
     time: {{field: event_time, unit: ms}}
     window: {{every: 500ms}}
 """
-
-
-class Instance:
-    """A `penstock run` of its own, with what it says."""
-
-    def __init__(self, directory: Path, name: str) -> None:
-        self.log = directory / f"{name}.log"
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "penstock", "run"],
-                cwd=directory,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def events(self) -> list[str]:
-        """The names of what happened so far."""
-        lines = self.log.read_text(errors="replace").splitlines()
-        return [json.loads(line)["event"] for line in lines if line.startswith('{"at"')]
-
-    def wait_for(self, event: str) -> None:
-        wait_for(lambda: event in self.events(), f"{event} in {self.log.read_text()[-2000:]}")
-
-    def signal(self, number: int) -> None:
-        """To the whole group: Python, JVM and workers."""
-        os.killpg(self.process.pid, number)
-
-    def end(self) -> int:
-        return self.process.wait(120)
 
 
 @contextmanager

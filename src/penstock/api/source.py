@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANY_SIZE",
+    "AT_WATERMARKS",
     "MOST_KEPT",
     "RECORD_COLUMNS",
     "REPORT",
     "TOPIC_COLUMN",
+    "CancelsReads",
     "ExportsLag",
     "HashesLastRecords",
     "KeepsValue",
@@ -51,6 +53,7 @@ __all__ = [
 ]
 
 REPORT = "report"  # the one column of what a task returns, of type binary
+AT_WATERMARKS = "at the watermarks"  # the name of the read that hashes last records
 MOST_KEPT = 4_096  # characters that a source may keep with a window
 ANY_SIZE = 2**31 - 1  # as `largest_bytes`: no record is larger, so none may come without contents
 _OF_ARROW = frozenset({"RECORD_COLUMNS", "TOPIC_COLUMN"})
@@ -127,8 +130,9 @@ class ReadRequest(Value, frozen=True):
 class Source(Protocol):
     """Where the records of one feed come from.
 
-    Driver only, and used by one thread. It is made without waiting for anything, since a journal
-    is folded while Spark starts: the first call waits.
+    Driver only, and used by one thread, that of its feed. It is made without waiting for anything,
+    since a journal is folded while Spark starts: the first call waits. Sources of other feeds are
+    used at the same time, so what they share has to be safe for several threads.
     """
 
     @property
@@ -275,6 +279,24 @@ class TellsRetention(Protocol):
 
         Topics that keep records for ever, and those whose settings may not be read, are left out.
         Raises `SourceUnavailable`.
+        """
+        ...
+
+
+@runtime_checkable
+class CancelsReads(Protocol):
+    """A source whose reads can be ended early, when they take too long or the run stops.
+
+    Without it a read that does not come back keeps its feed until the process ends. Driver only;
+    called from another thread than the feed's, also when nothing is read, and again and again until
+    the read has failed: a first call may come before the read has begun.
+    """
+
+    def cancel_read(self, name: str) -> None:
+        """End the read whose request has this name, and no other; it raises `ReadFailed`.
+
+        The read that hashes last records is called `AT_WATERMARKS`. Does not wait for the end; its
+        tasks end soon afterwards, and write nothing that counts.
         """
         ...
 

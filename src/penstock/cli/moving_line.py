@@ -5,16 +5,28 @@ It never takes more than the width of the terminal: a line that wraps cannot be 
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from penstock.cli.output_streams import say
+from penstock.feeds.live_states import Doing, LiveState
 from penstock.feeds.runner import Runner
 from penstock.model.plural import number_of
 
 CLEAR = "\r\x1b[2K"
 USUAL_COLUMNS = 80
 _CUT = "..."
+_FOR_RECORDS = "waiting"
+_OTHERS: dict[Doing, str] = {
+    "idle": _FOR_RECORDS,
+    "waiting for a slot": "waiting for a slot",
+    "in trouble": "in trouble",
+    "in line": "of another instance",
+    "halted": "halted",
+    "stopped": "stopped",
+    "stuck": "stuck",
+}
 _LEAST = 20  # characters that are left of a sentence; with fewer, what stands behind it goes
 
 
@@ -24,13 +36,11 @@ class Ticker:
     def __init__(
         self,
         runner: Runner,
-        tick: Callable[[], float],
         stream: TextIO,
         beside: Callable[[], str] = lambda: "",
     ) -> None:
         self._runner = runner
         self._beside = beside
-        self._tick = tick
         self._stream = stream
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-ticker", daemon=True)
@@ -49,7 +59,7 @@ class Ticker:
     def _run(self) -> None:
         while not self._stop.wait(1.0):
             columns = columns_of(self._stream)
-            line = line_of(self._runner, self._tick(), columns, self._beside())
+            line = line_of(self._runner, columns, self._beside())
             say(CLEAR + line, self._stream, end="")
 
 
@@ -61,22 +71,50 @@ def columns_of(stream: TextIO) -> int:
         return USUAL_COLUMNS
 
 
-def line_of(runner: Runner, tick: float, columns: int, beside: str = "") -> str:
-    """What a runner does, in one line."""
+def line_of(runner: Runner, columns: int, beside: str = "") -> str:
+    """What the feeds of a runner do, in one line: who works, and how many do something else."""
+    states = runner.live_states()
     if not runner.has_begun:
         return fitted(["starting Spark"], beside, columns)
-    owned = runner.feeds_at_work()
-    working = [feed for feed in owned if feed.name == runner.turn]
-    waiting = len(owned) - len(working)
+    working = [f"{each.feed}: {each.sentence}" for each in states if each.doing == "working"]
     if working:
-        told = [f"{feed.name}: {feed.doing(tick)}" for feed in working]
-        others = number_of(waiting, "other feed") + " waiting" if waiting else ""
-        return fitted(told, "; ".join(filter(None, (others, beside))), columns)
-    if len(owned) == 1:
-        return fitted([f"{owned[0].name}: waiting for records"], beside, columns)
-    if owned:
-        return fitted([f"{number_of(len(owned), 'feed')} waiting for records"], beside, columns)
-    return fitted([runner.why_none_is_owned()], beside, columns)
+        return fitted(working, "; ".join(filter(None, (_others(states), beside))), columns)
+    return fitted([_idle(states)], beside, columns)
+
+
+def _others(states: Sequence[LiveState]) -> str:
+    """How many feeds do not work, by what they do."""
+    counts = Counter(_OTHERS[each.doing] for each in states if each.doing in _OTHERS)
+    owned = counts.pop(_FOR_RECORDS, 0)
+    first = [f"{number_of(owned, 'other feed')} {_FOR_RECORDS}"] if owned else []
+    return "; ".join([*first, *(f"{count} {what}" for what, count in counts.items())])
+
+
+def _idle(states: Sequence[LiveState]) -> str:
+    """What is waited for while no feed works."""
+    owned = [each for each in states if each.is_owned]
+    if not owned:
+        return _why_none_is_owned(states)
+    who = owned[0].feed if len(owned) == 1 else number_of(len(owned), "feed")
+    separator = ": " if len(owned) == 1 else " "
+    rest = "; ".join(filter(None, [_others([each for each in states if not each.is_owned])]))
+    troubled = sum(each.doing == "in trouble" for each in owned)
+    if troubled == len(owned):
+        said = f"{who}{separator}trying again after a failure"
+    else:
+        said = f"{who}{separator}{_FOR_RECORDS} for records"
+        said += f"; {troubled} in trouble" if troubled else ""
+    return f"{said}; {rest}" if rest else said
+
+
+def _why_none_is_owned(states: Sequence[LiveState]) -> str:
+    """What the feeds wait for as long as none of them is owned."""
+    doing = {each.doing for each in states} - {"done", "stopped", "halted", "stuck"}
+    if doing == {"in line"}:
+        return "waiting for another owner"
+    if "in trouble" in doing:
+        return "trying again after a failure"
+    return "asking for topics and offsets"
 
 
 def fitted(told: Sequence[str], behind: str, columns: int) -> str:

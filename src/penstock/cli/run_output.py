@@ -2,27 +2,38 @@
 
 import json
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TextIO
 
 from penstock.cli.moving_line import CLEAR
 from penstock.cli.output_streams import say
 from penstock.feeds.run_events import Event, Fact, Tell
-from penstock.feeds.runner import Runner
 
 _COLOURS = {"warning": "\x1b[33m", "error": "\x1b[31m"}
 _PLAIN = "\x1b[0m"
 _SAME_CONFLICT = ("dataset", "path", "wanted", "cause")
+MANY = 8  # feeds; with more, a terminal shows what is usual in the moving line only
+_USUAL = frozenset({"claimed", "window", "cleaned", "waiting", "done"})
 
 
-def teller(environ: Mapping[str, str], stream: TextIO | None = None) -> Tell:
-    """A function that prints events, as text or as JSON. A failure to print is ignored."""
+def teller(environ: Mapping[str, str], stream: TextIO | None = None, feeds: int = 1) -> Tell:
+    """A function that prints events, as text or as JSON. A failure to print is ignored.
+
+    Any thread. On a terminal, `MANY` feeds print only what is not usual, so that it stays on the
+    screen; the moving line counts the rest.
+    """
     out = sys.stderr if stream is None else stream
+    one_by_one = threading.Lock()  # lines of several feeds do not run into each other
+
+    def show(text: str) -> None:
+        with one_by_one:
+            say(text, out)
+
     if not out.isatty():
-        return lambda event: say(as_json(event, datetime.now(UTC)), out)
-    colours = {} if environ.get("NO_COLOR") else _COLOURS
-    return _Terminal(out, colours)
+        return lambda event: show(as_json(event, datetime.now(UTC)))
+    return _Terminal(show, {} if environ.get("NO_COLOR") else _COLOURS, are_many=feeds > MANY)
 
 
 class _Terminal:
@@ -32,18 +43,23 @@ class _Terminal:
     lines about windows would be lost between them.
     """
 
-    def __init__(self, out: TextIO, colours: Mapping[str, str]) -> None:
-        self._out = out
+    def __init__(
+        self, show: Callable[[str], None], colours: Mapping[str, str], *, are_many: bool
+    ) -> None:
+        self._show = show
         self._colours = colours
+        self._are_many = are_many
         self._told: set[tuple[Fact, ...]] = set()
 
     def __call__(self, event: Event) -> None:
+        if self._are_many and event.name in _USUAL and event.level == "info":
+            return
         if event.name == "conflict":
             what = (event.feed, *(event.facts.get(fact) for fact in _SAME_CONFLICT))
             if what in self._told:
                 return
             self._told.add(what)
-        say(CLEAR + as_line(event, self._colours), self._out)
+        self._show(CLEAR + as_line(event, self._colours))
 
 
 def as_json(event: Event, at: datetime) -> str:
@@ -63,25 +79,3 @@ def as_line(event: Event, colours: Mapping[str, str]) -> str:
     begin = colours.get(event.level, "")
     about = f"{event.feed}: " if event.feed else ""
     return f"{begin}{about}{event.sentence}{_PLAIN if begin else ''}"
-
-
-def stop_event(runner: Runner | None, tick: float, grace_s: float) -> Event:
-    """What is told once when a run is asked to stop: what it finishes first, if anything."""
-    working = [] if runner is None else runner.feeds_at_work()
-    doing = next((feed for feed in working if runner and feed.name == runner.turn), None)
-    if doing is None:
-        return Event("", "stopping", "stopping: no window is being worked on")
-    sentence = (
-        f"stopping: finishing the window first ({doing.doing(tick)}); "
-        f"after {grace_s:.0f} s it is abandoned, and the next run reads it again"
-    )
-    return Event(doing.name, "stopping", sentence, {"grace_s": grace_s})
-
-
-def abandon_event(feed: str, grace_s: float) -> Event:
-    """What is told when the time to finish is over."""
-    sentence = (
-        f"stopping: {grace_s:.0f} s are over, the window is abandoned; "
-        "nothing of it is visible, and the next run reads it again"
-    )
-    return Event(feed, "abandoned", sentence, {"grace_s": grace_s}, "warning")

@@ -36,6 +36,12 @@ kafka:
 spark:
   spark.master: "local[2]"
 
+# How many feeds work at once.
+run:
+  parallel: 4                  # feeds that read at the same time
+  pools: {}                    # slots of named pools, such as {bulk: 1}
+  feeds_at_most: null          # share the feeds with other instances; this one owns no more
+
 # What `penstock cost` multiplies by; a price that is not given counts nothing.
 # prices:
 #   currency: USD
@@ -115,6 +121,9 @@ feeds:
     #   events: {window: {every: 5m, max_records: 100000}}
     on_gap: stop               # records expired before they were read: stop | accept
     export_offsets: group      # commit offsets for lag tools: group (penstock-events) | none
+    priority: 5                # 0 to 100; higher ones are read first
+    pool: null                 # a pool of `run.pools`
+    timeout: 1h                # a window that is read longer is cancelled, alone
     generation: 0              # a number in file names
     backup: null               # a feed with `decode: {format: raw}` over the same topics
 

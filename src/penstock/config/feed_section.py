@@ -20,6 +20,7 @@ from penstock.config.feed_values import (
 from penstock.config.file_formats import file_format, fits_its_files
 from penstock.config.mistakes import Refused, closest, shown
 from penstock.config.route_section import ROUTE, forks, has_options_for_a_plugin, partition
+from penstock.config.run_section import pool_name
 from penstock.config.section_grammar import (
     Key,
     Named,
@@ -46,6 +47,7 @@ from penstock.model.spec import (
     WindowSpec,
 )
 
+MOST_PRIORITY = 100
 _TIME_POLICY = f"quarantine | kafka | {units.DAY}"
 _FEED_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
 
@@ -62,6 +64,8 @@ _Given = dict[str, Any]  # Any: the fields of a window that a file names, of sev
 
 def _make_feed(per_topic: tuple[tuple[str, _Given], ...] = (), **values: object) -> FeedSpec:
     """A feed; topics with a window of their own inherit what they do not say, but for the rate."""
+    if values.get("pool") is None:
+        values.pop("pool", None)
     spec = FeedSpec(**values)  # type: ignore[arg-type]
     inherited = msgspec.structs.replace(spec.window, max_rate=None)
     own = tuple(
@@ -266,6 +270,9 @@ FEED = Section(
         "on_gap": Key(choice("stop", "accept")),
         "export_offsets": Key(choice("group", "none")),
         "generation": _numbers(units.whole(most=10**9), 0),
+        "priority": Key(parsed(units.whole(most=MOST_PRIORITY), f"0 to {MOST_PRIORITY}")),
+        "pool": Key(or_null(pool_name)),
+        "timeout": Key(parsed(units.longer_than_nothing_s, units.DURATION), "timeout_s"),
         "backup": Key(or_null(text)),
     },
 )

@@ -14,6 +14,7 @@ from penstock.config.location import lake
 from penstock.config.mistakes import Mistakes, Place
 from penstock.config.overrides import with_environment, with_flags
 from penstock.config.price_section import PRICES, options_have_a_plugin
+from penstock.config.run_section import RUN, pools_are_there
 from penstock.config.section_grammar import (
     Key,
     Named,
@@ -25,7 +26,7 @@ from penstock.config.section_grammar import (
 )
 from penstock.config.tree import Node, Scalar, Table, inherited_values, is_nothing, with_inheritance
 from penstock.config.yaml_file import parse, read_text
-from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.model.spec import FeedSpec, LakeSpec, RunLimits
 
 VERSION = "1"
 MOST_INHERITED = 200_000
@@ -53,6 +54,7 @@ def load(
     _check_kafka(root, values.get("feeds", ()), mistakes)
     check_backups(root, values.get("feeds", ()), mistakes)
     options_have_a_plugin(root, mistakes)
+    pools_are_there(root, values.get("run", RunLimits()), values.get("feeds", ()), mistakes)
     if mistakes.only_plugin:
         raise mistakes.only_plugin
     if mistakes.all():
@@ -119,6 +121,7 @@ TOP: Section[dict[str, Any]] = Section(
         "registry": Key(registry),
         "spark": Key(spark),
         "prices": Key(PRICES),
+        "run": Key(RUN),
         "defaults": Key(_defaults, field=None),
         "feeds": Key(FEEDS, required=True),
         "dispersals": Key(nothing_yet, field=None),

@@ -14,6 +14,7 @@ from penstock.feeds.run_events import Event, Fact, Tell
 
 EVERY_S = 3600.0
 END_S = 10.0  # how long the end of a run waits; what is left is done by the next
+HURRIED_S = 1.0  # the same for a run that was asked to stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Cleaner:
         self._next_round = tick() + every_s
         self._asked: dict[tuple[str, str], _Asked] = {}
         self._is_ending = False
+        self._end_s = END_S
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="penstock-cleaner", daemon=True)
 
@@ -81,7 +83,11 @@ class Cleaner:
         with self._changed:
             self._is_ending = True
             self._changed.notify()
-        self._thread.join(END_S)
+        self._thread.join(self._end_s)
+
+    def hurry(self) -> None:
+        """The run was asked to stop: do not wait long for what is being done. Any thread."""
+        self._end_s = HURRIED_S
 
     def soon(self, feed: Kept) -> None:
         """Do the regular jobs of a feed that was just claimed. Any thread."""

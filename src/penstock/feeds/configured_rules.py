@@ -1,6 +1,7 @@
 """The rules of a feed as its configuration gives them: starts, pace, and what is too broken."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 from penstock.datapath.shape.route.router import ROUTE_FLOOD
 from penstock.feeds.errors import QuarantineTooFull, TooManyTypes, WindowRefused
@@ -22,15 +23,23 @@ from penstock.protocol.publish.troubles import PublishPolicy
 FEWEST_BROKEN = 20  # a first window with so many broken records, and no other ones, is judged
 
 
+class ChoosesParts(Protocol):
+    """Says which parts of a feed are read now."""
+
+    def choose(self, waiting: Sequence[WaitingPart]) -> Mapping[str, int]:
+        """As in `FeedRules`."""
+        ...
+
+
 class ConfiguredRules:
     """What `penstock.yaml` says about one feed. Driver only."""
 
     def __init__(
-        self, feed: FeedSpec, journal: FeedJournal, paces: Paces, source: LooksAtTopics
+        self, feed: FeedSpec, journal: FeedJournal, gate: ChoosesParts, source: LooksAtTopics
     ) -> None:
         self._feed = feed
         self._journal = journal
-        self._paces = paces
+        self._gate = gate
         self._starts = StartOffsets(feed, source, lambda: not journal.open().state.topics)
 
     def wants(self, topic: str) -> bool:
@@ -43,7 +52,7 @@ class ConfiguredRules:
 
     def choose(self, waiting: Sequence[WaitingPart]) -> Mapping[str, int]:
         """What `window` and `per_topic` say, as far as time is concerned."""
-        return self._paces.choose(waiting)
+        return self._gate.choose(waiting)
 
     def judge(self, found: Findings, state: FeedState) -> None:
         """Too many broken records stop the window, unless a person has let this one through."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from penstock.errors import FeedHalted, PenstockError
 from penstock.model.halted import HaltedPlace
 from penstock.model.plural import are, number_of
+from penstock.model.ranges import OffsetRange
 from penstock.protocol.loop.prove import Findings
 
 _MOST_SHOWN = 20
@@ -226,3 +227,71 @@ class KeptValueWrong(PenstockError):
             "The window was not decided, and nothing of it is visible. Repair or upgrade the "
             "package that offers the source, then run again.",
         )
+
+
+class WindowTimedOut(PenstockError):
+    """Reading a window took longer than `timeout`, and its job was cancelled."""
+
+    code = "WINDOW_TIMED_OUT"
+
+    def __init__(self, feed: str, window: str, records: int, took_s: float) -> None:
+        super().__init__(
+            f"Reading window {window} of feed {feed!r} ({number_of(records, 'record')}) took "
+            f"longer than `timeout` allows, and was cancelled after {took_s:.0f} s.",
+            "Nothing of it is visible and the watermark did not move. The next try takes half as "
+            "many records.",
+        )
+        self.window, self.records = window, records
+
+
+class WindowsTimedOut(FeedHalted):
+    """Even the smallest window took longer than `timeout`, several times in a row."""
+
+    code = "WINDOWS_TIMED_OUT"
+
+    def __init__(
+        self, feed: str, tries: int, timeout_s: float, ranges: Sequence[OffsetRange]
+    ) -> None:
+        records = sum(map(len, ranges))
+        super().__init__(
+            f"The next window of feed {feed!r} was tried {tries} times at its smallest size "
+            f"({number_of(records, 'record')}), and reading it took longer than `timeout` "
+            f"({timeout_s:g} s) each time.",
+            "Nothing of it is visible and the watermark did not move. Find out why the job does "
+            "not end: Spark has no free cores, the brokers are slow, or a plug-in hangs. Raise "
+            "`timeout` if the work takes so long, then run again.",
+        )
+        self.places = tuple(
+            HaltedPlace(each.topic, each.partition, each.start, each.end)
+            for each in ranges[:_MOST_SHOWN]
+        )
+
+
+class FeedFailed(PenstockError):
+    """Something happened to a feed that Penstock has no name for. Other feeds went on."""
+
+    code = "FEED_FAILED"
+
+    def __init__(self, feed: str, why: str, where: str) -> None:
+        super().__init__(
+            f"Feed {feed!r} ended by an unexpected error: {why} ({where}).",
+            "What was decided is safe, and nothing is lost or doubled; other feeds went on. This "
+            "is a mistake in Penstock or in a plug-in: report it with this message. Run again to "
+            "try the feed once more.",
+        )
+        self.feed, self.where = feed, where
+
+
+class FeedStuck(PenstockError):
+    """The thread of a feed waits for an answer that does not come. Other feeds went on."""
+
+    code = "FEED_STUCK"
+
+    def __init__(self, feed: str, doing: str) -> None:
+        super().__init__(
+            f"Feed {feed!r} does not move any more. It was at: {doing}. Its thread is given up.",
+            "What was decided is safe, and nothing is lost or doubled; other feeds go on. A store, "
+            "a broker or a plug-in does not answer. Once it does, this feed goes on by itself; "
+            "otherwise start this instance again. Another instance may take the feed over.",
+        )
+        self.feed = feed

@@ -1,16 +1,30 @@
 """What the owner of a feed reads through: its source as far as it may be read, and its stager."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 import msgspec
 
-from penstock.api.source import MOST_KEPT, KeepsValue, Source, SourceUnavailable, TellsRetention
+from penstock.api.source import (
+    AT_WATERMARKS,
+    MOST_KEPT,
+    CancelsReads,
+    HashesLastRecords,
+    KeepsValue,
+    ReadFailed,
+    Source,
+    SourceUnavailable,
+    TellsRetention,
+)
 from penstock.datapath.driver.stager import Stager
-from penstock.feeds.errors import KeptValueWrong
+from penstock.feeds.errors import KeptValueWrong, WindowTimedOut
+from penstock.feeds.last_records import check_last_records
+from penstock.feeds.slots import FeedSlot
 from penstock.model.ranges import OffsetRange
 from penstock.model.read_ways import ReadWays
 from penstock.model.window import Available, StagedWindow, StageOrder
+from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.bounded_look import BoundedLook
 from penstock.runtime.surroundings import Surroundings
 
@@ -19,18 +33,31 @@ TOPICS_AT_ONCE = 50  # of which it is asked after one look: a pattern may match 
 BY_SOURCE = "source"  # the name of what the source keeps with a window
 
 
+@dataclass(slots=True)
+class _Reading:
+    """A read that goes on: its name, since which tick, and whether it has taken too long."""
+
+    name: str
+    since: float
+    is_late: bool = False
+
+
 class FeedIntake:
     """One feed's source and stager, and what was seen at the last look. Driver only.
 
     `once` ends what there is to read where it ended at the start. `ways` says how the records of
     the window that was staged last were read. `retention_s` is how long topics keep records, where
-    the source tells it.
+    the source tells it. Reading needs the feed's slot.
     """
 
-    def __init__(self, source: Source, stager: Stager, around: Surroundings, *, once: bool) -> None:
+    def __init__(
+        self, source: Source, stager: Stager, around: Surroundings, slot: FeedSlot, *, once: bool
+    ) -> None:
         self._source = source
         self._stager = stager
         self._around = around
+        self._slot = slot
+        self._reading: _Reading | None = None
         self._bounds = BoundedLook() if once else None
         self.seen: Available | None = None
         self.seen_at_s = 0.0
@@ -71,12 +98,59 @@ class FeedIntake:
                 self.retention_s = {**kept, **known}
 
     def stage(self, order: StageOrder) -> StagedWindow:
-        """Read exactly the ranges, once, and write them invisibly."""
-        staged = self._stager.stage(order)
+        """Read exactly the ranges, once, and write them invisibly. Raises `WindowTimedOut`."""
+        staged = self._read(order)
         self.ways = staged.ways
         if order.decided:
             return staged
         return msgspec.structs.replace(staged, kept=self._to_keep(order.ranges))
+
+    def reads_since(self) -> float | None:
+        """Since which tick a window is read; None while none is. Any thread."""
+        reading = self._reading
+        return None if reading is None else reading.since
+
+    def cancel_read(self, *, is_late: bool = False) -> bool:
+        """End the read of now, if there is one that can be ended; True when it was told to.
+
+        Any thread. It takes a while; a cancel that comes too early ends nothing, so repeat it.
+        """
+        reading = self._reading
+        if reading is None:
+            return False
+        reading.is_late = reading.is_late or is_late
+        if isinstance(self._source, CancelsReads):
+            self._source.cancel_read(reading.name)
+        return True
+
+    def compare_last_records(self, state: FeedState) -> None:
+        """Check that the log is still the one that was read before; raises `LogRewritten`."""
+        if not state.partitions or not isinstance(self._source, HashesLastRecords):
+            return
+        available = self.look()
+        with self._job(AT_WATERMARKS):
+            check_last_records(state, available, self._source)
+
+    def _read(self, order: StageOrder) -> StagedWindow:
+        with self._job(order.window) as reading:
+            try:
+                return self._stager.stage(order)
+            except ReadFailed as error:
+                if not reading.is_late:
+                    raise
+                took_s = self._around.tick() - reading.since
+                records = sum(map(len, order.ranges))
+                raise WindowTimedOut(order.feed, order.window, records, took_s) from error
+
+    @contextmanager
+    def _job(self, name: str) -> Iterator[_Reading]:
+        """Around a job of the source: with a slot, and so that another thread can end it."""
+        with self._slot.held():
+            self._reading = reading = _Reading(name, self._around.tick())
+            try:
+                yield reading
+            finally:
+                self._reading = None
 
     def recall(self, kept: Mapping[str, str]) -> None:
         """Give the source what it has kept with the last window."""

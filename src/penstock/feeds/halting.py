@@ -80,7 +80,7 @@ def feed_digest(feed: FeedSpec) -> str:
     rows = {key: value for key, value in row_settings(feed).items() if key not in _BESIDE_ROWS}
     read = (feed.topics, feed.pattern, feed.exclude, feed.source, feed.start)
     misfits = (feed.decode.incompatible, [each.incompatible for each in feed.datasets])
-    limits = (feed.quarantine, feed.window.max_records, feed.on_gap, misfits)
+    limits = (feed.quarantine, feed.window.max_records, feed.on_gap, misfits, feed.timeout_s)
     # Partitions of `start` are numbers, which can be sorted as keys only when they are texts.
     plain = msgspec.to_builtins((rows, read, limits, feed.generation), str_keys=True)
     return digest_of(msgspec.json.encode(plain, order="sorted"))

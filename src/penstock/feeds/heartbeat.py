@@ -4,14 +4,14 @@ Each feed has a thread of its own, so that one whose store does not answer makes
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
 from penstock.protocol.journal.beats import BEAT_S
 
 SPREAD = 16  # so many groups of feeds beat one after the other, not all at the same moment
-END_S = 5.0  # how long the end of a run waits for beats that are on their way, all in all
+END_S = 1.0  # how long the end of a run waits for beats that are on their way, all in all
 
 
 class Beating(Protocol):
@@ -28,37 +28,43 @@ class Beating(Protocol):
 
 
 class Heart:
-    """Beats until stopped, for all feeds that there are when it begins, started or not.
+    """Beats until stopped, for every feed that it was given, started or not.
 
     A beat that fails is told, whatever the error, and not repeated: the next one follows.
     """
 
     def __init__(
         self,
-        feeds: Callable[[], Iterable[Beating]],
         trouble: Callable[[Beating, Exception], None],
         every_s: float = BEAT_S,
+        end_s: float = END_S,
     ) -> None:
-        self._feeds = feeds
         self._trouble = trouble
         self._every_s = every_s
+        self._end_s = end_s
         self._stop = threading.Event()
+        self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> "Heart":
-        for index, feed in enumerate(self._feeds()):
-            first_s = self._every_s * (index % SPREAD + 1) / SPREAD
+        return self
+
+    def beat_for(self, feed: Beating) -> None:
+        """Begin to beat for a feed, until the end. Any thread."""
+        with self._lock:
+            first_s = self._every_s * (len(self._threads) % SPREAD + 1) / SPREAD
             thread = threading.Thread(
                 target=self._run, args=(feed, first_s), name="penstock-heart", daemon=True
             )
             self._threads.append(thread)
-            thread.start()
-        return self
+        thread.start()
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        for thread in self._threads:
-            thread.join(END_S / len(self._threads))
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join(self._end_s / len(threads))
 
     def _run(self, feed: Beating, first_s: float) -> None:
         pause_s = first_s

@@ -1,64 +1,36 @@
-"""Running the feeds of a lake in one Spark application, one window after the other."""
+"""Running the feeds of a lake in one Spark application: a thread for each, and who watches them."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
-from penstock.api.source import ReadFailed, SourceUnavailable
-from penstock.errors import (
-    FeedHalted,
-    OutcomeUnknown,
-    PenstockError,
-    StagedSetWrong,
-    StoreUnavailable,
-    TopicMissing,
-)
+from penstock.errors import PenstockError
 from penstock.feeds.cleaning import Cleaner
-from penstock.feeds.endings import (
-    OWNED_BY_ANOTHER,
-    PASSING,
-    failing_and_stopped,
-    waits_for_a_person,
-)
-from penstock.feeds.errors import (
-    DatasetsParked,
-    LeaseHeld,
-    LeaseLost,
-    PartitionsUnread,
-    SchemasIncompatible,
-)
-from penstock.feeds.halt_records import record_unopened
+from penstock.feeds.errors import FeedStuck
+from penstock.feeds.feed_turns import FeedTurns, unexpected
 from penstock.feeds.heartbeat import Beating, Heart
+from penstock.feeds.live_states import LiveState, live_state
+from penstock.feeds.readiness import Readiness
 from penstock.feeds.run_events import Event, Fact, Tell
-from penstock.feeds.running_feed import FeedTools, RunningFeed, instance_name
-from penstock.feeds.setting_changes import change_events
+from penstock.feeds.run_parts import RunParts, RunSpec
+from penstock.feeds.running_feed import GRACE_S, REST_S, FeedTools, RunningFeed
+from penstock.feeds.sharing import FeedShares
+from penstock.feeds.slots import FeedSlot, Slots
 from penstock.model.exit_codes import worst
-from penstock.model.lanes import dataset_of
-from penstock.model.plural import number_of
 from penstock.model.spec import FeedSpec
-from penstock.ports.registry.errors import RegistryTrouble
-from penstock.protocol.feed_book.feed_lease import FeedBeat
 
-AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable, StagedSetWrong)
-TRIES_ONCE = 3  # how often `--once` tries a window that fails for a cause that may pass
-TRIES_WRONG = 5  # how often in a row a window may be staged wrong; then it is no accident
-LONGEST_PAUSE_S = 60.0
-REST_S = 1.0
-IN_LINE_S = 2.0  # how often the lease of another owner is looked at
+__all__ = ["RunSpec", "Runner"]
 
-
-@dataclass(frozen=True, slots=True)
-class RunSpec:
-    """How to run: `once` ends when all is delivered; whether to wait for another owner or not."""
-
-    once: bool = False
-    wait: bool = True
-    take_over: bool = False
+WATCH_S = 0.25  # how often somebody looks whether a feed has ended, is late, or is stuck
+FINISH_S = 4.0  # after a signal, windows have this time before their jobs are cancelled
+STOP_S = 6.0  # and after this time threads that do not end are left behind
+SLOT_LOOKS = 5  # a feed that waits for a slot takes a turn after so many seconds
+SPREAD = 16  # so many groups of feeds look at their sources one after the other
 
 
 @dataclass
 class Runner:
-    """Turns the wheel: every feed gets a window in turn; one that stops does not stop others."""
+    """Runs feeds, each on a thread of its own; one that stops, fails or hangs stops no other."""
 
     feeds: tuple[FeedSpec, ...]
     tools: FeedTools
@@ -66,18 +38,37 @@ class Runner:
     is_stopping: Callable[[], bool]
     spec: RunSpec = field(default_factory=RunSpec)
     failures: dict[str, PenstockError] = field(default_factory=dict)
-    has_begun: bool = False
-    turn: str = ""  # the feed that is looked at or delivered now
-    _waiting: list[RunningFeed] = field(default_factory=list)
-    _running: list[RunningFeed] = field(default_factory=list)
-    _troubles: dict[str, "Trouble"] = field(default_factory=dict)
-    _told_to_wait: set[str] = field(default_factory=set)
-    _next_look: dict[str, float] = field(default_factory=dict)
-    _told_parked: dict[str, dict[str, str]] = field(default_factory=dict)
-    _told_failing: dict[str, dict[str, int]] = field(default_factory=dict)
+    left_behind: tuple[str, ...] = ()  # feeds whose threads did not end
 
     def __post_init__(self) -> None:
-        self._cleaner = Cleaner(self.feeds_at_work, self.tell, self.tools.around.tick)
+        tick = self.tools.around.tick
+        self._ready = Readiness(self.tools.wait_until_ready)
+        self._cleaner = Cleaner(self.feeds_at_work, self.tell, tick)
+        self._heart = Heart(self._beat_failed)
+        self._slots = Slots(self.spec.limits, tick)
+        self._changed = threading.Event()  # a thread has ended
+        self._death: BaseException | None = None
+        self._has_ended = False
+        self._late: set[str] = set()
+        self._stuck: set[str] = set()
+        self._threads: dict[str, threading.Thread] = {}
+        parts = RunParts(
+            self.tools,
+            self.tell,
+            self.is_stopping,
+            self.spec,
+            self._slots,
+            FeedShares(self.spec.limits.feeds_at_most),
+            self._cleaner,
+            self.failures,
+            self._heart.beat_for,
+            self._ready.is_ready,
+            len(self.feeds),
+        )
+        self.turns = tuple(
+            FeedTurns(feed, parts, stagger=(index % SPREAD + 1) / SPREAD)
+            for index, feed in enumerate(self.feeds)
+        )
 
     def run(self) -> int:
         """Run until told to stop, or until all is delivered; the worst exit code.
@@ -85,366 +76,201 @@ class Runner:
         What is decided becomes visible first: that needs neither Spark, which starts meanwhile,
         nor the sources.
         """
-        self._waiting = self._open_all()
-        with Heart(lambda: self._waiting, self._beat_failed), self._cleaner:
+        with self._heart, self._cleaner:
+            self._begin()
             try:
-                self._start_those_that_are_free()
-                if self._waiting or self._running:
-                    self.tools.wait_until_ready()
-                self.has_begun = True
-                while (self._waiting or self._running) and not self.is_stopping():
-                    self._start_those_that_are_free()
-                    self._turn_all()
+                while self._at_work() and not self._is_over():
+                    self._changed.wait(WATCH_S)
+                    self._changed.clear()
+                    self._ready.raise_failure()
+                    self._watch()
             finally:
-                for feed in [*self._running, *self._waiting]:
-                    self._close(feed)
+                self._has_ended = True
+                self._finish()
+        if self._death is not None:
+            raise self._death
+        self._sum_up()
         return worst(error.exit_code for error in self.failures.values())
+
+    @property
+    def has_begun(self) -> bool:
+        """True once sources may be asked: Spark is up. Any thread."""
+        return self._ready.has_come
 
     def feeds_at_work(self) -> list[RunningFeed]:
         """The feeds that are owned now. Any thread."""
-        return list(self._running)
+        return [each.feed for each in self.turns if each.stage == "owned" and each.feed is not None]
 
-    def why_none_is_owned(self) -> str:
-        """What the feeds wait for as long as none of them is owned. Any thread."""
-        names = [feed.name for feed in list(self._waiting)]
-        if names and all(name in self._told_to_wait for name in names):
-            return "waiting for another owner"
-        if any(name in self._troubles for name in names):
-            return "trying again after a failure"
-        return "asking for topics and offsets"
+    def live_states(self) -> list[LiveState]:
+        """What every feed does now. Any thread."""
+        tick = self.tools.around.tick()
+        return [live_state(each, self.failures, self._stuck, tick) for each in self.turns]
 
-    def _open_all(self) -> list[RunningFeed]:
-        """Fold the journals of all feeds, side by side; in the order of the configuration."""
-        opened: dict[str, RunningFeed] = {}
+    def _begin(self) -> None:
+        for turns in self.turns:
+            thread = threading.Thread(
+                target=self._run_feed, args=(turns,), name=f"penstock-{turns.name}", daemon=True
+            )
+            self._threads[turns.name] = thread
+        for thread in self._threads.values():
+            thread.start()
 
-        def open_one(spec: FeedSpec) -> None:
-            try:
-                feed = RunningFeed(spec, self.tools, once=self.spec.once)
-                feed.open()
-            except PenstockError as error:
-                self._failed(spec.name, error)
-                self._record(spec.name, error, partial(self._leave_word, spec, error))
-            else:
-                opened[spec.name] = feed
+    def _run_feed(self, turns: FeedTurns) -> None:
+        """The life of one feed's thread."""
+        try:
+            while turns.stage != "ended" and not self._is_over():
+                self._rest(turns, turns.turn())
+            if turns.stage != "ended" and self._death is None:
+                turns.close()
+        except Exception as error:  # noqa: BLE001  not even telling of an error harms other feeds
+            turns.stage = "ended"
+            self.failures[turns.name] = unexpected(turns.name, error)
+        except BaseException as error:  # noqa: BLE001  not an error of a feed: the process ends
+            self._death = error
+        finally:
+            self._changed.set()
 
-        self.tools.around.do_all([partial(open_one, spec) for spec in self.feeds])
-        return [opened[spec.name] for spec in self.feeds if spec.name in opened]
+    def _rest(self, turns: FeedTurns, rest_s: float) -> None:
+        """Wait for what the feed needs next, and never so long that a stop would not be seen."""
+        if turns.stage == "ended":
+            return
+        if turns.waits_until_ready:
+            self._ready.wait(REST_S)
+        elif turns.waits_for_slot and turns.feed is not None:
+            self._wait_for_slot(turns.feed.slot)
+        else:
+            self._sleep(rest_s)
 
-    def _start_those_that_are_free(self) -> None:
-        """Claim every feed that nobody else holds; the others stay in line.
+    def _sleep(self, rest_s: float) -> None:
+        while rest_s > 0 and not self._is_over():
+            self.tools.around.sleep(min(rest_s, REST_S))
+            rest_s -= REST_S
 
-        A new feed has to ask its source which one it is, and so waits until Spark is there.
-        """
-        for feed in list(self._waiting):
-            if self.is_stopping():
+    def _wait_for_slot(self, slot: FeedSlot) -> None:
+        """For a while only: a feed that waits still looks at its journal now and then."""
+        for _ in range(SLOT_LOOKS):
+            if slot.wait(REST_S) or self._is_over():
                 return
-            is_new = feed.state.is_new and not self.has_begun
-            if not is_new and not self._is_resting(feed) and self._is_time_to_look(feed):
-                self._attempt(feed, partial(self._start, feed))
 
-    def _is_time_to_look(self, feed: RunningFeed) -> bool:
-        return self.tools.around.tick() >= self._next_look.get(feed.name, 0.0)
+    def _is_over(self) -> bool:
+        return self.is_stopping() or self._has_ended or self._death is not None
 
-    def _start(self, feed: RunningFeed) -> bool:
-        """Claim a feed, which publishes what was decided; False: another instance has it."""
-        holder = feed.try_start(force=self.spec.take_over)
-        if holder is not None:
-            if not self.spec.wait:
-                raise LeaseHeld(feed.name, holder.owner, holder.at)
-            self._next_look[feed.name] = self.tools.around.tick() + IN_LINE_S
-            self._say_waiting(feed, holder)
+    def _at_work(self) -> list[str]:
+        """The feeds whose threads are there, and are expected to come back."""
+        return [
+            name
+            for name, thread in self._threads.items()
+            if thread.is_alive() and name not in self._stuck
+        ]
+
+    def _watch(self) -> None:
+        """End reads that take too long, and note who does not come back, or has come back."""
+        tick = self.tools.around.tick()
+        for turns in self.turns:
+            if turns.stage == "ended":
+                continue
+            if turns.feed is not None and turns.feed.cancel_late_read(tick):
+                self._say_late(turns)
+            else:
+                self._late.discard(turns.name)
+            is_silent = turns.silent_s(tick) > GRACE_S
+            if is_silent and turns.name not in self._stuck:
+                self._give_up(turns, tick)
+            elif not is_silent and turns.name in self._stuck:
+                self._take_back(turns)
+
+    def _say_late(self, turns: FeedTurns) -> None:
+        if turns.name not in self._late:
+            self._late.add(turns.name)
+            timeout_s = turns.spec.timeout_s
+            sentence = f"timeout ({timeout_s:g} s) is over; the job is cancelled"
+            turns.reports.warn("cancelled", sentence, {"timeout_s": timeout_s})
+
+    def _give_up(self, turns: FeedTurns, tick: float) -> None:
+        """A thread that does not come back: its slot goes to others, and its feed has failed."""
+        self._stuck.add(turns.name)
+        doing = "opening its journal" if turns.feed is None else turns.feed.doing(tick)
+        error = FeedStuck(turns.name, doing)
+        self.failures[turns.name] = error
+        self._slots.leave(turns.name)
+        turns.reports.failed(error)
+
+    def _take_back(self, turns: FeedTurns) -> None:
+        """The thread has come back after all, and goes on."""
+        self._stuck.discard(turns.name)
+        if isinstance(self.failures.get(turns.name), FeedStuck):
+            del self.failures[turns.name]
+            turns.reports.warn("came_back", "the feed moves again, and goes on")
+
+    def _finish(self) -> None:
+        """Let windows finish for a while, then end their reads; leave behind who does not end."""
+        if not self._at_work():
+            self._left()
+            return
+        self._cleaner.hurry()
+        if self.is_stopping():
+            self._say_stopping()
+        waited_s, is_abandoned = 0.0, False
+        while waited_s < STOP_S and (left := self._at_work()):
+            if waited_s >= FINISH_S or self._death is not None:
+                is_abandoned = self._abandon(told=is_abandoned) or is_abandoned
+            self._threads[left[0]].join(WATCH_S)
+            waited_s += WATCH_S if self._threads[left[0]].is_alive() else 0.0
+        self._left()
+
+    def _abandon(self, *, told: bool) -> bool:
+        """End every read, again and again: a cancel may fall between two jobs."""
+        reading = [each for each in self.turns if each.feed and each.feed.abandon_read()]
+        if told or not reading:
             return False
-        self._waiting.remove(feed)
-        self._running.append(feed)
-        so_far = number_of(feed.state.windows, "window")
-        sentence = f"claimed epoch {feed.owner.epoch}, {so_far} so far"
-        self._say(feed.name, "claimed", sentence, {"epoch": feed.owner.epoch})
-        self._cleaner.soon(feed)
-        for event in change_events(feed.feed, feed.state):
-            self.tell(event)
-        self._troubles.pop(feed.name, None)
-        self._told_to_wait.discard(feed.name)
+        for each in reading:
+            sentence = (
+                f"stopping: {FINISH_S:.0f} s are over, the window is abandoned; "
+                "nothing of it is visible, and the next run reads it again"
+            )
+            each.reports.warn("abandoned", sentence, {"grace_s": FINISH_S})
         return True
 
-    def _attempt(self, feed: RunningFeed, act: Callable[[], bool]) -> bool:
-        """Do it, and True if that succeeded and did something.
+    def _left(self) -> None:
+        """Note whose threads are still there; they end with the process."""
+        alive = [name for name, thread in self._threads.items() if thread.is_alive()]
+        self.left_behind = tuple(alive)
+        for turns in self.turns:
+            if turns.name in alive and turns.name not in self._stuck:
+                sentence = "stopping: no answer came, and the thread of this feed is left behind"
+                turns.reports.warn("left_behind", sentence)
 
-        A cause that may pass is waited out; a feed of another owner goes back in line; anything
-        else ends the feed.
-        """
-        try:
-            return act()
-        except PASSING as error:
-            self._wait_out(feed, error)
-        except OWNED_BY_ANOTHER as error:
-            self._back_in_line(feed, error)
-        except PenstockError as error:
-            self._give_up(feed, error)
-        return False
-
-    def _back_in_line(self, feed: RunningFeed, error: PenstockError) -> None:
-        """Wait for the other owner, as at the start. Who was told not to wait ends here."""
-        if self.spec.once or not self.spec.wait:
-            self._give_up(feed, error)
-            return
-        feed.step_back()
-        if feed in self._running:
-            self._running.remove(feed)
-            self._waiting.append(feed)
-        self._troubles.pop(feed.name, None)
-        self._told_to_wait.discard(feed.name)
-        sentence = f"back in line: {error}"
-        self._say(feed.name, "back_in_line", sentence, {"code": error.code}, level="warning")
-
-    def _turn_all(self) -> None:
-        """One window of every feed, until we are to stop; a rest when no feed had one."""
-        has_moved = False
-        for feed in list(self._running):
-            if self.is_stopping():
-                return
-            self.turn = feed.name
-            has_delivered = self._turn(feed)
-            self.turn = ""
-            if has_delivered:
-                has_moved = True
-            elif self.spec.once and self._is_through(feed):
-                self._end(feed)
-        if not has_moved and not self.is_stopping():
-            self.tools.around.sleep(self._rest_s())
-
-    def _is_through(self, feed: RunningFeed) -> bool:
-        """True when a feed had no window for no other reason than that nothing is left.
-
-        What could not be published is waited for until it is there, or parked.
-        """
-        is_troubled = feed not in self._running or feed.name in self._troubles or feed.failing()
-        if is_troubled or feed.is_held_back:
-            return False
-        return not self.is_stopping()  # what is abandoned leaves no trouble
-
-    def _turn(self, feed: RunningFeed) -> bool:
-        """One window, if it is due; True when one was delivered."""
-        return not self._is_resting(feed) and self._attempt(feed, partial(self._deliver, feed))
-
-    def _deliver(self, feed: RunningFeed) -> bool:
-        around = self.tools.around
-        trouble = self._troubles.get(feed.name)
-        before = around.tick()
-        if not feed.holds_lease:  # a beat has found out
-            raise LeaseLost(feed.name)
-        if trouble is not None and trouble.start_over:
-            feed.start_over()
-        moved = feed.run_window()
-        self._troubles.pop(feed.name, None)
-        self._say_failing(feed)
-        self._say_parked(feed)
-        self._say_topics(feed)
-        for notice in feed.notices():
-            self._say(feed.name, "notice", notice, level="warning")
-        for job in feed.due_jobs():
-            self._cleaner.ask(feed.name, job)
-        if moved:
-            self._say_delivered(feed, around.tick() - before)
-            self._export(feed)
-            self._forget_halt(feed)
-        return moved
-
-    def _wait_out(self, feed: RunningFeed, error: PenstockError) -> None:
-        """Try again later, a little later each time. `--once` gives up after a few."""
-        if self.is_stopping():
-            return  # the window was abandoned because we were asked to stop
-        before = self._troubles.get(feed.name)
-        tries = 1 if before is None else before.tries + 1
-        is_over = self.spec.once and (tries >= TRIES_ONCE or not isinstance(error, AGAIN_ONCE))
-        if is_over or (isinstance(error, StagedSetWrong) and tries >= TRIES_WRONG):
-            self._give_up(feed, error)
-            return
-        pause_s = min(2.0 ** (tries - 1), LONGEST_PAUSE_S)
-        next_try = self.tools.around.tick() + pause_s
-        # After an unknown outcome only a fresh fold can tell what landed.
-        start_over = isinstance(error, OutcomeUnknown) or (before is not None and before.start_over)
-        self._troubles[feed.name] = Trouble(tries, next_try, start_over)
-        sentence = f"trying again in {pause_s:.0f} s: {error}"
-        facts: dict[str, Fact] = {"code": error.code, "tries": tries, "pause_s": pause_s}
-        self._say(feed.name, "trouble", sentence, facts, level="warning")
-
-    def _is_resting(self, feed: RunningFeed) -> bool:
-        """True while a feed in trouble is not to be tried again yet."""
-        trouble = self._troubles.get(feed.name)
-        return trouble is not None and self.tools.around.tick() < trouble.next_try
-
-    def _end(self, feed: RunningFeed) -> None:
-        """All of it is delivered, but for what is parked or could not be read."""
-        unread = feed.unread_partitions()
-        if unread:
-            self._failed(feed.name, PartitionsUnread(feed.name, unread))
-        missing = feed.missing_topics()
-        if missing:
-            self._halt(feed, TopicMissing(*missing, never_read=True))
-        parked, stopped = failing_and_stopped(feed.state)
-        if parked:
-            self._halt(feed, DatasetsParked(feed.name, parked))
-        if stopped:
-            self._halt(feed, SchemasIncompatible(feed.name, stopped))
-        if feed.name not in self.failures:
-            counts, windows = feed.state.counts, feed.state.windows
+    def _say_stopping(self) -> None:
+        """Once: what is finished first, if anything."""
+        working = [each for each in self.live_states() if each.doing == "working"]
+        facts: dict[str, Fact] = {"grace_s": FINISH_S}
+        if not working:
+            self.tell(Event("", "stopping", "stopping: no window is being worked on"))
+        elif len(working) == 1:
             sentence = (
-                f"done: all that was there is delivered; in {number_of(windows, 'window')} so far "
-                f"{counts.written:,} written, {counts.quarantined:,} quarantined, "
-                f"{counts.filtered:,} filtered"
+                f"stopping: finishing the window first ({working[0].sentence}); after "
+                f"{FINISH_S:.0f} s it is abandoned, and the next run reads it again"
             )
-            self._say(feed.name, "done", sentence, {"windows": windows, "read": counts.read})
-        self._running.remove(feed)
-        self._close(feed)
+            self.tell(Event(working[0].feed, "stopping", sentence, facts))
+        else:
+            named = ", ".join(each.feed for each in working)
+            sentence = (
+                f"stopping: finishing {len(working)} windows first ({named}); after "
+                f"{FINISH_S:.0f} s they are abandoned, and the next run reads them again"
+            )
+            self.tell(Event("", "stopping", sentence, facts))
 
-    def _give_up(self, feed: RunningFeed, error: PenstockError) -> None:
-        self._halt(feed, error)
-        for line in (self._running, self._waiting):
-            if feed in line:
-                line.remove(feed)
-        self._close(feed)
-
-    def _halt(self, feed: RunningFeed, error: PenstockError) -> None:
-        """Report why a feed ends; if it waits for an operator, write it down in the lake, too."""
-        self._failed(feed.name, error)
-        self._record(feed.name, error, partial(feed.record_halt, error))
-
-    def _record(self, name: str, error: PenstockError, leave_word: Callable[[], None]) -> None:
-        """Write an end into the lake, unless the cause may pass or another instance goes on."""
-        if not waits_for_a_person(error):
+    def _sum_up(self) -> None:
+        """In the end, which feeds have failed, and by what, where there are several feeds."""
+        if not self.failures or len(self.feeds) < 2:
             return
-        try:
-            leave_word()
-        except PenstockError as other:
-            sentence = f"that the feed has halted could not be written into the lake: {other}"
-            self._say(name, "halt_unrecorded", sentence, {"code": other.code}, level="warning")
-
-    def _leave_word(self, spec: FeedSpec, error: PenstockError) -> None:
-        record_unopened(self.tools.store, self.tools.around, spec, instance_name(), error)
-
-    def _forget_halt(self, feed: RunningFeed) -> None:
-        """What was written down before the feed went on is void; it is removed when it can be."""
-        try:
-            feed.forget_halt()
-        except PenstockError as error:
-            sentence = f"what was left of an earlier halt could not be removed: {error}"
-            self._say(feed.name, "halt_not_removed", sentence, {"code": error.code}, "warning")
-
-    def _close(self, feed: RunningFeed) -> None:
-        """Let go of a feed; a lease that cannot be released runs out by itself."""
-        try:
-            feed.close()
-        except PenstockError as error:
-            self._beat_failed(feed, error)
-
-    def _export(self, feed: RunningFeed) -> None:
-        """Lag tools are served if they can be; delivery does not depend on it."""
-        if feed.feed.export_offsets == "none":
-            return
-        try:
-            feed.export_offsets()
-        except SourceUnavailable as error:
-            sentence = f"the offsets could not be exported for lag tools: {error}"
-            self._say(feed.name, "export_failed", sentence, {"code": error.code}, level="warning")
-
-    def _rest_s(self) -> float:
-        """How long nothing will be looked at."""
-        return min([REST_S, *(spec.window.every_s for spec in self.feeds)])
-
-    def _failed(self, name: str, error: PenstockError) -> None:
-        kind = "halted" if isinstance(error, FeedHalted) else "stopped"
-        self.failures[name] = error
-        facts: dict[str, Fact] = {"code": error.code, "exit_code": error.exit_code}
-        self._say(name, kind, f"{kind}: {error}", facts, level="error")
+        named = ", ".join(f"{name} ({each.code})" for name, each in sorted(self.failures.items()))
+        sentence = (
+            f"{len(self.failures)} of {len(self.feeds)} feeds have ended by an error: {named}"
+        )
+        self.tell(Event("", "failed_feeds", sentence, {"feeds": len(self.failures)}, "error"))
 
     def _beat_failed(self, feed: Beating, error: Exception) -> None:
         why = error if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
         sentence = f"no sign of life could be left: {why}"
-        self._say(feed.name, "beat_failed", sentence, level="warning")
-
-    def _say_waiting(self, feed: RunningFeed, holder: FeedBeat) -> None:
-        if feed.name not in self._told_to_wait:
-            self._told_to_wait.add(feed.name)
-            sentence = f"waiting: owned by {holder.owner}, alive at {holder.at}"
-            self._say(feed.name, "waiting", sentence, {"owner": holder.owner})
-
-    def _say_failing(self, feed: RunningFeed) -> None:
-        """Once per try: what could not be published, and when it is tried again."""
-        told, failing = self._told_failing.get(feed.name, {}), feed.failing()
-        self._told_failing[feed.name] = {part: each.tries for part, each in failing.items()}
-        for part, trouble in sorted(failing.items()):
-            if told.get(part) == trouble.tries:
-                continue
-            pause_s = max(trouble.next_try - self.tools.around.tick(), 0.0)
-            dataset = dataset_of(part)
-            sentence = (
-                f"{dataset} is decided and not visible yet; trying again in {pause_s:.0f} s: "
-                f"{trouble.why}"
-            )
-            facts: dict[str, Fact] = {"dataset": dataset, "tries": trouble.tries}
-            self._say(feed.name, "publish_failed", sentence, facts, level="warning")
-
-    def _say_parked(self, feed: RunningFeed) -> None:
-        """Once per dataset and cause: what is decided and cannot be seen is worth an alarm.
-
-        What was let go is told again when it is parked again, also if that took one turn.
-        """
-        told = self._told_parked.get(feed.name, {})
-        for dataset, why in sorted(feed.state.parked_datasets.items()):
-            if told.get(dataset) != why:
-                is_stopped = dataset in feed.state.stopped
-                name = "dataset_stopped" if is_stopped else "parked"  # a feed's end is `stopped`
-                how = "stopped" if is_stopped else "parked"
-                sentence = f"{dataset} is {how}, decided and not visible: {why}"
-                self._say(feed.name, name, sentence, {"dataset": dataset}, level="error")
-        self._told_parked[feed.name] = feed.state.parked_datasets
-
-    def _say_topics(self, feed: RunningFeed) -> None:
-        """Topics that are not there. With `--once` the feed ends with them, if they are named."""
-        for event in feed.topic_events():
-            if not (self.spec.once and event.name == "topic_missing"):
-                self.tell(event)
-
-    def _say_delivered(self, feed: RunningFeed, took_s: float) -> None:
-        state = feed.state
-        counts, lag = state.last_counts, feed.lag_records()
-        rate = counts.read / took_s if took_s > 0 else 0.0
-        left_s = lag / rate if rate else 0.0
-        broken = f"{counts.quarantined:,} quarantined, " if counts.quarantined else ""
-        sentence = (
-            f"window {state.last_window}: {number_of(counts.read, 'record')} in {took_s:.1f} s "
-            f"({rate:,.0f}/s), {broken}{lag:,} to go" + (f", {left_s:.0f} s left" if lag else "")
-        )
-        facts: dict[str, Fact] = {
-            "window": state.last_window,
-            "records": counts.read,
-            "bytes": counts.read_bytes,
-            "written": counts.written,
-            "quarantined": counts.quarantined,
-            "filtered": counts.filtered,
-            "seconds": round(took_s, 3),
-            "lag_records": lag,
-            "left_s": round(left_s, 1),
-        }
-        self._say(feed.name, "window", sentence, facts)
-        for event in feed.conflicts():
-            self.tell(event)
-
-    def _say(
-        self,
-        feed: str,
-        name: str,
-        sentence: str,
-        facts: dict[str, Fact] | None = None,
-        level: str = "info",
-    ) -> None:
-        self.tell(Event(feed, name, sentence, facts or {}, level))
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why a feed rests: how often in a row it failed, and when to try it again."""
-
-    tries: int
-    next_try: float
-    start_over: bool
+        self.tell(Event(feed.name, "beat_failed", sentence, level="warning"))

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 
-from penstock.api.source import ExportsLag, HashesLastRecords, Source
+from penstock.api.source import ExportsLag, Source
 from penstock.api.store import Store
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
@@ -23,15 +22,19 @@ from penstock.feeds.configured_rules import (
     window_policies,
 )
 from penstock.feeds.endings import outcome_of
+from penstock.feeds.errors import WindowsTimedOut, WindowTimedOut
 from penstock.feeds.feed_intake import FeedIntake
+from penstock.feeds.feed_upkeep import Clean, FeedUpkeep
 from penstock.feeds.field_events import conflict_events
 from penstock.feeds.halt_records import record_halt
 from penstock.feeds.halting import HaltMoment
-from penstock.feeds.last_records import check_last_records
 from penstock.feeds.leased_owner import LeasedOwner
-from penstock.feeds.run_events import Event, Fact
+from penstock.feeds.run_events import Event
+from penstock.feeds.sharing import FeedRequests
+from penstock.feeds.slots import FeedSlot, slot_of_its_own
 from penstock.feeds.topic_watch import TopicWatch, missing_topics
-from penstock.model.cleaned import Cleaned
+from penstock.feeds.window_gate import WindowGate
+from penstock.feeds.window_size import WindowSize
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import Gap
 from penstock.model.layout import Layout
@@ -43,20 +46,24 @@ from penstock.ports.registry.registry import Registry
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedLease, Note
 from penstock.protocol.feed_book.halted_objects import remove_void
-from penstock.protocol.feed_book.inventory_writer import update_inventory
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Contender
 from penstock.protocol.loop.owner import Owner, OwnerSpec
-from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.window_plan import waiting_ranges
 from penstock.protocol.publish.troubles import Trouble
 from penstock.runtime.run_figures import PHASES, RunFigures
 from penstock.runtime.surroundings import Surroundings
 from penstock.runtime.this_process import is_dead, this_process
 
-POLL_S = 9.5  # turns come every second, so an idle feed looks every tenth second for more
+POLL_S = 9.5  # an idle feed looks every tenth second for what commands have decided
+REST_S = 1.0
+LONGEST_REST_S = 9.0
+MOMENT_S = 0.05
+LOOKS = 6  # at least so many in one `every`, while nothing waits
+LOOKS_PER_S = 7  # of all feeds together: some hundredths of a core
 STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
+GRACE_S = 60.0  # and so is a read that goes on for so long after it was cancelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +82,9 @@ class FeedTools:
     registry: Registry | None = None
     keys: Keys = field(default_factory=Keys)
     wait_until_ready: Callable[[], object] = lambda: None
-    clean: Callable[[FeedJournal, OwnWindows], Cleaned] | None = None
+    clean: Clean | None = None
     figures: RunFigures = field(default_factory=RunFigures)
+    instance: str = ""  # what this instance is called; empty: by its host and process
 
 
 def instance_name() -> str:
@@ -87,16 +95,22 @@ def instance_name() -> str:
 class RunningFeed:
     """A feed from the opening of its journal to its end. Driver only.
 
-    One thread turns it; another one may call `beat`.
+    One thread turns it; others may call `beat`, and what says so. `slot` is its way to the slots of
+    the run; without it the feed runs alone.
     """
 
-    def __init__(self, feed: FeedSpec, tools: FeedTools, *, once: bool) -> None:
+    def __init__(
+        self, feed: FeedSpec, tools: FeedTools, *, once: bool, slot: FeedSlot | None = None
+    ) -> None:
         self.feed = feed
         self._tools = tools
         self._layout = Layout(feed.name)
         lake = lake_identity(tools.store, tools.around)
         self._journal = FeedJournal(tools.store, self._layout, lake, tools.around)
-        self._name = instance_name()
+        self._upkeep = FeedUpkeep(
+            self._journal, tools.around, tools.clean, lambda: self.owner.own_windows
+        )
+        self._name = tools.instance or instance_name()
         me = Contender(self._name, this_process(), is_dead)
         self._counters = tools.figures.of(feed.name)
         self._phase = ""
@@ -105,14 +119,20 @@ class RunningFeed:
         self._has_void_halts = True
         self._is_checked = False
         self._once = once
-        self._tidy_order: TidyOrder | None = None
         self._topics = TopicWatch(feed, tools.around)
         self._moved_at = tools.around.tick()
         self._paces = paces_of(feed, tools.around.tick, eager=once)
+        self._size = WindowSize()
+        self.slot = slot or slot_of_its_own(feed, tools.around.tick)
+        self._gate = WindowGate(self._paces, self._size, self.slot)
         self._source = tools.open_source(feed)
-        self._intake = FeedIntake(self._source, self._stager(), tools.around, once=once)
+        stager, around = self._stager(), tools.around
+        self._intake = FeedIntake(self._source, stager, around, self.slot, once=once)
         lease = FeedLease(tools.store, self._layout, me, tools.around)
         self._leased = LeasedOwner(feed.name, lease, self._new_owner)
+        self.requests = FeedRequests(tools.store, self._layout.lease, self._name)
+        self.slot.last_s = lambda: self.state.learned.mean().elapsed_s
+        self.slot.moved = self._still_alive
 
     @property
     def owner(self) -> Owner:
@@ -158,11 +178,16 @@ class RunningFeed:
         """Go back in line, after another instance has fenced us or has taken the lease."""
         self._leased.step_back()
 
+    def hand_over(self) -> None:
+        """Let go of the feed between two windows, so that another instance can claim it."""
+        self._leased.lease.release(self._note())
+        self._leased.step_back()
+
     def run_window(self) -> bool:
         """Deliver the next window; False when there is nothing to read, or not enough yet."""
         self._moved("plan", None)
-        self._check_last_records()
         try:
+            self._check_last_records()
             delivered = self.owner.run_window()
         except GapFound as gap:
             if self.feed.on_gap != "accept":
@@ -173,16 +198,68 @@ class RunningFeed:
             if self._phase in PHASES:  # else no window was begun
                 self._counters.window_ended(outcome_of(error))
             self._moved("", None)  # the pause that follows belongs to no phase
+            if isinstance(error, WindowTimedOut):
+                self._take_less(error)
             raise
+        finally:
+            self.slot.release()
         if delivered and self._order is not None:
             self._paces.delivered(self._order.ranges)
+            self._size.delivered(self.feed.window.max_records)
         self._moved("", None)
         return delivered
+
+    def cancel_late_read(self, tick: float) -> bool:
+        """End a read that takes longer than `timeout`; True if there is one. Any thread."""
+        since = self._intake.reads_since()
+        is_late = since is not None and tick - since > self.feed.timeout_s
+        return is_late and self._intake.cancel_read(is_late=True)
+
+    def abandon_read(self) -> bool:
+        """End the read of now, because the run ends; True if there is one. Any thread."""
+        return self._intake.cancel_read()
+
+    def silent_s(self, tick: float) -> float:
+        """For how long the feed has not moved, beyond the time that a read may take. Any thread."""
+        since = self._intake.reads_since()
+        if since is not None:
+            return tick - since - self.feed.timeout_s
+        return tick - self._moved_at - STUCK_S
+
+    @property
+    def phase(self) -> str:
+        """The state of the window that is worked on; empty between two turns. Any thread."""
+        return self._phase
+
+    @property
+    def most_records(self) -> int | None:
+        """How many records the next window may have after timeouts; None: as usual."""
+        return self._size.most
+
+    def _take_less(self, late: WindowTimedOut) -> None:
+        """Half as much next time. Raises `WindowsTimedOut` when that was tried often enough."""
+        self._size.timed_out(late.records)
+        if self._size.is_exhausted:
+            ranges = self._order.ranges if self._order is not None else ()
+            tries = self._size.smallest_tries
+            raise WindowsTimedOut(self.name, tries, self.feed.timeout_s, ranges) from late
 
     @property
     def is_held_back(self) -> bool:
         """True when records wait, and only `max_rate` keeps them from being read now."""
         return self._paces.is_held_back
+
+    def rest_s(self, feeds: int = 1) -> float:
+        """How long nothing needs to be looked at, after a turn without a window.
+
+        While nothing waits, the source is asked once a second; by many feeds less often, so that
+        all together ask a few times a second. What waits is read when it is due.
+        """
+        every_s = min([self.feed.window.every_s, *(t.window.every_s for t in self.feed.per_topic)])
+        if self._once or self.is_held_back:
+            return max(min(REST_S, every_s), MOMENT_S)
+        seldom_s = min(max(every_s / LOOKS, REST_S), feeds / LOOKS_PER_S, LONGEST_REST_S)
+        return max(min(max(seldom_s, REST_S), every_s, self._paces.due_in_s()), MOMENT_S)
 
     def failing(self) -> dict[str, Trouble]:
         """The parts that could not be published and are tried again; not those that are parked."""
@@ -247,7 +324,7 @@ class RunningFeed:
 
     def beat(self) -> None:
         """Leave a sign of life, unless the loop has not moved for very long."""
-        if self._tools.around.tick() - self._moved_at < STUCK_S:
+        if self.silent_s(self._tools.around.tick()) < GRACE_S:
             self._leased.lease.beat(self._note())
 
     def notices(self) -> list[str]:
@@ -256,45 +333,12 @@ class RunningFeed:
         return found
 
     def regular_jobs(self) -> list[Job]:
-        """What is done beside the loop after a claim and every hour. Any thread."""
-        inventory = Job("inventory", self._update_inventory)
-        cleaning = [] if self._tools.clean is None else [Job("cleaning", self._clean)]
-        return [*cleaning, inventory]
+        """What is done beside the turns after a claim and every hour. Any thread."""
+        return self._upkeep.regular_jobs()
 
     def due_jobs(self) -> list[Job]:
-        """What the last windows have left to be done beside the loop, once."""
-        order, self._tidy_order = self._tidy_order, None
-        if order is None:
-            return []
-        inventory = Job("inventory", self._update_inventory)
-        return [Job("tidying", partial(self._tidy, order)), inventory]
-
-    def _clean(self) -> Event | None:
-        """Remove what nobody needs any more, with a look of its own at the journal."""
-        tools = self._tools
-        if tools.clean is None:
-            return None
-        removed = tools.clean(self._another_journal(), self.owner.own_windows)
-        if not removed.files + removed.objects:
-            return None
-        facts: dict[str, Fact] = {"files": removed.files, "objects": removed.objects}
-        return Event(self.name, "cleaned", removed.sentence(), facts)
-
-    def _tidy(self, order: TidyOrder) -> None:
-        """Leave a checkpoint and remove what it makes unnecessary, however late."""
-        tidy(self._tools.store, self._layout, order, self._tools.around.sleep)
-
-    def _update_inventory(self) -> None:
-        """Bring the inventory checkpoint up to date, if enough entries have come since the last."""
-        update_inventory(self._another_journal(), self._tools.around)
-
-    def _another_journal(self) -> FeedJournal:
-        """A client of the same journal for another thread than the loop's."""
-        around = self._tools.around
-        return FeedJournal(self._tools.store, self._layout, self._journal.lake, around)
-
-    def _keep_order(self, order: TidyOrder) -> None:
-        self._tidy_order = order
+        """What the last windows have left to be done beside the turns, once."""
+        return self._upkeep.due_jobs()
 
     def close(self) -> None:
         """Let go of the lease and of the source."""
@@ -306,8 +350,7 @@ class RunningFeed:
         if self._is_checked:
             return
         self._intake.recall(self.state.kept)
-        if self.state.partitions and isinstance(self._source, HashesLastRecords):
-            check_last_records(self.state, self._intake.look(), self._source)
+        self._intake.compare_last_records(self.state)
         self._is_checked = True
 
     def _stager(self) -> Stager:
@@ -329,8 +372,8 @@ class RunningFeed:
             poll_s=0.0 if self._once else POLL_S,  # a last turn has to see all
             publish=publish_policy(feed),
         )
-        rules = ConfiguredRules(feed, self._journal, self._paces, self._source)
-        around, order = self._tools.around, self._keep_order
+        rules = ConfiguredRules(feed, self._journal, self._gate, self._source)
+        around, order = self._tools.around, self._upkeep.keep_order
         owner = Owner(self._journal, self._intake, around, spec, rules, self._moved, order)
         owner.troubles.counters = self._counters
         return owner
@@ -355,6 +398,9 @@ class RunningFeed:
         self._phase = phase
         if order is not None:
             self._order, self._window = order, order.window
+
+    def _still_alive(self) -> None:
+        self._moved_at = self._tools.around.tick()
 
     def _note(self) -> Note:
         seen = self._intake.seen

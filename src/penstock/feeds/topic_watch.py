@@ -73,7 +73,7 @@ class TopicWatch:
     def _missing(self, name: str, wait: _Wait) -> Event:
         sentence = (
             f"waiting for topic {name!r} since {wait.since}: it does not exist, or this user may "
-            "not see it; the source is asked for it at every look, about once a second; this line "
+            "not see it; the source is asked for it at every look, every few seconds; this line "
             f"comes again in {wait.pause_s:.0f} s"
         )
         facts: dict[str, Fact] = {"topic": name, "since": wait.since, "pause_s": wait.pause_s}
@@ -82,7 +82,7 @@ class TopicWatch:
     def _unmatched(self, pattern: str, wait: _Wait) -> Event:
         sentence = (
             f"no topic matches the pattern {pattern!r} since {wait.since}; topics are listed at "
-            f"every look, about once a second; this line comes again in {wait.pause_s:.0f} s"
+            f"every look, every few seconds; this line comes again in {wait.pause_s:.0f} s"
         )
         facts: dict[str, Fact] = {"pattern": pattern, "since": wait.since, "pause_s": wait.pause_s}
         return Event(self._feed.name, "no_topic_matches", sentence, facts, "warning")

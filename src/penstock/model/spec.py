@@ -248,6 +248,9 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     on_gap: Literal["stop", "accept"] = "stop"
     export_offsets: Literal["group", "none"] = "group"
     generation: int = 0
+    priority: int = 5
+    pool: str = ""  # the name of a pool of `run`; empty: only `parallel` bounds it
+    timeout_s: float = 3600.0
     backup: str | None = None
 
     @property
@@ -299,6 +302,18 @@ class PriceSpec(Value, frozen=True):
         return self != PriceSpec(self.currency)
 
 
+class RunLimits(Value, frozen=True):
+    """How many feeds of one instance work at once: in all, and by the name of their pool.
+
+    `feeds_at_most` is how many feeds the instance owns; with it, feeds are shared with other
+    instances that have it too. None: it owns all that it can, and others wait.
+    """
+
+    parallel: int = 4
+    pools: dict[str, int] = {}
+    feeds_at_most: int | None = None
+
+
 class LakeSpec(Value, frozen=True, kw_only=True):
     """The whole configuration; in settings of clients and stores secrets are still references."""
 
@@ -308,6 +323,7 @@ class LakeSpec(Value, frozen=True, kw_only=True):
     feeds: tuple[FeedSpec, ...] = ()
     registry: dict[str, str] = {}
     prices: PriceSpec = PriceSpec()
+    run: RunLimits = RunLimits()
 
     @property
     def uses_kafka(self) -> bool:

@@ -7,6 +7,7 @@ are small. A cheap comparison during the read checks that no record is large. If
 is read again, in batches limited by bytes.
 """
 
+import threading
 from functools import lru_cache
 
 from pyspark.sql import SparkSession
@@ -16,6 +17,7 @@ BYTES_KEY = "spark.sql.execution.arrow.maxBytesPerBatch"
 ROWS = 8_192
 UNBOUNDED = str(2**31 - 1)
 _WEIGHED_BYTES = str(64 * 1024 * 1024)
+_one_by_one = threading.Lock()
 MOST_BYTES = 16 * 1024  # of a record; a full batch of such records has 128 MiB
 
 
@@ -27,13 +29,18 @@ def batches_for(spark: SparkSession, largest_bytes: int) -> tuple[SparkSession, 
     return (spark, MOST_BYTES) if largest_bytes <= MOST_BYTES else (weighing(spark), None)
 
 
-@lru_cache(maxsize=1)
 def weighing(spark: SparkSession) -> SparkSession:
-    """A session with batches limited by bytes, because settings belong to a session.
+    """A session with batches limited by bytes, because settings belong to a session. Any thread.
 
     Spark compiles a query once per session, and Java runs it faster the fewer variants it has seen.
     So all usual windows are read in the first session, and only others in this one.
     """
+    with _one_by_one:  # two feeds that ask at once get the same
+        return _weighing(spark)
+
+
+@lru_cache(maxsize=1)
+def _weighing(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.conf.set(BYTES_KEY, _WEIGHED_BYTES)
     return session

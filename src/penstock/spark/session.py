@@ -69,6 +69,7 @@ def open_session(
         "spark.master": "local[*]",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.scheduler.mode": "FAIR",  # no feed's job waits for all tasks of another's
         "spark.sql.session.timeZone": "UTC",
         ROWS_KEY: str(ROWS),
         BYTES_KEY: UNBOUNDED,
@@ -181,13 +182,26 @@ class StartingSession:
             raise RuntimeError("the thread that starts Spark ended without a session")
         return self._session
 
-    def cancel_jobs(self) -> None:
-        """End the jobs that run now; they fail as if their tasks had died. Any thread."""
-        if not self._thread.is_alive() and self._session is not None:
-            self._session.sparkContext.cancelAllJobs()
+    def stop(self, timeout_s: float | None = None) -> bool:
+        """Stop Spark, if it ever came up. False: it did not stop in time, and was killed."""
+        if timeout_s is None:
+            self._stop()
+            return True
+        thread = threading.Thread(target=self._stop, name="penstock-spark-stop", daemon=True)
+        thread.start()
+        thread.join(timeout_s)
+        if thread.is_alive():
+            self.kill()
+        return not thread.is_alive()
 
-    def stop(self) -> None:
-        """Stop Spark, if it ever came up."""
+    def kill(self) -> None:
+        """End the JVM at once, and with it every task. Its Python workers see that and end."""
+        gateway = SparkContext._gateway
+        process = getattr(gateway, "proc", None)
+        if process is not None:
+            process.kill()
+
+    def _stop(self) -> None:
         self._thread.join()
         if self._session is not None:
             self._session.stop()

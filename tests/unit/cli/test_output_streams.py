@@ -184,7 +184,8 @@ def test_the_heart_goes_on_although_whoever_is_told_of_its_trouble_is_gone() -> 
     def trouble(_feed: Beating, _error: Exception) -> None:
         raise BrokenPipeError
 
-    with Heart(lambda: [feed], trouble, every_s=0.01):
+    with Heart(trouble, every_s=0.01) as heart:
+        heart.beat_for(feed)
         assert feed.is_enough.wait(10.0)
 
 

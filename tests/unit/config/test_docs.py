@@ -64,6 +64,7 @@ def loaded(folder: Path, row: Row, value: str | None) -> LakeSpec:
     topics = "{pattern: 'logs.*'}" if row.key.endswith(("pattern", "exclude")) else "{topics: [t]}"
     topics = BESIDE.get(row.key.removeprefix("feeds.NAME."), topics)
     more = "prices: {plugin: x}\n" if row.key == "prices.options" else ""
+    more += "run: {pools: {bulk: 1}}\n" if row.key == "feeds.NAME.pool" else ""
     (folder / "penstock.yaml").write_text(FILE.format(topics) + more)
     return load(folder / "penstock.yaml", {}, {} if value is None else {row.path: value})
 

@@ -102,7 +102,7 @@ def test_a_run_leaves_its_checkpoint_beside_the_loop(monkeypatch: pytest.MonkeyP
     story.cluster.append(TOPIC, 0, *events("click", 3))
     assert story.run_cleaning() == 0
     assert threads["checkpoints"] == "penstock-cleaner"
-    assert threads["_tail"] == "MainThread"
+    assert threads["_tail"] == "penstock-feed"
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """The heart of a run: no feed makes the beats of another one late, and nothing ends them."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from penstock.feeds.heartbeat import Beating, Heart
 
@@ -30,11 +30,23 @@ def told_nothing(_feed: Beating, _error: Exception) -> None:
     return None
 
 
+def beating(
+    feeds: Iterable[Feed],
+    trouble: Callable[[Beating, Exception], None] = told_nothing,
+    every_s: float = 0.01,
+) -> Heart:
+    """A heart that beats for these feeds."""
+    heart = Heart(trouble, every_s)
+    for feed in feeds:
+        heart.beat_for(feed)
+    return heart
+
+
 def test_a_feed_that_hangs_makes_no_other_one_late_and_does_not_hold_up_the_end() -> None:
     is_over = threading.Event()
     hanging = Feed("hanging", lambda _beat: is_over.wait(60.0))
     healthy = Feed("healthy", nothing)
-    with Heart(lambda: [hanging, healthy], told_nothing, every_s=0.01):
+    with beating([hanging, healthy]):
         assert healthy.has_three.wait(20.0)
     assert hanging.beats == 1
     is_over.set()
@@ -44,7 +56,7 @@ def test_two_hundred_feeds_beat_side_by_side() -> None:
     """Method: no beat ends before all have begun, which one thread, or twenty, could not do."""
     everybody = threading.Barrier(200)
     feeds = [Feed(f"feed {number}", lambda _beat: everybody.wait(60.0)) for number in range(200)]
-    with Heart(lambda: feeds, told_nothing, every_s=0.01):
+    with beating(feeds):
         assert all(feed.has_three.wait(60.0) for feed in feeds)
         everybody.abort()
 
@@ -57,11 +69,7 @@ def test_an_error_of_any_kind_is_told_and_the_beats_go_on() -> None:
             raise ValueError("the connection pool is full")
 
     feed = Feed("feed", fails)
-    with Heart(
-        lambda: [feed],
-        lambda which, error: told.append((which.name, str(error))),
-        every_s=0.01,
-    ):
+    with beating([feed], lambda which, error: told.append((which.name, str(error)))):
         assert feed.has_three.wait(20.0)
     assert told == [("feed", "the connection pool is full")] * 2
 
@@ -71,6 +79,6 @@ def test_beats_of_many_feeds_are_spread_over_the_time() -> None:
     began = threading.Event()
     first, last = Feed("first", lambda _beat: began.set()), Feed("last", nothing)
     others = [Feed(f"other {number}", nothing) for number in range(14)]
-    with Heart(lambda: [first, *others, last], told_nothing, every_s=16.0):
+    with beating([first, *others, last], every_s=16.0):
         assert began.wait(20.0)
         assert last.beats == 0

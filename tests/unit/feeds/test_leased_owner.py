@@ -13,8 +13,9 @@ from penstock.api.source import SourceUnavailable
 from penstock.api.store import Store
 from penstock.errors import Fenced, OutcomeUnknown
 from penstock.feeds.errors import LeaseLost
+from penstock.feeds.feed_turns import IN_LINE_S
 from penstock.feeds.run_events import Event
-from penstock.feeds.runner import IN_LINE_S, Runner, RunSpec
+from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools, RunningFeed
 from penstock.model.spec import FeedSpec, WindowSpec
 from penstock.protocol.journal.beats import BEAT_S, STALE_S
@@ -23,6 +24,7 @@ from penstock.testing.list_source import ListCluster, ListSource
 from penstock.testing.memory_store import Act, Answer, MemoryStore, ReplacingMemoryStore
 from tests.helpers.clock import Clock
 from tests.helpers.list_story import FEED, TOPIC, Story, events, places
+from tests.helpers.turning import open_all, turn_all
 
 PLAIN = FeedSpec(
     name="feed",
@@ -177,18 +179,17 @@ class Instance:
         self.runner = Runner(
             (PLAIN,), place.tools(store), self.said.append, lambda: False, spec or RunSpec()
         )
-        self.runner._waiting = self.runner._open_all()
-        self.runner.has_begun = True
+        open_all(self.runner)
 
     @property
     def feed(self) -> RunningFeed:
-        (feed,) = [*self.runner._running, *self.runner._waiting]
-        return feed
+        (turns,) = self.runner.turns
+        assert turns.feed is not None
+        return turns.feed
 
     def turn(self) -> None:
         """Once round; time passes only here."""
-        self.runner._start_those_that_are_free()
-        self.runner._turn_all()
+        turn_all(self.runner)
 
     def names(self) -> list[str]:
         return [event.name for event in self.said]
@@ -227,7 +228,7 @@ def test_a_fenced_feed_goes_back_in_line_and_follows_later(place: Place) -> None
 @pytest.mark.parametrize("spec", [RunSpec(once=True), RunSpec(wait=False)])
 def test_a_fenced_feed_ends_with_75_when_it_is_not_to_wait(place: Place, spec: RunSpec) -> None:
     first = Instance(place, spec)
-    first.runner._start_those_that_are_free()
+    first.turn()
     other = place.feed()
     assert other.try_start(force=True) is None
     place.clock.passes(10)
@@ -243,7 +244,7 @@ def test_a_lease_that_a_beat_found_lost_ends_the_turns_of_its_feed(
     place: Place, spec: RunSpec
 ) -> None:
     first = Instance(place, spec)
-    first.runner._start_those_that_are_free()
+    first.turn()
     other = place.feed()
     assert other._leased.lease.try_take(force=True) is None  # taken, and not claimed yet
     first.feed.beat()

@@ -6,6 +6,7 @@ import msgspec
 
 from penstock.api.source import SourceUnavailable
 from penstock.feeds.feed_intake import RETENTION_EVERY_S, TOPICS_AT_ONCE, FeedIntake
+from penstock.feeds.slots import slot_of_its_own
 from penstock.model.spec import FeedSpec
 from penstock.testing.list_source import ListCluster, ListSource
 from tests.helpers.clock import Clock
@@ -40,7 +41,9 @@ class NothingHeld:
 
 
 def intake_of(source: Asked, clock: Clock) -> FeedIntake:
-    return FeedIntake(source, NothingHeld(), clock.around(), once=False)  # type: ignore[arg-type]
+    slot = slot_of_its_own(FEED, clock.around().tick)
+    stager = NothingHeld()
+    return FeedIntake(source, stager, clock.around(), slot, once=False)  # type: ignore[arg-type]
 
 
 def test_many_topics_are_asked_some_at_a_time_and_again_after_a_while() -> None:

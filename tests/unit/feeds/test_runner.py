@@ -11,14 +11,19 @@ import pytest
 
 from penstock.api.source import ReadFailed
 from penstock.cli.commands import run
+from penstock.cli.options import run_options
 from penstock.datapath.driver.stager import HOLD_S, Hold
 from penstock.errors import PenstockError, StagedSetWrong
+from penstock.feeds import cleaning, heartbeat
+from penstock.feeds import runner as runner_module
 from penstock.feeds.cleaning import Job
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.sharing import FeedRequests
+from penstock.feeds.slots import FeedSlot, Slots, slot_of_its_own
 from penstock.model.exit_codes import worst
-from penstock.model.spec import FeedSpec
+from penstock.model.spec import FeedSpec, RunLimits, WindowSpec
 from penstock.model.window import StageOrder
 from penstock.ports.registry.errors import (
     RegistryDown,
@@ -30,6 +35,7 @@ from penstock.protocol.publish.troubles import Trouble as PartTrouble
 from penstock.testing.list_source import ListCluster, ListSource
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.clock import Clock
+from tests.helpers.turning import turn_all
 from tests.simulator.kafka import TOPIC
 
 WHY = "the registry is down"
@@ -48,12 +54,19 @@ class FakeFeed:
         self.is_held_back = False
         self.halts: list[PenstockError] = []
         self.troubles: dict[str, PartTrouble] = {}
+        self.slot = slot_of_its_own(self.feed, lambda: 0.0)
+        self.requests = FeedRequests(MemoryStore(), "lease", "me")
+        self.most_records = None
+        self.phase = ""
 
     def run_window(self) -> bool:
         return self.turns.pop(0)()
 
     def try_start(self, *, force: bool) -> None:
         self.turns.pop(0)()
+
+    def rest_s(self, _feeds: int) -> float:
+        return 1.0
 
     def failing(self) -> dict[str, PartTrouble]:
         return self.troubles
@@ -119,15 +132,21 @@ class Wheel:
     ) -> None:
         self.said: list[Event] = []
         self.is_stopping = False
+        every = cast(Any, [*feeds, *waiting])
         self.runner = Runner(
-            (FeedSpec(name="any"),),
+            tuple(FeedSpec(name=feed.name) for feed in every),
             some_tools(clock),
             self.said.append,
             lambda: self.is_stopping,
             RunSpec(once=once),
         )
-        self.runner._running = cast(Any, list(feeds))
-        self.runner._waiting = cast(Any, list(waiting))
+        assert self.runner._ready.is_ready() or self.runner._ready.wait(10.0)
+        for turns, feed in zip(self.runner.turns, every, strict=True):
+            turns.feed = feed
+            turns.stage = "in line" if feed in waiting else "owned"
+
+    def turn_all(self) -> None:
+        turn_all(self.runner)
 
     def stop(self) -> bool:
         """A signal comes in the middle of a window, which is then delivered."""
@@ -162,8 +181,8 @@ def test_once_does_not_say_done_over_a_held_partition_although_another_feed_take
         return True
 
     wheel = Wheel(clock, held, FakeFeed("other", long_window, lambda: False), once=True)
-    wheel.runner._turn_all()
-    wheel.runner._turn_all()
+    wheel.turn_all()
+    wheel.turn_all()
     assert wheel.names() == [("events", "stopped"), ("other", "window"), ("other", "done")]
     assert wheel.runner.failures["events"].code == "PARTITIONS_UNREAD"
     assert wheel.code() == 1
@@ -187,7 +206,7 @@ def test_once_waits_for_a_dataset_that_fails_until_it_is_visible_or_parked() -> 
     feed = FakeFeed("events", fails, ends, works_again)
     wheel = Wheel(clock, feed, once=True)
     for _ in range(3):
-        wheel.runner._turn_all()
+        wheel.turn_all()
     assert [name for _, name in wheel.names()] == ["publish_failed", "window", "done"]
     assert "trying again in 15 s: no space" in wheel.said[0].sentence
 
@@ -204,15 +223,80 @@ def test_a_dataset_that_stops_is_told_once_and_again_when_it_was_let_go_in_betwe
 
     feed = FakeFeed("events", lambda: stops_in("1-1"), ends, lambda: stops_in("1-3"), ends)
     wheel = Wheel(Clock(), feed, once=True)
-    wheel.runner._turn(cast(Any, feed))
-    wheel.runner._turn(cast(Any, feed))
-    wheel.runner._turn(cast(Any, feed))
+    feed.is_held_back = True  # more is to come
+    for _ in range(3):
+        wheel.turn_all()
+    feed.is_held_back = False
     told = [event for event in wheel.said if event.name == "dataset_stopped"]
     assert [event.facts for event in told] == [{"dataset": "a"}] * 2
     assert "a is stopped, decided and not visible: records came in window 1-3" in told[1].sentence
-    wheel.runner._turn_all()
+    wheel.turn_all()
     assert wheel.names()[-1] == ("events", "halted")
     assert (wheel.runner.failures["events"].code, wheel.code()) == ("SCHEMAS_INCOMPATIBLE", 5)
+
+
+@pytest.mark.parametrize(
+    ("every_s", "feeds", "idle_s"),
+    [
+        (60.0, 1, 1.0),
+        (60.0, 7, 1.0),
+        (60.0, 50, 50 / 7),
+        (60.0, 500, 9.0),
+        (24.0, 50, 4.0),
+        (5.0, 50, 1.0),
+        (0.5, 50, 0.5),
+        (0.0, 1, 0.05),
+    ],
+)
+def test_an_idle_feed_looks_seldom_and_what_waits_is_read_when_it_is_due(
+    every_s: float, feeds: int, idle_s: float
+) -> None:
+    """Goal: fifty idle feeds cost little, and no window waits for the next look."""
+    clock = Clock()
+    spec = FeedSpec(
+        name="events", topics=(TOPIC,), export_offsets="none", window=WindowSpec(every_s=every_s)
+    )
+    tools = some_tools(clock)
+    feed = RunningFeed(spec, tools, once=False)
+    feed.open()
+    assert feed.try_start() is None
+    assert feed.run_window()
+    assert not feed.run_window()
+    assert feed.rest_s(feeds) == pytest.approx(idle_s)
+    cluster = cast(Any, feed._source)._cluster
+    cluster.append(TOPIC, 0, b"{}")
+    if every_s:
+        assert not feed.run_window()
+        assert feed.rest_s(feeds) == pytest.approx(idle_s)
+        clock.passes(every_s - 0.3)
+        assert feed.rest_s(feeds) == pytest.approx(0.3)
+
+
+def test_a_feed_in_trouble_waits_for_its_pause_and_not_for_a_slot() -> None:
+    """It has kept its place in line; a slot that is free then would make it run in circles."""
+
+    def no_slot() -> bool:
+        assert not feed.slot.try_take()
+        return False
+
+    def fail() -> bool:
+        raise ReadFailed("1-1", "the broker is gone")
+
+    clock = Clock()
+    feed = FakeFeed("one", no_slot, fail)
+    slots = Slots(RunLimits(parallel=1), lambda: clock.tick_s)
+    feed.slot = FeedSlot(slots, feed.feed, lambda: clock.tick_s)
+    other = FeedSlot(slots, FeedSpec(name="other"), lambda: clock.tick_s)
+    assert other.try_take()
+    wheel = Wheel(clock, feed)
+    [turns] = wheel.runner.turns
+    turns.turn()
+    waits = [turns.waits_for_slot]
+    turns.turn()
+    assert wheel.names() == [("one", "trouble")]
+    other.release()
+    assert [*waits, turns.waits_for_slot] == [True, False]
+    assert turns.turn() == pytest.approx(1.0)
 
 
 TROUBLES = [
@@ -233,7 +317,7 @@ def test_trouble_with_the_registry_is_waited_out(trouble: RegistryTrouble) -> No
     feed = FakeFeed("one", fail, fail, fail, fail, lambda: True)
     wheel = Wheel(clock, feed)
     for _ in range(5):
-        wheel.runner._turn_all()
+        wheel.turn_all()
         clock.passes(100.0)
     assert wheel.names() == [("one", "trouble")] * 4 + [("one", "window")]
     assert wheel.said[0].facts["code"] == trouble.code
@@ -249,7 +333,7 @@ def test_a_window_that_was_staged_wrong_is_staged_again() -> None:
     feed = FakeFeed("one", *[stage_wrong] * 4, lambda: True)
     wheel = Wheel(clock, feed)
     for _ in range(5):
-        wheel.runner._turn_all()
+        wheel.turn_all()
         clock.passes(100.0)
     assert wheel.names() == [("one", "trouble")] * 4 + [("one", "window")]
     assert not feed.is_closed
@@ -263,7 +347,7 @@ def test_a_window_that_is_staged_wrong_again_and_again_ends_its_feed(
     feed = FakeFeed("one", *[stage_wrong] * tries)
     wheel = Wheel(clock, feed, once=once)
     for _ in range(tries):
-        wheel.runner._turn_all()
+        wheel.turn_all()
         clock.passes(100.0)
     assert wheel.names() == [("one", "trouble")] * (tries - 1) + [("one", "stopped")]
     assert feed.is_closed
@@ -288,8 +372,8 @@ def test_once_ends_with_a_code_when_the_registry_left_something_unread(
 
     monkeypatch.setattr(feed._intake, "stage", stage)
     wheel = Wheel(clock, feed, once=True)
-    while wheel.runner._running:
-        wheel.runner._turn_all()
+    while wheel.runner.turns[0].stage != "ended":
+        wheel.turn_all()
     assert wheel.names() == [("events", "trouble"), ("events", "stopped")]
     assert wheel.runner.failures["events"].code == "PARTITIONS_UNREAD"
     assert trouble.code in str(wheel.runner.failures["events"])
@@ -303,7 +387,7 @@ def test_after_a_signal_no_other_feed_begins_a_window(once: bool) -> None:
     wheel = Wheel(clock, *feeds, once=once)
     feeds[0].turns = [lambda: True]
     feeds[1].turns = [wheel.stop]
-    wheel.runner._turn_all()
+    wheel.turn_all()
     assert wheel.names() == [("one", "window"), ("two", "window")]
     assert clock.tick_s == 100.0
 
@@ -317,7 +401,7 @@ def test_after_a_signal_no_feed_is_claimed() -> None:
         raise ReadFailed("at the watermarks", "cancelled")
 
     first.turns = [stop_and_fail]
-    wheel.runner._start_those_that_are_free()
+    wheel.turn_all()
     assert wheel.names() == []
     assert wheel.runner.feeds_at_work() == []
 
@@ -331,7 +415,7 @@ def test_a_window_that_was_abandoned_at_a_signal_is_not_said_to_be_done() -> Non
         raise ReadFailed("1-1", "cancelled")
 
     feed.turns = [stop_and_fail]
-    wheel.runner._turn_all()
+    wheel.turn_all()
     assert wheel.names() == []
 
 
@@ -345,32 +429,30 @@ def signals() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("signals")
-def test_what_runs_after_a_signal_is_abandoned_again_until_the_run_is_over(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_process_that_does_not_end_after_a_signal_is_ended(
+    ends: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Goal: a job that began just after the first time does not run on. Method: three are needed,
-    and one of the tries fails."""
-    monkeypatch.setattr(run, "GRACE_S", 0.01)
-    monkeypatch.setattr(run, "AGAIN_S", 0.01)
-    over, is_enough = threading.Event(), threading.Event()
-    tries: list[int] = []
-
-    def abandon() -> None:
-        tries.append(len(tries))
-        if len(tries) == 2:
-            raise ConnectionError
-        if len(tries) == 3:
-            is_enough.set()
-
-    announced: list[bool] = []
-    is_stopping = run.stop_on_signals(abandon, over, announced.append)
+    """Goal: whatever the main thread waits for, the process ends in time; and only then."""
+    monkeypatch.setattr(run, "END_S", 0.05 if not ends else 60.0)
+    monkeypatch.setattr(run, "LAST_S", 0.0)
+    over, is_ended = threading.Event(), threading.Event()
+    is_stopping = run.stop_on_signals(over, is_ended.set)
     assert not is_stopping()
     os.kill(os.getpid(), signal.SIGTERM)
-    assert is_enough.wait(10.0)
     assert is_stopping()
-    over.set()
+    if ends:
+        over.set()
+    else:
+        assert is_ended.wait(10.0)
     for thread in threading.enumerate():
         if thread.name == "penstock-stop":
             thread.join(10.0)
             assert not thread.is_alive()
-    assert announced == [False, True]  # once each, however often jobs are cancelled
+    assert is_ended.is_set() is not ends
+
+
+def test_the_help_and_the_runner_agree_on_the_time_that_windows_have() -> None:
+    assert run_options.GRACE_S == runner_module.FINISH_S
+    beside_s = heartbeat.END_S + cleaning.HURRIED_S
+    assert runner_module.STOP_S + beside_s + run.SPARK_STOP_S + run.LAST_S <= run_options.END_S

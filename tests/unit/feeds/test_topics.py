@@ -16,6 +16,7 @@ from penstock.protocol.feed_book.halted_objects import read_halted
 from penstock.testing.list_source import ListSource
 from tests.helpers.clock import Clock
 from tests.helpers.list_story import FEED, TOPIC, Story, events, places
+from tests.helpers.turning import run_turn_by_turn
 
 MISSPELT = msgspec.structs.replace(FEED, topics=("evnets",))
 ONE_OF_TWO = msgspec.structs.replace(FEED, topics=(TOPIC, "evnets", "orders"))
@@ -65,7 +66,7 @@ def run_for(story: Story, feeds: tuple[FeedSpec, ...], seconds: float) -> list[E
     runner = Runner(
         feeds, tools, said.append, lambda: story.clock.tick_s >= until, RunSpec(take_over=True)
     )
-    assert runner.run() == 0
+    assert run_turn_by_turn(runner) == 0
     return said
 
 

@@ -5,8 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 
 from penstock.care.clean import clean
@@ -21,8 +20,9 @@ from penstock.cli.client_settings import (
 from penstock.cli.common import PROBE, chosen_feeds, configured, lake_store, surroundings
 from penstock.cli.first_compilation import COMPILING
 from penstock.cli.moving_line import Ticker
-from penstock.cli.options.run_options import GRACE_S
-from penstock.cli.run_output import abandon_event, stop_event, teller
+from penstock.cli.options.run_options import END_S
+from penstock.cli.output_streams import leave
+from penstock.cli.run_output import teller
 from penstock.cli.serving import observed, watching_of
 from penstock.config.clients import reveal_spark
 from penstock.config.convert_section import reveal_keys
@@ -36,7 +36,8 @@ from penstock.ports.source.open_source import open_source
 from penstock.spark.session import StartingSession, open_session
 from penstock.spark.warm_up import compile_meanwhile
 
-AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
+SPARK_STOP_S = 1.5  # how long Spark may take to stop when the run was asked to
+LAST_S = 0.5  # for the last resort
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -47,14 +48,14 @@ def run(chosen: argparse.Namespace) -> int:
         source_options(spec, feed)  # a missing secret is told before anything starts
     keys = reveal_keys(feeds, os.environ)
     watching = watching_of(chosen)
-    around, tell = surroundings(), teller(os.environ)
+    around, tell = surroundings(), teller(os.environ, feeds=len(feeds))
     beside = compiling_told(tell)
     session = starting_session(spec, "run")
     over = threading.Event()
-    runners: list[Runner] = []
-    announce = partial(_announce, tell, runners, around.tick)
-    is_stopping = stop_on_signals(session.cancel_jobs, over, announce)
-    how = RunSpec(once=chosen.once, wait=not chosen.no_wait, take_over=chosen.take_over)
+    is_stopping = stop_on_signals(over, partial(_end_now, session, tell))
+    how = RunSpec(chosen.once, not chosen.no_wait, chosen.take_over, spec.run)
+    has_left_threads = False
+    code = 1
     try:
         store = lake_store(spec)
         store.probe(PROBE)  # nothing could be proven on a store that breaks its promises
@@ -70,15 +71,26 @@ def run(chosen: argparse.Namespace) -> int:
             clean=clean,
         )
         runner = Runner(feeds, tools, tell, is_stopping, how)
-        runners.append(runner)
         watched = observed(spec, feeds, watching, tools.figures, watching_told(tell))
-        with watched as url, Ticker(runner, around.tick, sys.stderr, beside):
+        with watched as url, Ticker(runner, sys.stderr, beside):
             if url:
                 tell(Event("", "serving", f"answering on {url}", {"url": url}))
-            return runner.run()
+            code = runner.run()
+        has_left_threads = bool(runner.left_behind)
     finally:
+        has_stopped = session.stop(SPARK_STOP_S if is_stopping() or has_left_threads else None)
         over.set()
-        session.stop()
+    if has_left_threads or not has_stopped:
+        leave(code)  # Python would wait for threads that nobody answers
+    return code
+
+
+def _end_now(session: StartingSession, tell: Tell) -> None:
+    """The last resort: nothing answers, and nothing that is left can do harm."""
+    sentence = "stopping: no answer came in time, and the process ends; the next run goes on"
+    tell(Event("", "left_behind", sentence, level="warning"))
+    session.kill()
+    leave(0)
 
 
 def compiling_told(tell: Tell) -> Callable[[], str]:
@@ -113,27 +125,11 @@ def starting_session(spec: LakeSpec, name: str) -> StartingSession:
     return StartingSession(lambda: open_session(name, settings, jars, java, private))
 
 
-def _announce(
-    tell: Tell, runners: Sequence[Runner], tick: Callable[[], float], abandoned: bool
-) -> None:
-    """Tell what becomes of the current window; there is no runner while the lake is opened."""
-    runner = runners[0] if runners else None
-    if not abandoned:
-        tell(stop_event(runner, tick(), GRACE_S))
-    elif runner is not None and runner.turn:
-        tell(abandon_event(runner.turn, GRACE_S))
+def stop_on_signals(over: threading.Event, end_now: Callable[[], None]) -> Callable[[], bool]:
+    """Stop at the first signal; whether one has come. A second one ends the process at once.
 
-
-def stop_on_signals(
-    abandon: Callable[[], None],
-    over: threading.Event,
-    announce: Callable[[bool], None] = lambda _abandoned: None,
-) -> Callable[[], bool]:
-    """Stop at the first signal. The current window gets some time to finish.
-
-    After that its jobs are cancelled repeatedly until the run is over. `announce` is called once
-    when the signal has come, and with True when the window is abandoned; by a thread of its own,
-    since a signal may interrupt a line that is being printed.
+    `end_now` is called when the run is not over soon enough, by a thread of its own: whatever the
+    main thread waits for then does not answer.
     """
     asked: list[int] = []
 
@@ -141,10 +137,7 @@ def stop_on_signals(
         asked.append(number)
         signal.signal(number, signal.SIG_DFL)
         threading.Thread(
-            target=keep_abandoning,
-            args=(abandon, over, announce),
-            name="penstock-stop",
-            daemon=True,
+            target=end_in_time, args=(over, end_now), name="penstock-stop", daemon=True
         ).start()
 
     signal.signal(signal.SIGTERM, note)
@@ -152,15 +145,7 @@ def stop_on_signals(
     return lambda: bool(asked)
 
 
-def keep_abandoning(
-    abandon: Callable[[], None], over: threading.Event, announce: Callable[[bool], None]
-) -> None:
-    """Wait for the grace period, then cancel jobs until the run is over."""
-    announce(False)
-    if over.wait(GRACE_S):
-        return
-    announce(True)
-    while not over.is_set():
-        with suppress(Exception):  # a dead JVM runs no job; after another failure it is tried again
-            abandon()
-        over.wait(AGAIN_S)
+def end_in_time(over: threading.Event, end_now: Callable[[], None]) -> None:
+    """Wait until the run is over, and no longer than it may take."""
+    if not over.wait(END_S - LAST_S):
+        end_now()

@@ -6,7 +6,8 @@ from penstock.api.later import Later
 from penstock.cli.options.serve_options import with_address
 from penstock.cli.options.shared_options import with_config
 
-GRACE_S = 10.0  # after a signal, the current window has this time before its job is cancelled
+GRACE_S = 4.0  # after a signal, windows have this time before their jobs are cancelled
+END_S = 10.0  # and after this time the process has ended, whatever does not answer
 
 
 def add_to(commands: Any) -> None:
@@ -16,7 +17,7 @@ def add_to(commands: Any) -> None:
         help="deliver the feeds",
         description="Run the feeds of the configuration, or those that are named. If "
         "another live instance owns a feed, wait for it. Ctrl-C and SIGTERM finish the current "
-        f"window, or abandon it after {GRACE_S:.0f} s, and end with 0.",
+        f"windows, or abandon them after {GRACE_S:.0f} s, and end with 0.",
         epilog="example: penstock run events --once",
     )
     command.add_argument("feeds", nargs="*", metavar="FEED")

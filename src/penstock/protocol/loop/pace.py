@@ -26,6 +26,12 @@ class Pace:
         """Since when something waits for its turn, as a tick; the far future if nothing does."""
         return float("inf") if self._in_line_since is None else self._in_line_since
 
+    def due_in_s(self) -> float:
+        """After how many seconds it is due by its age; 0: now, infinite: nothing waits."""
+        if self._waiting_since is None:
+            return float("inf")
+        return max(self._waiting_since + self._every_s - self._tick(), 0.0)
+
     def is_due(self, waiting: int, cap: int) -> bool:
         """True when a window should be cut now."""
         self._seen = waiting

@@ -49,6 +49,13 @@ class Paces:
             allowed -= chosen[part]
         return {part: most for part, most in chosen.items() if most}
 
+    def due_in_s(self) -> float:
+        """After how many seconds something that waits is due by its age; infinite: nothing waits.
+
+        At the start, when nobody has looked yet, that is now.
+        """
+        return min(pace.due_in_s() for pace in self._paces.values())
+
     def delivered(self, ranges: Iterable[OffsetRange]) -> None:
         """A window of these ranges was delivered; what is left came later, or did not fit."""
         taken: dict[str, int] = {}

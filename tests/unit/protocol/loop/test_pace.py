@@ -37,6 +37,19 @@ def test_s7_a_few_records_of_a_quiet_topic_go_after_their_age() -> None:
     assert not pace.is_due(2, 100)
 
 
+def test_how_long_it_takes_until_what_waits_is_due() -> None:
+    clock = Clock()
+    pace = Pace(60.0, clock)
+    assert pace.due_in_s() == 0.0  # nobody has looked yet
+    assert not pace.is_due(0, 100)
+    assert pace.due_in_s() == float("inf")
+    assert not pace.is_due(3, 100)
+    clock.tick_s += 40
+    assert pace.due_in_s() == 20.0
+    clock.tick_s += 40
+    assert pace.due_in_s() == 0.0
+
+
 def test_all_that_is_there_at_the_start_goes_at_once_in_as_many_windows_as_it_takes() -> None:
     pace = Pace(60.0, Clock())
     assert pace.is_due(250, 100)

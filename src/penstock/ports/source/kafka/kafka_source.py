@@ -9,7 +9,14 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from penstock.api.source import REPORT, ReadFailed, ReadRequest, SourceTools, Task
+from penstock.api.source import (
+    AT_WATERMARKS,
+    REPORT,
+    ReadFailed,
+    ReadRequest,
+    SourceTools,
+    Task,
+)
 from penstock.errors import PenstockError
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
@@ -20,13 +27,14 @@ from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.runtime.carried_error import as_report, opened_report
 from penstock.spark.batch_size import batches_for
 from penstock.spark.job_errors import cause_of_job
+from penstock.spark.job_group import JobGroups
 
 
 class KafkaSource:
     """The topics of one feed.
 
-    Also exports lag, resolves times, reads offsets of groups, hashes last records, and tells how
-    long topics keep records.
+    Also exports lag, resolves times, reads offsets of groups, hashes last records, tells how long
+    topics keep records, and cancels reads.
     """
 
     kind = "kafka"
@@ -36,6 +44,7 @@ class KafkaSource:
         self._session = tools.session
         self._options = tools.options
         self._opened: KafkaAdmin | None = None
+        self._jobs = JobGroups(feed.name)
         self._waiting = ToldWaiting(tools.options, tools.tell)
         self._waiting.begin("Spark starts first, and ")
 
@@ -52,13 +61,13 @@ class KafkaSource:
         frame = read_ranges(spark, self._options, request.ranges, most_bytes)
         if request.max_tasks is not None:
             frame = frame.coalesce(request.max_tasks)
-        rows = _collect(request.name, frame.mapInArrow(carrying(task), f"{REPORT} binary"))
+        rows = self._collect(request.name, frame.mapInArrow(carrying(task), f"{REPORT} binary"))
         return [opened_report(bytes(row[REPORT])) for row in rows]
 
     def hashes(self, ranges: tuple[OffsetRange, ...]) -> dict[OffsetRange, int]:
         """The hash of the record at each of these single offsets, where Kafka still has one."""
         frame = read_ranges(self._session(), self._options, ranges).drop("key", "value")
-        rows = _collect("at the watermarks", frame.coalesce(1))
+        rows = self._collect(AT_WATERMARKS, frame.coalesce(1))
         only = ranges[0].topic
         found = {(getattr(row, "topic", only), row.partition): row.hash % 2**64 for row in rows}
         return {
@@ -83,11 +92,23 @@ class KafkaSource:
         """Write the offsets into a consumer group of that name."""
         self._admin().commit_group(reader, offsets)
 
+    def cancel_read(self, name: str) -> None:
+        """Cancel the job of this name by its group; jobs of others go on."""
+        self._jobs.cancel(name)
+
     def close(self) -> None:
         """Let go of the admin client."""
         if self._opened is not None:
             self._opened.close()
             self._opened = None
+
+    def _collect(self, name: str, frame: DataFrame) -> list[Any]:
+        """Run the one job. A JVM that is gone fails it like a task that is gone."""
+        try:
+            with self._jobs.job(frame.sparkSession.sparkContext, name):
+                return frame.collect()
+        except (Py4JError, PySparkException, ConnectionError) as error:
+            raise ReadFailed(name, cause_of_job(error)) from error
 
     def _admin(self) -> KafkaAdmin:
         """Kafka's admin client; the first to ask waits until the JVM is up."""
@@ -108,11 +129,3 @@ def carrying(task: Task) -> Task:
             yield pa.RecordBatch.from_pydict({REPORT: pa.array([as_report(error)], pa.binary())})
 
     return run
-
-
-def _collect(name: str, frame: DataFrame) -> list[Any]:
-    """Run the one job. A JVM that is gone fails it like a task that is gone."""
-    try:
-        return frame.collect()
-    except (Py4JError, PySparkException, ConnectionError) as error:
-        raise ReadFailed(name, cause_of_job(error)) from error

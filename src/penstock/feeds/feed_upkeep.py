@@ -1,0 +1,75 @@
+"""What is done beside the turns of a feed: checkpoints, the inventory, and removing garbage."""
+
+from collections.abc import Callable
+from functools import partial
+
+from penstock.feeds.cleaning import Job
+from penstock.feeds.run_events import Event, Fact
+from penstock.model.cleaned import Cleaned
+from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.feed_book.inventory_writer import update_inventory
+from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
+from penstock.runtime.surroundings import Surroundings
+
+Clean = Callable[[FeedJournal, OwnWindows], Cleaned]
+
+
+class FeedUpkeep:
+    """The jobs of one feed. The feed's thread leaves orders; another one does the jobs.
+
+    `own_windows` says which windows of the owner are settled. Without `clean` nothing is cleaned.
+    """
+
+    def __init__(
+        self,
+        journal: FeedJournal,
+        around: Surroundings,
+        clean: Clean | None,
+        own_windows: Callable[[], OwnWindows],
+    ) -> None:
+        self._journal = journal
+        self._around = around
+        self._clean_feed = clean
+        self._own_windows = own_windows
+        self._order: TidyOrder | None = None
+
+    def keep_order(self, order: TidyOrder) -> None:
+        """What has to be tidied after the last windows; a newer order does what an older would."""
+        self._order = order
+
+    def regular_jobs(self) -> list[Job]:
+        """What is done after a claim and every hour. Any thread."""
+        inventory = Job("inventory", self._update_inventory)
+        cleaning = [] if self._clean_feed is None else [Job("cleaning", self._clean)]
+        return [*cleaning, inventory]
+
+    def due_jobs(self) -> list[Job]:
+        """What the last windows have left to be done, once."""
+        order, self._order = self._order, None
+        if order is None:
+            return []
+        inventory = Job("inventory", self._update_inventory)
+        return [Job("tidying", partial(self._tidy, order)), inventory]
+
+    def _clean(self) -> Event | None:
+        """Remove what nobody needs any more, with a look of its own at the journal."""
+        if self._clean_feed is None:
+            return None
+        removed = self._clean_feed(self._another_journal(), self._own_windows())
+        if not removed.files + removed.objects:
+            return None
+        facts: dict[str, Fact] = {"files": removed.files, "objects": removed.objects}
+        return Event(self._journal.layout.feed, "cleaned", removed.sentence(), facts)
+
+    def _tidy(self, order: TidyOrder) -> None:
+        """Leave a checkpoint and remove what it makes unnecessary, however late."""
+        tidy(self._journal.store, self._journal.layout, order, self._around.sleep)
+
+    def _update_inventory(self) -> None:
+        """Bring the inventory checkpoint up to date, if enough entries have come since the last."""
+        update_inventory(self._another_journal(), self._around)
+
+    def _another_journal(self) -> FeedJournal:
+        """A client of the same journal for another thread than the feed's."""
+        mine = self._journal
+        return FeedJournal(mine.store, mine.layout, mine.lake, self._around)

@@ -1,0 +1,46 @@
+"""How much a window takes after one that took too long: half of it, down to a smallest size. Pure.
+
+Every window that is delivered doubles it again, until nothing limits it any more. It is kept by the
+instance that runs the feed, not in the journal: another owner may be on a faster machine.
+"""
+
+from collections.abc import Mapping
+
+SMALLEST = 1_000  # records; halving a window further would not make its job much shorter
+TRIES = 3  # so many timeouts in a row at the smallest size halt the feed
+
+
+class WindowSize:
+    """The limit that timeouts have set on the windows of one feed. Used by its thread."""
+
+    def __init__(self) -> None:
+        self.most: int | None = None  # records; None: no limit
+        self.smallest_tries = 0  # timeouts in a row at the smallest size
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True when the feed has to halt: less was tried, and it took too long again and again."""
+        return self.smallest_tries >= TRIES
+
+    def within(self, chosen: Mapping[str, int]) -> dict[str, int]:
+        """The parts of a window, the first ones first, with no more records than the limit."""
+        left = self.most
+        if left is None:
+            return dict(chosen)
+        found: dict[str, int] = {}
+        for part, most in chosen.items():
+            if left > 0:
+                found[part] = min(most, left)
+                left -= found[part]
+        return found
+
+    def timed_out(self, records: int) -> None:
+        """A window of so many records took too long."""
+        self.smallest_tries = self.smallest_tries + 1 if records <= SMALLEST else 0
+        self.most = max(records // 2, SMALLEST)
+
+    def delivered(self, usual: int) -> None:
+        """A window was delivered: the next may take twice as much, up to the `usual` size."""
+        self.smallest_tries = 0
+        if self.most is not None:
+            self.most = 2 * self.most if 2 * self.most < usual else None
