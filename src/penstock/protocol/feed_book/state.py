@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from penstock.model.entries import Counts
-from penstock.model.envelope import GENESIS
+from penstock.model.envelope import GENESIS, Seal
 from penstock.model.lanes import dataset_of, part_of
 from penstock.model.learned import Learned
 from penstock.model.ranges import TopicPartition
@@ -71,7 +71,8 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     `learned_topics` the same by dataset and topic; `spent_datasets` and `spent_topics` are the
     sums of what all windows took. Windows without a cost, of older formats, have no part in these:
     `costed_windows` counts those that have one.
-    `kept` are the values that plug-ins kept with the last window that had some.
+    `kept` are the values that plug-ins kept with the last window that had some. `seal` is the
+    newest one.
     """
 
     number: int = -1
@@ -108,6 +109,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     spent_datasets: dict[str, Spent] = {}
     spent_topics: dict[str, Spent] = {}
     kept: dict[str, str] = {}
+    seal: Seal | None = None
 
     @property
     def record_bytes(self) -> float:

@@ -346,7 +346,7 @@ class Finisher:
 
     def _delete(self, owed: Owed, due: list[str]) -> None:
         journal = self._journal
-        left = still_undone(journal.store, journal.layout, owed)
+        left = still_undone(journal.segments, journal.layout, owed)
         proven = [part for part in owed.parts if part not in left]  # by somebody else
         sealed = journal.require(owed.number)
         works = works_of(sealed, journal.content_of(sealed.body), set(due) & set(left))
