@@ -313,7 +313,7 @@ class Journal(Generic[S, B, L]):
         self._look_at_seals(key)
         if not self.segments.covers(number):
             return True
-        if self.segments.entry(number) == data:
+        if self.segments.covering(number).entry(number) == data:
             return True  # it was decided, and sealed before we could look
         try:
             self.store.delete(key)  # under a sealed number it is nobody's

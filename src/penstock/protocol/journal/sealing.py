@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from penstock.errors import EntryMissing, EntryRefused, Fenced, OutcomeUnknown, SegmentDamaged
+from penstock.errors import (
+    EntryMissing,
+    EntryRefused,
+    Fenced,
+    JournalError,
+    OutcomeUnknown,
+    SegmentDamaged,
+)
 from penstock.model.envelope import GENESIS, Body, Seal, Sealed
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.protocol.journal.book import B, L
@@ -60,7 +67,13 @@ def seal_old(
     if fold.state.seal is not None:
         delete_originals(journal, fold.state.seal)
     first = sealed_to(fold.state) + 1
-    segment = _segment_for(journal, fold, policy, now_s)
+    try:
+        segment = _segment_for(journal, fold, policy, now_s)
+    except JournalError:
+        journal.fold_on(fold)
+        if sealed_to(fold.state) >= first:
+            return None  # somebody else has sealed these meanwhile, so they were not all there
+        raise
     if segment is None:
         return None
     seal = Seal(first, segment.last, journal.layout.segment(first), segment.sha256)
