@@ -207,7 +207,8 @@ class SegmentDamaged(ObjectDamaged):
     code = "SEGMENT_DAMAGED"
     says = "The sealed segment {key!r} of the journal is damaged"
     remedy = (
-        "It holds entries that lie nowhere else: restore it from a backup or a replica of the lake."
+        "If a seal names it, its entries lie nowhere else: restore it from a backup or a replica "
+        "of the lake. If none does, the entries still lie in the journal: remove it."
     )
 
 

@@ -102,7 +102,7 @@ class Oracle:
             raise Violation("I19", f"{final} is deleted and {part} is not marked")
 
     def _is_proven(self, shelf: Shelf, story: Story, part: tuple[int, str]) -> bool:
-        return part in self._done_parts(shelf, story) or part in _consumed_parts(story)
+        return part in self._done_parts(shelf, story) or part in consumed_parts(story)
 
     def _check_entry_added(self, before: Story, after: Story, act: Act) -> None:
         """I8 and I10: no watermark falls unless a person moves it, no epoch is turned back."""
@@ -197,7 +197,7 @@ class Oracle:
 
     def _check_order(self, story: Story, done: set[tuple[int, str]]) -> None:
         """I19: files of a dataset are marked in journal order; deletions after their files."""
-        proven = done | _consumed_parts(story)
+        proven = done | consumed_parts(story)
         waiting: set[str] = set()  # parts of older entries that nothing proves
         for number, parts in sorted(story.parts.items()):
             for part in parts:
@@ -252,7 +252,7 @@ class Oracle:
         return found
 
 
-def _consumed_parts(story: Story) -> set[tuple[int, str]]:
+def consumed_parts(story: Story) -> set[tuple[int, str]]:
     """The lanes of files that were consumed, so they were done."""
     facts = [story.files[final] for final in story.consumed]
     return {(fact.number, f"{fact.dataset}@files") for fact in facts}

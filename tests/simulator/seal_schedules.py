@@ -251,7 +251,8 @@ def what_is_not_done_is_not_sealed() -> None:
     world.run_alone("owner", owner(max_records=1))
     for _ in range(2):
         world.run_alone("upkeep", upkeep(50))
-    stuck = next(n for n, parts in world.oracle.story(world.shelf).parts.items() if "b@" in parts[0])
+    story = world.oracle.story(world.shelf)
+    stuck = next(number for number, parts in story.parts.items() if "b@files" in parts)
     assert world.sealed_to == stuck - 1
     world.settle()
     for _ in range(2):

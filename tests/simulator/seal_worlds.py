@@ -27,7 +27,7 @@ from tests.simulator.exhaustive import Actor, Explorer, Found, SmallWorld
 from tests.simulator.faulty_run import FaultyRun
 from tests.simulator.inventory_worlds import ROOTS, InventoryOracle
 from tests.simulator.kafka import SimKafka
-from tests.simulator.oracle import DONE, JOURNAL, SEGMENTS
+from tests.simulator.oracle import DONE, JOURNAL, SEGMENTS, consumed_parts
 from tests.simulator.programs import (
     FEED,
     Program,
@@ -153,13 +153,17 @@ class SealOracle(InventoryOracle):
     def check_removed(self, before: Shelf, key: str) -> None:
         """S3: what goes is in the segment of a decided seal, or was never the journal's."""
         number, story = _number(key), self.story(before)
-        [holder] = [s for s in self.segments(before) if s.first <= number <= s.last] or [None]
+        holder = next((s for s in self.segments(before) if s.first <= number <= s.last), None)
         if holder is None or number > story.sealed_to:
             raise Violation("S3", f"{key} was deleted, and no decided seal covers it")
         if story.seals.get(holder.first) != holder.sha256:
             raise Violation("S3", f"{key} was deleted, and its seal names another segment")
         if key.startswith(DONE):
-            self.remember(before, key)  # it may repeat what is proven; that it was proven is S4
+            marker = json.loads(before.objects[key])
+            parts = {(marker["number"], part) for part in marker["groups"]}
+            left = self._done_parts(before.with_object(key, None), story) | consumed_parts(story)
+            if not parts <= left:
+                raise Violation("S3", f"{key} was deleted, and nothing else proves {parts - left}")
 
     def check_step(self, before: Shelf, act: Act, after: Shelf) -> None:
         """What one act may never do, and what must hold after it."""
@@ -197,17 +201,10 @@ class SealOracle(InventoryOracle):
                 raise Violation("S4", f"sealed up to {story.sealed_to}, {room} up to {newest}")
         if story.sealed_to not in [segment.last for segment in self.segments(shelf)]:
             raise Violation("S3", "a seal names a segment that is not there")
-        done = self._done_parts(shelf, story)
+        proven = self._done_parts(shelf, story) | consumed_parts(story)
         for number, parts in story.parts.items():
-            proven = {(number, part) for part in parts if self._is_consumed(story, number, part)}
-            if number <= story.sealed_to and {(number, part) for part in parts} - done - proven:
+            if number <= story.sealed_to and {(number, part) for part in parts} - proven:
                 raise Violation("S4", f"entry {number} is sealed and not done")
-
-    def _is_consumed(self, story: Story, number: int, part: str) -> bool:
-        return part.endswith("@files") and any(
-            (story.files[final].number, f"{story.files[final].dataset}@files") == (number, part)
-            for final in story.consumed
-        )
 
 
 def _number(key: str) -> int:

@@ -115,6 +115,7 @@ feeds:
     #   events: {window: {every: 5m, max_records: 100000}}
     on_gap: stop               # records expired before they were read: stop | accept
     export_offsets: group      # commit offsets for lag tools: group (penstock-events) | none
+    # seal: 30d                # pack journal entries older than this; for stores that count objects
     generation: 0              # a number in file names
 
 # Recognised, and not available in this version:

@@ -46,6 +46,7 @@ from penstock.protocol.feed_book.inventory_writer import update_inventory
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Contender
+from penstock.protocol.journal.sealing import SealPolicy, seal_old
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.window_plan import waiting_ranges
@@ -54,6 +55,7 @@ from penstock.runtime.surroundings import Surroundings
 from penstock.runtime.this_process import is_dead, this_process
 
 POLL_S = 9.5  # turns come every second, so an idle feed looks every tenth second for more
+MOST_SEGMENTS = 4  # of one round: one thread does the upkeep of all feeds
 STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
 
 
@@ -250,7 +252,7 @@ class RunningFeed:
         """What is done beside the loop after a claim and every hour. Any thread."""
         inventory = Job("inventory", self._update_inventory)
         cleaning = [] if self._tools.clean is None else [Job("cleaning", self._clean)]
-        return [*cleaning, inventory]
+        return [*cleaning, inventory, *self._sealing()]
 
     def due_jobs(self) -> list[Job]:
         """What the last windows have left to be done beside the loop, once."""
@@ -258,7 +260,27 @@ class RunningFeed:
         if order is None:
             return []
         inventory = Job("inventory", self._update_inventory)
-        return [Job("tidying", partial(self._tidy, order)), inventory]
+        return [Job("tidying", partial(self._tidy, order)), inventory, *self._sealing()]
+
+    def _sealing(self) -> list[Job]:
+        return [] if self.feed.seal_s is None else [Job("sealing", self._seal)]
+
+    def _seal(self) -> Event | None:
+        """Pack what is old of the journal, a segment at a time, until there is no more."""
+        around, epoch = self._tools.around, self.owner.epoch
+        if self.feed.seal_s is None:
+            return None
+        policy, sealed = SealPolicy(self.feed.seal_s), 0
+        for _ in range(MOST_SEGMENTS):
+            seal = seal_old(self._another_journal(), policy, epoch, around.now())
+            if seal is None:
+                break
+            sealed += seal.last - seal.first + 1
+        if not sealed:
+            return None
+        entries = number_of(sealed, "journal entry", "journal entries")
+        facts: dict[str, Fact] = {"entries": sealed}
+        return Event(self.name, "sealed", f"{entries} were packed into segments", facts)
 
     def _clean(self) -> Event | None:
         """Remove what nobody needs any more, with a look of its own at the journal."""

@@ -217,7 +217,8 @@ class PublishSpec(Value, frozen=True):
 class FeedSpec(Value, frozen=True, kw_only=True):
     """One feed: its topics, how to decode them, where to write them.
 
-    `kafka` are settings of its own, over those of the file; secrets are still references.
+    `kafka` are settings of its own, over those of the file; secrets are still references. `seal_s`
+    is how old entries of the journal are when they are sealed; None: they never are.
     """
 
     name: str
@@ -246,6 +247,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     publish: PublishSpec = PublishSpec()
     on_gap: Literal["stop", "accept"] = "stop"
     export_offsets: Literal["group", "none"] = "group"
+    seal_s: float | None = None
     generation: int = 0
 
     @property
