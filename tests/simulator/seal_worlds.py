@@ -52,7 +52,8 @@ def sealer(most: int = 4) -> Program:
 
     def run(room: Room) -> str:
         epoch = room.journal().open().state.epoch
-        seal = seal_old(room.journal(), SealPolicy(0.0, most), epoch, room.around.now())
+        policy, now_s = SealPolicy(0.0, most), room.around.now()
+        seal = seal_old(room.journal(), policy, epoch, now_s, thorough=True)
         return "nothing" if seal is None else f"sealed {seal.first} to {seal.last}"
 
     return run

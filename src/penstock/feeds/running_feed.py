@@ -252,7 +252,7 @@ class RunningFeed:
         """What is done beside the loop after a claim and every hour. Any thread."""
         inventory = Job("inventory", self._update_inventory)
         cleaning = [] if self._tools.clean is None else [Job("cleaning", self._clean)]
-        return [*cleaning, inventory, *self._sealing()]
+        return [*cleaning, inventory, *self._sealing(thorough=True)]
 
     def due_jobs(self) -> list[Job]:
         """What the last windows have left to be done beside the loop, once."""
@@ -260,19 +260,23 @@ class RunningFeed:
         if order is None:
             return []
         inventory = Job("inventory", self._update_inventory)
-        return [Job("tidying", partial(self._tidy, order)), inventory, *self._sealing()]
+        return [
+            Job("tidying", partial(self._tidy, order)),
+            inventory,
+            *self._sealing(thorough=False),
+        ]
 
-    def _sealing(self) -> list[Job]:
-        return [] if self.feed.seal_s is None else [Job("sealing", self._seal)]
-
-    def _seal(self) -> Event | None:
-        """Pack what is old of the journal, a segment at a time, until there is no more."""
-        around, epoch = self._tools.around, self.owner.epoch
+    def _sealing(self, *, thorough: bool) -> list[Job]:
         if self.feed.seal_s is None:
-            return None
-        policy, sealed = SealPolicy(self.feed.seal_s), 0
+            return []
+        return [Job("sealing", partial(self._seal, self.feed.seal_s, thorough=thorough))]
+
+    def _seal(self, age_s: float, *, thorough: bool) -> Event | None:
+        """Pack what is old of the journal, a segment at a time."""
+        policy, epoch, sealed = SealPolicy(age_s), self.owner.epoch, 0
         for _ in range(MOST_SEGMENTS):
-            seal = seal_old(self._another_journal(), policy, epoch, around.now())
+            journal, now_s = self._another_journal(), self._tools.around.now()
+            seal = seal_old(journal, policy, epoch, now_s, thorough=thorough and not sealed)
             if seal is None:
                 break
             sealed += seal.last - seal.first + 1

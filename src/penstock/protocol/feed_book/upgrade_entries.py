@@ -11,7 +11,7 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
                lane; deletions may have to wait; windows and replays name their configuration
                (`config`), and windows what records were read with (`reading`); long content is
                `packed`, in the entry or in its manifest; windows record their `cost`, and values
-               that plug-ins keep (`kept`)
+               that plug-ins keep (`kept`); `seal` is a new kind
 """
 
 from collections.abc import Mapping

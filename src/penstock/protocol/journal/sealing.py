@@ -53,19 +53,27 @@ class SealPolicy:
 
 
 def seal_old(
-    journal: Journal[S, B, L], policy: SealPolicy, epoch: int, now_s: float
+    journal: Journal[S, B, L],
+    policy: SealPolicy,
+    epoch: int,
+    now_s: float,
+    *,
+    thorough: bool = False,
 ) -> Seal | None:
     """One round: delete what the newest seal has left, and seal what is old enough.
 
     For the owner of `epoch`, on any thread but with a journal of its own; any number of times, and
-    however late. Returns the seal that was decided, or None. Raises what the store or a damaged
-    journal raises; no window depends on it.
+    however late. If `thorough`, what sleepers have left under older sealed numbers goes, too.
+    Returns the seal that was decided, or None. Raises what the store or a damaged journal raises;
+    no window depends on it.
     """
     fold = journal.open()
     if fold.state.epoch != epoch:
         return None
     if fold.state.seal is not None:
         delete_originals(journal, fold.state.seal)
+        if thorough:
+            delete_strays(journal, fold.state.seal)
     first = sealed_to(fold.state) + 1
     try:
         segment = _segment_for(journal, fold, policy, now_s)
@@ -229,6 +237,22 @@ def delete_originals(journal: Journal[S, B, L], seal: Seal) -> None:
     found = read_segment(seal.key, seal.first, journal.store.read(seal.key))
     if (found.last, found.sha256) != (seal.last, seal.sha256):
         raise SegmentDamaged(seal.key, "it is not the one that its seal names")
+    _delete(journal, keys)
+
+
+def delete_strays(journal: Journal[S, B, L], newest: Seal) -> None:
+    """Delete what lies under numbers of older seals than the newest: nobody reads it.
+
+    Their originals went before the newest was decided. What is there now was written by somebody
+    who slept meanwhile, and who died before it could remove it.
+    """
+    keys = original_keys(journal, 0, newest.first - 1)
+    for number in {key_number(journal.layout, key) for key in keys}:
+        journal.segments.covering(number)  # raises if the segment cannot be read
+    _delete(journal, keys)
+
+
+def _delete(journal: Journal[S, B, L], keys: list[str]) -> None:
     left = journal.store.delete_all(keys)
     if left:
         why = f"{len(left)} of {len(keys)} sealed entries and markers may still be there"
@@ -263,6 +287,12 @@ def marker_keys(journal: Journal[S, B, L], first: int, last: int) -> dict[int, l
 def shards_of(room: str, layout: Layout, first: int, last: int) -> list[str]:
     """The directories in which these numbers lie."""
     return [layout.shard(room, each * SHARD) for each in range(first // SHARD, last // SHARD + 1)]
+
+
+def key_number(layout: Layout, key: str) -> int:
+    """The number of the entry that a key of an entry or marker is about."""
+    name = key.removeprefix(f"{layout.done}/").removeprefix(f"{layout.journal}/").split("/")[1]
+    return number_in(name) or 0
 
 
 def part_in(layout: Layout, key: str) -> str:

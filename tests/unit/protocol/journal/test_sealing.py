@@ -314,6 +314,19 @@ def test_originals_that_could_not_be_deleted_go_with_the_next_round(place: str, 
     assert original_keys(room.journal(), 0, state.seal.last) == []
 
 
+def test_what_sleepers_left_under_older_seals_goes_now_and_then() -> None:
+    room, store = a_feed()
+    for _ in range(2):
+        assert seal_old(room.journal(), SealPolicy(0.0, most=4), 1, NOW_S) is not None
+    strays = (LAYOUT.entry(1), LAYOUT.marker(2), LAYOUT.part_marker(3, "a@files"))
+    for key in strays:
+        lose(store, key, b"late")
+    seal_old(room.journal(), SealPolicy(1e9), 1, NOW_S)
+    assert set(strays) <= set(store.shelf.objects)
+    seal_old(room.journal(), SealPolicy(1e9), 1, NOW_S, thorough=True)
+    assert not set(strays) & set(store.shelf.objects)
+
+
 def test_a_segment_that_nobody_decided_is_compared_and_decided() -> None:
     room, store = a_feed()
     data, sha256 = segment_bytes(0, pack_entries(room.journal(), 0, 4))
