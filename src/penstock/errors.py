@@ -201,17 +201,6 @@ class ManifestDamaged(ObjectDamaged):
     says = "The manifest {key!r} is not what its journal entry recorded"
 
 
-class SegmentDamaged(ObjectDamaged):
-    """A sealed segment that is gone, or is not what its seal recorded."""
-
-    code = "SEGMENT_DAMAGED"
-    says = "The sealed segment {key!r} of the journal is damaged"
-    remedy = (
-        "If a seal names it, its entries lie nowhere else: restore it from a backup or a replica "
-        "of the lake. If none does, the entries still lie in the journal: remove it."
-    )
-
-
 class EntryMisplaced(JournalError):
     """A valid entry that is stored under another number than its own."""
 

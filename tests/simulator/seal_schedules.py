@@ -11,6 +11,7 @@ from unittest.mock import patch
 from penstock.errors import Fenced, PenstockError
 from penstock.model.envelope import Seal
 from penstock.protocol.journal import sealing
+from penstock.protocol.journal.entry_reader import EntryReader
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.segments import Segments
 from penstock.testing.memory_store import Act
@@ -336,7 +337,7 @@ SEAL_MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "seal: readers look after they have read",
-        _patch(Journal, "_originals_after", Journal._created_after),
+        _patch(EntryReader, "_originals_after", EntryReader._created_after),
     ),
     Mutation(
         "seal: markers are sealed with their entries",

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from penstock.audit.damage import damage_difference
 from penstock.audit.receipt import Difference
-from penstock.errors import SegmentDamaged
 from penstock.model.envelope import Seal
 from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.journal.errors import SegmentDamaged
 from penstock.protocol.journal.sealing import original_keys
 from penstock.protocol.journal.segment_objects import Segment
 

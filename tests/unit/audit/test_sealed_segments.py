@@ -8,8 +8,7 @@ from penstock.model.envelope import Seal
 from penstock.protocol.journal.sealing import SealPolicy, pack_entries, seal_old
 from penstock.protocol.journal.segment_objects import segment_bytes
 from tests.helpers.journals import LAYOUT, WatchedStore
-from tests.simulator.programs import Room
-from tests.unit.protocol.journal.test_sealing import (
+from tests.helpers.sealed_feeds import (
     AT_ONCE,
     NOW_S,
     a_feed,
@@ -18,6 +17,7 @@ from tests.unit.protocol.journal.test_sealing import (
     torn,
     with_checkpoints,
 )
+from tests.simulator.programs import Room
 
 
 def found(room: Room) -> list[tuple[str, str]]:

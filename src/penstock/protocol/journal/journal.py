@@ -9,16 +9,13 @@ from penstock.api.store import Store
 from penstock.errors import (
     ChainBroken,
     EntryImpossible,
-    EntryMissing,
     EntryRefused,
     Fenced,
     JournalCut,
-    OutcomeUnknown,
-    StoreUnavailable,
 )
 from penstock.model.envelope import GENESIS, Body, Claim, Common, Envelope, Seal, Sealed
-from penstock.model.layout import SHARD, Layout, number_in
-from penstock.ports.store.create_once import PAUSES_S, create_once
+from penstock.model.layout import Layout
+from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.book import B, Book, L, LoadedEntry
 from penstock.protocol.journal.book_state import BookState, S, UndoneEntry
 from penstock.protocol.journal.checkpoints import (
@@ -26,16 +23,11 @@ from penstock.protocol.journal.checkpoints import (
     newest_checkpoint,
     without_done,
 )
+from penstock.protocol.journal.entry_reader import EntryReader
 from penstock.protocol.journal.every_book import apply, objection
 from penstock.protocol.journal.markers import still_undone
-from penstock.protocol.journal.read_entries import (
-    R,
-    T,
-    Wanted,
-    ask_all,
-    entry_bytes,
-    listed_bytes,
-)
+from penstock.protocol.journal.read_entries import R, T, ask_all, entry_bytes
+from penstock.protocol.journal.sealed_numbers import counts
 from penstock.protocol.journal.segments import Segments
 from penstock.protocol.journal.wire import check_home, open_entry, seal
 from penstock.protocol.journal.witnesses import Witnesses, check_witnesses
@@ -83,6 +75,7 @@ class Journal(Generic[S, B, L]):
         self.lake = lake
         self._around = around
         self.segments = Segments(store, layout)
+        self._reader = EntryReader(store, layout, around, self.segments, self.opened)
         self.notices: list[str] = []
 
     def empty_fold(self, *, deep: bool = False) -> Fold[S, L]:
@@ -190,50 +183,7 @@ class Journal(Generic[S, B, L]):
 
     def entries_after(self, number: int, up_to: int | None = None) -> Iterator[Sealed[B]]:
         """The entries after a number in order, each checked on its own; many are read at once."""
-        while number != up_to:
-            if self.segments.covers(number + 1):
-                number += 1
-                yield self.opened(number, self.segments.entry(number))
-                continue
-            for sealed in self._originals_after(number, up_to):
-                number = sealed.number
-                yield sealed
-            if not self.segments.covers(number + 1):
-                return
-
-    def _originals_after(self, number: int, up_to: int | None) -> Iterator[Sealed[B]]:
-        """Entries where they were created, each as soon as it is proven to be the journal's own.
-
-        That is when the next one names its hash, because nobody continues an entry that does not
-        count; or when no segment covers it after it was read. Ends at the tail, and where a segment
-        turns out to hold what follows.
-        """
-        held: Sealed[B] | None = None
-        for sealed in self._created_after(number, up_to):
-            if held is not None and sealed.entry.previous != held.sha256:
-                self.segments.look()
-                if self.segments.covers(held.number):
-                    return
-            if held is not None:
-                yield held
-            held = sealed
-        if held is not None and held.number == up_to:  # at the tail it was looked up
-            self.segments.look()
-        if held is not None and not self.segments.covers(held.number):
-            yield held
-
-    def _created_after(self, number: int, up_to: int | None) -> Iterator[Sealed[B]]:
-        """What lies where entries are created, in order; the last of it may not count."""
-        while number != up_to:
-            sealed = self._read_next(number + 1)
-            if sealed is None:
-                return
-            number += 1
-            yield sealed
-            wanted = Wanted(number + 1, up_to)
-            for each, raw in listed_bytes(self.store, self.layout, self._around, wanted):
-                number = each
-                yield self.opened(each, raw)
+        return self._reader.entries_after(number, up_to)
 
     def see_done(self, state: S) -> None:
         """Take every part that a marker proves done out of the state's undone ones."""
@@ -297,44 +247,18 @@ class Journal(Generic[S, B, L]):
             self._check_valid(fold, entry, loaded)
             data, sha256 = seal(entry)
             key = self.layout.entry(entry.number)
-            if self.create(key, data) is None and self._counts(key, entry.number, data):
+            if self.create(key, data) is None and self._counts(entry.number, data):
                 sealed = Sealed(entry, sha256)
                 self._apply(fold, sealed, loaded)
                 return sealed
             self.fold_on(fold)
         raise EntryRefused(type(body).__name__.lower(), f"others were faster {MAX_OVERTAKEN} times")
 
-    def _counts(self, key: str, number: int, data: bytes) -> bool:
-        """Whether an entry that was just created is the journal's own.
-
-        It is not if its number was sealed before: the original had been deleted, and only so could
-        the create succeed. Whoever slept for so long is told by this, and folds what it missed.
-        """
-        self._look_at_seals(key)
-        if not self.segments.covers(number):
-            return True
-        if self.segments.covering(number).entry(number) == data:
-            return True  # it was decided, and sealed before we could look
-        try:
-            self.store.delete(key)  # under a sealed number it is nobody's
-        except (StoreUnavailable, OutcomeUnknown) as error:
-            self.notices.append(f"the entry {key!r}, which counts for nothing, stays: {error}")
-        return False
-
-    def _look_at_seals(self, key: str) -> None:
-        """Look, a few times if need be; without an answer it is not known what was created."""
-        doubt: StoreUnavailable | None = None
-        for pause_s in (0.0, *PAUSES_S):
-            if pause_s:
-                self.sleep(pause_s)
-            try:
-                self.segments.look()
-            except StoreUnavailable as error:
-                doubt = error
-            else:
-                return
-        why = f"whether its number was sealed before cannot be told: {doubt}"
-        raise OutcomeUnknown("create", key, why)
+    def _counts(self, number: int, data: bytes) -> bool:
+        """Whether an entry that was just created is the journal's own: see `counts`."""
+        is_ours, notice = counts(self.store, self.layout, self.segments, number, data, self.sleep)
+        self.notices += [notice] if notice else []
+        return is_ours
 
     def create(self, key: str, data: bytes) -> bytes | None:
         """As `create_once`, with pauses between its tries."""
@@ -434,38 +358,6 @@ class Journal(Generic[S, B, L]):
             self.segments.note(sealed.body.last)
         if loaded is not None:
             loaded.apply(sealed.entry)
-
-    def _read_next(self, number: int) -> Sealed[B] | None:
-        """The entry after the last known one; None at the tail, never at a hole.
-
-        The listing may be strange or stale: it is only asked whether something lies beyond, and
-        what was appended between the two looks is read then. None also if it was sealed meanwhile.
-        """
-        sealed = self._created(number)
-        if sealed is not None or self.segments.covers(number):
-            return sealed
-        later = self._first_after(number)
-        if later is None:
-            return None
-        sealed = self._created(number)
-        if sealed is None and not self.segments.covers(number):
-            raise EntryMissing(self.layout.entry(number), later)
-        return sealed
-
-    def _created(self, number: int) -> Sealed[B] | None:
-        """What lies where an entry is created. If nothing does, it is looked up why."""
-        raw = self.segments.original(number)
-        if raw is None:
-            self.segments.look()
-        return None if raw is None else self.opened(number, raw)
-
-    def _first_after(self, number: int) -> str | None:
-        """The next entry that is there, in this shard or the one after it; strangers are not."""
-        here = self.layout.shard(self.layout.journal, number)
-        beyond = self.layout.shard(self.layout.journal, number + SHARD)
-        keys = self.store.list_after(here, self.layout.entry(number))
-        keys += self.store.list_after(beyond)
-        return next((key for key in keys if number_in(key.rpartition("/")[2]) is not None), None)
 
 
 def check_chain(key: str, wanted: str, found: str) -> None:

@@ -19,12 +19,12 @@ from penstock.errors import (
     Fenced,
     JournalError,
     OutcomeUnknown,
-    SegmentDamaged,
 )
 from penstock.model.envelope import GENESIS, Body, Seal, Sealed
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.protocol.journal.book import B, L
 from penstock.protocol.journal.book_state import S, sealed_to
+from penstock.protocol.journal.errors import SegmentDamaged
 from penstock.protocol.journal.journal import Fold, Journal, check_chain
 from penstock.protocol.journal.markers import Marker, check_marker, create_marker
 from penstock.protocol.journal.segment_objects import (

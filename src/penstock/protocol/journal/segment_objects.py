@@ -9,10 +9,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from penstock.errors import EntryNewer, JournalError, SegmentDamaged
+from penstock.errors import EntryNewer, JournalError
 from penstock.model.packing import pack, unpack
 from penstock.model.value import Value
 from penstock.model.wire_formats import format_of
+from penstock.protocol.journal.errors import SegmentDamaged
 from penstock.protocol.journal.wire import seal, unseal
 
 SEGMENT_FORMAT = 1  # raised by every change of these classes

@@ -13,8 +13,8 @@ from collections import OrderedDict
 from threading import Lock
 
 from penstock.api.store import Store
-from penstock.errors import SegmentDamaged
 from penstock.model.layout import Layout, number_in
+from penstock.protocol.journal.errors import SegmentDamaged
 from penstock.protocol.journal.segment_objects import Segment, read_segment
 
 KEPT_SEGMENTS = 2  # in memory; readers go from one to the next

@@ -15,15 +15,13 @@ from penstock.errors import (
     Fenced,
     JournalCut,
     OutcomeUnknown,
-    SegmentDamaged,
 )
 from penstock.model.envelope import Seal
 from penstock.protocol.feed_book.entry_search import EntrySearch
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.feed_book.inventory_writer import update_inventory
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.book_state import sealed_to
-from penstock.protocol.journal.checkpoints import write_checkpoint
+from penstock.protocol.journal.errors import SegmentDamaged
 from penstock.protocol.journal.every_book import seal_objection
 from penstock.protocol.journal.sealing import (
     SealPolicy,
@@ -45,46 +43,25 @@ from penstock.runtime.surroundings import Surroundings, one_by_one
 from penstock.testing.fault_store import Fault, FaultStore, What
 from penstock.testing.memory_store import Act
 from tests.helpers.journals import LAYOUT, WatchedStore, a_room, an_owner, next_entry
+from tests.helpers.sealed_feeds import (
+    AT_ONCE,
+    NOW_S,
+    a_feed,
+    lose,
+    sealed_feed,
+    torn,
+    with_checkpoints,
+)
 from tests.simulator.kafka import SimKafka
 from tests.simulator.programs import Room, compactor, surroundings
 
-NOW_S = surroundings("x").now()
-AT_ONCE = SealPolicy(0.0)
 DAY_S = 86_400.0
-
-
-def a_feed(windows: int = 12) -> tuple[Room, WatchedStore]:
-    """A feed of so many windows, with checkpoints up to its last entry."""
-    store = WatchedStore()
-    room = a_room(SimKafka({0: ["a", "b"] * (windows // 2)}), store)
-    owner = an_owner(room, max_records=1)
-    while owner.run_window():
-        pass
-    with_checkpoints(room)
-    return room, store
-
-
-def with_checkpoints(room: Room) -> None:
-    write_checkpoint(room.journal(), room.journal().open().state)
-    update_inventory(room.journal(), room.around, every=1)
-
-
-def sealed_feed(windows: int = 12) -> tuple[Room, WatchedStore, Seal]:
-    room, store = a_feed(windows)
-    done = seal_old(room.journal(), AT_ONCE, 1, NOW_S)
-    assert done is not None
-    store.acts.clear()
-    return room, store, done
 
 
 def originals(store: WatchedStore) -> dict[str, bytes]:
     """Entries and markers where they were created."""
     rooms = (f"{LAYOUT.journal}/", f"{LAYOUT.done}/")
     return {k: v for k, v in store.shelf.objects.items() if k.startswith(rooms)}
-
-
-def lose(store: WatchedStore, key: str, instead: bytes | None = None) -> None:
-    store.shelf = store.shelf.with_object(key, instead)
 
 
 def test_entries_and_markers_are_packed_byte_for_byte_and_the_originals_go() -> None:
@@ -349,10 +326,6 @@ def test_a_segment_with_other_entries_is_not_decided() -> None:
 
 
 Damage = Callable[[WatchedStore, str], None]
-
-
-def torn(store: WatchedStore, key: str) -> None:
-    lose(store, key, store.shelf.objects[key][:-40])
 
 
 def edited(store: WatchedStore, key: str) -> None:
