@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic
 
 from penstock.api.store import Store
-from penstock.errors import EntryMissing
+from penstock.errors import EntryMissing, JournalError
 from penstock.model.envelope import Sealed
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.protocol.journal.book import B
@@ -53,18 +53,29 @@ class EntryReader(Generic[B]):
         count; or when no segment covers it after it was read. Ends at the tail, and where a segment
         turns out to hold what follows.
         """
+        segments = self._segments
         held: Sealed[B] | None = None
-        for sealed in self._created_after(number, up_to):
-            if held is not None and sealed.entry.previous != held.sha256:
-                self._segments.look()
-                if self._segments.covers(held.number):
-                    return
-            if held is not None:
+        try:
+            for sealed in self._created_after(number, up_to):
+                if held is not None and sealed.entry.previous != held.sha256:
+                    segments.look()
+                    if segments.covers(held.number):
+                        return
+                if held is not None:
+                    yield held
+                    number = held.number
+                held = sealed
+        except JournalError:  # of the next one: what was read before it is as good as it was
+            segments.look()
+            if held is not None and not segments.covers(held.number):
                 yield held
-            held = sealed
+                number = held.number
+            if segments.covers(number + 1):
+                return
+            raise
         if held is not None and held.number == up_to:  # at the tail it was looked up
-            self._segments.look()
-        if held is not None and not self._segments.covers(held.number):
+            segments.look()
+        if held is not None and not segments.covers(held.number):
             yield held
 
     def _created_after(self, number: int, up_to: int | None) -> Iterator[Sealed[B]]:

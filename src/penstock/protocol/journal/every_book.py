@@ -44,20 +44,22 @@ def seal_objection(state: BookState, entry: Envelope[Body]) -> str | None:
     return None
 
 
-def take_common(state: BookState, entry: Envelope[Body]) -> None:
-    """Take what the kinds of all books change; the others are the book's own."""
-    match entry.body:
-        case Claim() as claim:
-            state.epoch, state.owner = entry.epoch, claim.owner
-        case Seal() as seal:
-            state.seal = seal
-        case Body():
-            pass
+def take_claim(state: BookState, entry: Envelope[Body]) -> None:
+    """A claim brings an epoch and an owner."""
+    if isinstance(entry.body, Claim):
+        state.epoch, state.owner = entry.epoch, entry.body.owner
+
+
+def take_seal(state: BookState, entry: Envelope[Body]) -> None:
+    """The newest seal covers all up to its last entry."""
+    if isinstance(entry.body, Seal):
+        state.seal = entry.body
 
 
 def apply(book: Book[S, B, L], state: S, sealed: Sealed[B]) -> None:
     """Take one entry, already judged by the rules, into the state."""
     entry = sealed.entry
-    take_common(state, entry)
+    take_claim(state, entry)
+    take_seal(state, entry)
     book.apply(state, sealed)
     state.number, state.sha256 = entry.number, sealed.sha256
