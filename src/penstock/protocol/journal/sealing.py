@@ -12,6 +12,7 @@ seals more. The clock only says what is worth sealing. No step is part of a wind
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from sys import maxsize
 
 from penstock.errors import (
     EntryMissing,
@@ -220,7 +221,7 @@ def _compare(journal: Journal[S, B, L], segment: Segment) -> None:
 
     Its markers may be fewer: all parts were done when it was packed, and what came since repeats.
     """
-    mine = pack_entries(journal, segment.first, segment.last)
+    mine = pack_entries(journal, segment.first, segment.last, most_bytes=maxsize)
     if [each.entry for each in mine] != [each.entry for each in segment.entries]:
         why = "no entry names it, and it does not hold the entries as they lie in the journal"
         raise SegmentDamaged(journal.layout.segment(segment.first), why)
