@@ -321,22 +321,30 @@ def sealed(windows: int, files: int) -> None:
 
         seals: list[Seal | None] = []
         before = store.left()
+        measured("open, before", store, lambda: _journal(store).open()).show()
+        _open_bare(store, "open without any checkpoint, before")
         while not seals or seals[-1] is not None:
             measured("seal the next entries", store, seal_one).show()
         measured("open", store, lambda: _journal(store).open()).show()
         whole = [each for each in seals if each is not None]
         search = EntrySearch(_journal(store), whole[-1].last, around.do_all)
         measured("find a window that is sealed", store, lambda: search.window("1-77")).show()
-        shelf = store.shelf
-        for key in [k for k in shelf.objects if "/inventory/" in k or "/checkpoints/" in k]:
-            store.shelf = store.shelf.with_object(key, None)
-        measured("open without any checkpoint", store, lambda: _journal(store).open()).show()
+        _open_bare(store, "open without any checkpoint")
         print("      before             after          objects, bytes")
         for kind, (count, size) in store.left().items():
             was, bytes_before = before.get(kind, (0, 0))
             print(f"{was:>12,} {bytes_before:>14,} {count:>8,} {size:>14,}  {kind}")
         in_one = max(each.last - each.first + 1 for each in whole)
         print(f"a million windows: {-(-1_000_000 // in_one)} segments of {in_one:,} entries")
+
+
+def _open_bare(store: Archive, what: str) -> None:
+    """Open the journal as if it had no checkpoint."""
+    shelf = store.shelf
+    for key in [k for k in shelf.objects if "/inventory/" in k or "/checkpoints/" in k]:
+        store.shelf = store.shelf.with_object(key, None)
+    measured(what, store, lambda: _journal(store).open()).show()
+    store.shelf = shelf
 
 
 def _journal(store: Archive) -> FeedJournal:
