@@ -2,7 +2,8 @@
 
 Three tables:
   far   a feed of 100,000 windows of 200 files on a store that takes 40 ms for each request: opening
-        it as an owner, `files` of one day and dataset, the quarantine; with the memory it takes
+        it as an owner, `files` of one day and dataset, the quarantine, `where` of an old record;
+        with the memory it takes
   old   a journal of a million windows: objects, bytes, and how long it takes to open with its
         checkpoints and without them
   sealed  a smaller journal of the same windows, before and after its old entries are sealed; the
@@ -46,6 +47,7 @@ from penstock.model.layout import SHARD, Layout
 from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.names import FileName, window_id
 from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.record_position import Position
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import DELIVER
 from penstock.protocol.feed_book.entry_search import EntrySearch
@@ -62,8 +64,10 @@ from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.runtime.surroundings import Surroundings
+from penstock.status.where_record import RecordSearch
 from tests.helpers.far_store import FarStore
-from tests.helpers.large_feeds import LargeFeed, day_of
+from tests.helpers.large_feeds import ROWS, LargeFeed, day_of
+from tests.simulator.kafka import TOPIC as FAR_TOPIC
 from tests.simulator.kafka import SimKafka, SimSource
 
 LAYOUT = Layout("bench")
@@ -247,6 +251,7 @@ def far(act: str) -> None:
     """One act on the feed of 100,000 windows; the memory is that of this process."""
     store = FarStore()
     feed = LargeFeed(store)
+    store.made = feed.made
     built_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     journal = feed.journal(around_of(store))
     measured(act, store, lambda: FAR[act](store, journal)).show()
@@ -276,17 +281,28 @@ def _quarantine(_store: FarStore, journal: FeedJournal) -> None:
     len(inventory.quarantine)
 
 
+def _where(store: FarStore, journal: FeedJournal) -> None:
+    """The record is in the last of the 200 files that cover its offset."""
+    state = journal.open().state
+    search = EntrySearch(journal, state.number, store.side_by_side)
+    record = Position(FAR_TOPIC, 0, 31_415 * 200 * ROWS + 199 * ROWS)
+    [found] = RecordSearch(journal, state, search).find(record)
+    if found.fate != "delivered":
+        raise AssertionError(found)
+
+
 FAR: dict[str, Callable[[FarStore, FeedJournal], None]] = {
     "open, claim, recover": own,
     "files of one day and dataset": _files,
     "the quarantine": _quarantine,
+    "where one old record is": _where,
 }
 
 
 def old(windows: int, files: int) -> None:
     """The journal of many windows, with and without its checkpoints."""
     with tempfile.TemporaryFile() as file:
-        store = Archive(file)  # type: ignore[arg-type]
+        store = Archive(file)
         began = time.perf_counter()
         OldFeed(store, windows, files)
         print(f"{windows:,} windows of {files} files, made in {time.perf_counter() - began:.0f} s")
@@ -310,7 +326,7 @@ def old(windows: int, files: int) -> None:
 def sealed(windows: int, files: int) -> None:
     """A journal before and after its old entries are sealed."""
     with tempfile.TemporaryFile() as file:
-        store = Archive(file)  # type: ignore[arg-type]
+        store = Archive(file)
         OldFeed(store, windows, files)
         around = around_of(store)
         update_inventory(FeedJournal(store, LAYOUT, LAKE, around), around)

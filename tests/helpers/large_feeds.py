@@ -5,13 +5,16 @@ somebody asks for are made, the others are only listed.
 """
 
 from datetime import date, timedelta
+from io import BytesIO
 from random import Random
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from penstock.model.entries import FORMAT, AnyBody, Counts, Entry, SealedEntry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
-from penstock.model.layout import Layout
+from penstock.model.layout import Layout, number_in
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet, groups_of
 from penstock.model.names import FileName, window_id
 from penstock.model.ranges import OffsetRange, OffsetSet
@@ -71,6 +74,31 @@ class LargeFeed:
     def journal(self, around: Surroundings) -> FeedJournal:
         """A client that has folded nothing."""
         return FeedJournal(self.store, LAYOUT, LAKE, around)
+
+    def made(self, key: str) -> bytes | None:
+        """An entry or a data file that is not kept, as it would lie there; None for others."""
+        number = number_in(key.rpartition("/")[2])
+        if key.startswith(f"{LAYOUT.journal}/") and number is not None:
+            return self._old_entry(number) if number < self.root_number else None
+        name = FileName.parse(key.rpartition("/")[2])
+        if name is None or not key.startswith(f"{LAYOUT.data}/kind"):
+            return None
+        return self._rows_of(name.start, int(key.split("/")[1].removeprefix("kind")))
+
+    def offset_in(self, number: int, kind: int) -> int:
+        """The offset of a record of one file of a window."""
+        return self._covered(number).start + kind * ROWS
+
+    def _old_entry(self, number: int) -> bytes:
+        return seal(self._entry(number, "0" * 64, self._window(number)))[0]
+
+    def _rows_of(self, begin: int, kind: int) -> bytes:
+        """A file with the positions of its records."""
+        offsets = [begin + kind * ROWS + row for row in range(ROWS)]
+        table = pa.table({"_topic": [TOPIC] * ROWS, "_partition": [0] * ROWS, "_offset": offsets})
+        sink = BytesIO()
+        pq.write_table(table, sink)
+        return sink.getvalue()
 
     def shard_of(self, dataset: str, day: str) -> Shard:
         """The shard of a dataset and day, up to the root's entry."""
@@ -160,19 +188,22 @@ class LargeFeed:
         handle = StagedHandle("memory", staged, final, 40_960 + kind, checksum)
         return ManifestFile(f"kind{kind}", handle, Evidence(ROWS, mixed & _MASK), (covered,), 1)
 
-    def _write(self, body: AnyBody, *, is_done: bool = True) -> None:
-        entry = Entry(
+    def _entry(self, number: int, previous: str, body: AnyBody) -> Entry:
+        return Entry(
             format=FORMAT,
-            number=self.state.number + 1,
+            number=number,
             feed=LAYOUT.feed,
             lake=LAKE,
             incarnation=1,
             epoch=1,
-            nonce=f"{self.state.number + 1:032x}",
-            previous=self.state.sha256,
+            nonce=f"{number:032x}",
+            previous=previous,
             at="2026-11-15T00:00:00.000+00:00",
             body=body,
         )
+
+    def _write(self, body: AnyBody, *, is_done: bool = True) -> None:
+        entry = self._entry(self.state.number + 1, self.state.sha256, body)
         data, sha256 = seal(entry)
         self.store.create(LAYOUT.entry(entry.number), data)
         apply(FEED_BOOK, self.state, SealedEntry(entry, sha256))

@@ -46,8 +46,8 @@ def _deletions_are_proven_too() -> Iterator[None]:
         yield
 
 
-def _may_delete_at_once(finisher: Finisher, _number: int, part: str) -> bool:
-    return part not in finisher._fold.state.parked and not finisher._is_resting(part)
+def _all_of_them(_finisher: Finisher, numbers: list[int], _part: str) -> list[int]:
+    return numbers
 
 
 class _Forgetful(set[str]):
@@ -120,7 +120,8 @@ LANE_RULES: dict[str, Switch] = {
     "the groups consumed are those of the inputs": _patch(
         Inventory, "_consumed_objection", _nothing
     ),
-    "deletions wait for the files": _patch(Finisher, "_may_delete", _may_delete_at_once),
+    "deletions wait for the files": _patch(Finisher, "_may_delete", lambda *_: True),
+    "parked deletions wait for the files, too": _patch(Finisher, "_ready", _all_of_them),
     "parts are marked in journal order": _marked_as_they_come,
     "one group is derived again": _patch(Deriver, "_lost_files", _lost_of_all_groups),
     "parked parts wait for an unpark": _patch(FeedState, "open_parts", _all_parts),

@@ -399,6 +399,33 @@ def a_deletion_waits_for_the_files_that_take_the_place() -> None:
     world.settle()
 
 
+def a_parked_deletion_waits_for_the_files_that_take_the_place() -> None:
+    """A retirement cannot delete and is parked; an older compaction is not visible yet.
+
+    Deleting works again before publishing does: the inputs of the compaction stay.
+    """
+    world = _delivered(["a"] * 6)
+    files = _files(world, "a")
+    fails = (place_of("a", "files"), place_of("a", "delete"))
+    world.broken = lambda act: any(each(act) for each in fails)
+    world.spawn("compact", compactor("a", most=2))
+    world.run("compact")
+    _decides(world, "retire", retirer("a", most=1))
+    assert kinds(world)[-2:] == ["compact", "retire"]
+    world.spawn("owner", owner(publish=QUICKLY))
+    world.run("owner")
+    for name in ("one", "two"):
+        world.spawn(name, owner(publish=QUICKLY))
+        world.run(name)
+    assert _parked(world) == {"a@files", "a@delete"}
+    world.broken = fails[0]
+    world.spawn("next", owner(publish=QUICKLY))
+    world.run("next")
+    assert set(files[:2]) <= set(_files(world, "a")), "inputs went before their successor showed"
+    world.settle()
+    assert len(_files(world, "a")) == len(files) - 2
+
+
 def an_older_part_that_fails_blocks_the_marker_of_a_later_one() -> None:
     """Files of one dataset are marked in journal order, whichever could be shown first."""
     world = _world(["a"] * 4, ["b"] * 4)
@@ -473,6 +500,7 @@ LANE_SCHEDULES = (
     a_sleeping_command_with_an_owed_deletion,
     an_old_owner_wakes_in_the_delete_lane,
     a_deletion_waits_for_the_files_that_take_the_place,
+    a_parked_deletion_waits_for_the_files_that_take_the_place,
     an_older_part_that_fails_blocks_the_marker_of_a_later_one,
     a_rest_ends_while_entries_are_looked_through,
     two_datasets_fail_and_the_third_goes_on,

@@ -27,6 +27,8 @@ SOURCE = "source"  # records expire unread, and the topic is made again
 MANIFESTS = "manifests"  # contents lie outside their entries
 PACKED = "packed"  # contents are packed inside their entries
 
+LANES = ("files", "delete")
+
 Faults = frozenset[str]
 Happen = Callable[[], None]
 
@@ -127,12 +129,12 @@ def place_of(dataset: str, lane: str) -> When:
 
 
 def break_a_dataset(chooser: Chooser, world: World) -> Happen:
-    """One lane of one dataset fails, from some step on, until some later step or the end."""
-    hits = place_of(pick(chooser, "ab"), pick(chooser, ("files", "delete")))
+    """A lane of one dataset, or both, fail from some step on, until later steps or the end."""
+    dataset, lanes = pick(chooser, "ab"), pick(chooser, (("files",), ("delete",), LANES))
     begins = chooser.index(120)
-    ends = begins + 100 + chooser.index(600)
     step = [0]
-    world.broken = lambda act: begins <= step[0] < ends and hits(act)
+    fails = [(place_of(dataset, lane), begins + 100 + chooser.index(600)) for lane in lanes]
+    world.broken = lambda act: any(begins <= step[0] < ends and hits(act) for hits, ends in fails)
 
     def happen() -> None:
         step[0] += 1

@@ -165,26 +165,30 @@ def seeker(partition: int, to_offset: int) -> Program:
     return run
 
 
-def compactor(dataset: str) -> Program:
-    """`compact` beside whoever runs."""
+def compactor(dataset: str, most: int = 1_000) -> Program:
+    """`compact` beside whoever runs, of so many files at most: the oldest."""
 
     def run(room: Room) -> str:
         def rewrite(order: RewriteOrder) -> tuple[ManifestFile, ...]:
             return (_rewrite(room, order),)
 
-        return _refusable(lambda: compact(room.journal(), room.around, dataset, rewrite))
+        def choose(files: tuple[str, ...]) -> tuple[str, ...]:
+            return files[:most]
+
+        return _refusable(lambda: compact(room.journal(), room.around, dataset, rewrite, choose))
 
     return run
 
 
-def retirer(dataset: str) -> Program:
-    """Retention that removes every done file of a dataset."""
+def retirer(dataset: str, most: int = 1_000) -> Program:
+    """Retention that removes live files of a dataset, so many at most: the newest by name."""
 
     def run(room: Room) -> str:
         journal = room.journal()
         inventory = journal.open(deep=True).inventory
         assert inventory is not None
-        inputs = tuple(sorted(f for f, live in inventory.files.items() if live.dataset == dataset))
+        files = sorted(f for f, live in inventory.files.items() if live.dataset == dataset)
+        inputs = tuple(files[-most:])
         return _refusable(lambda: retire(journal, room.around, dataset, inputs, "me", "simulated"))
 
     return run

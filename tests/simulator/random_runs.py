@@ -39,6 +39,12 @@ from tests.simulator.world import World, unparker
 REGRESSIONS = Path(__file__).parent / "regressions"
 FATES = ("a", "a", "a", "b", "b", BAD, FILTERED, MARKER)
 WITH_MISFITS = (*FATES, MISFIT)
+COMPACTIONS: tuple[tuple[str, Program], ...] = (
+    ("compact", compactor("a")),
+    ("compact", compactor("b")),
+    ("compact", compactor("a", most=2)),
+    ("compact", compactor("b", most=2)),
+)
 QUICKLY_PARKED = PublishPolicy(tries=2, retry_after_s=0.0)
 
 
@@ -107,7 +113,7 @@ def _kafka(chooser: Chooser, possible: tuple[str, ...], longest: int) -> SimKafk
 
 def _command(chooser: Chooser, fates: tuple[str, ...], faults: Faults) -> tuple[str, Program]:
     if faults and chooser.index(2):
-        return pick(chooser, (("compact", compactor("a")), ("compact", compactor("b"))))
+        return pick(chooser, COMPACTIONS)
     options: list[tuple[str, Program]] = [
         ("clean", cleaner()),
         ("compact", compactor("a")),
@@ -121,6 +127,7 @@ def _command(chooser: Chooser, fates: tuple[str, ...], faults: Faults) -> tuple[
     if MISFIT in fates:
         options += [("accept", unparker(STOPPING))] * 2
     if BROKEN in faults:
+        options += [("retire", retirer("a", most=1)), ("retire", retirer("b", most=1))]
         options += [("unpark", unparker("a")), ("unpark", unparker("b"))]
     if SOURCE in faults:
         options += [("gaps", gap_accepter()), ("rebind", rebinder())]

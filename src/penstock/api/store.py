@@ -16,7 +16,7 @@ from penstock.model.value import Value
 class OddName(Value, frozen=True):
     """A name in the lake that is nobody's key, and what it is: `a link`, for one.
 
-    A name that is no text is written with its odd bytes spelled out.
+    A name that is not a text is written with its odd bytes spelled out.
     """
 
     key: str

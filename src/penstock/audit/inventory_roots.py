@@ -1,7 +1,7 @@
 """Compares inventory checkpoints with the entries that they stand for.
 
 Commands judge by these checkpoints what may be consumed, so a wrong one could let a file be taken
-twice. A shard that is gone is no difference: it is folded again by whoever needs it.
+twice. A shard that is gone is not a difference: whoever needs it folds it again.
 """
 
 from collections.abc import Iterator, Mapping

@@ -24,15 +24,25 @@ class RewriteOrder(Value, frozen=True):
 
 
 Rewrite = Callable[[RewriteOrder], tuple[ManifestFile, ...]]
+Choose = Callable[[tuple[str, ...]], tuple[str, ...]]
+
+
+def all_of_them(files: tuple[str, ...]) -> tuple[str, ...]:
+    """Every file that could be rewritten."""
+    return files
 
 
 def compact(
-    journal: FeedJournal, around: Surroundings, dataset: str, rewrite: Rewrite
+    journal: FeedJournal,
+    around: Surroundings,
+    dataset: str,
+    rewrite: Rewrite,
+    choose: Choose = all_of_them,
 ) -> SealedEntry:
-    """Rewrite a dataset's live files of done windows. Refused if there are fewer than two."""
+    """Rewrite live files of a dataset's done windows. Refused if there are fewer than two."""
 
     def build(fold: FeedFold, window: str) -> AnyBody:
-        inputs = done_files(fold, dataset)
+        inputs = choose(done_files(fold, dataset))
         if len(inputs) < 2:
             raise EntryRefused("compaction", f"{dataset} has {len(inputs)} files to compact")
         order = RewriteOrder(dataset, window, journal.layout.staging, inputs)

@@ -83,11 +83,24 @@ def rebind(
 
 
 def unpark(
-    journal: FeedJournal, around: Surroundings, dataset: str, author: str, reason: str = ""
+    journal: FeedJournal,
+    around: Surroundings,
+    dataset: str,
+    author: str,
+    reason: str = "",
+    *,
+    stopped: bool | None = None,
 ) -> SealedEntry:
-    """Let a parked dataset be tried again; the owner publishes its queue in order."""
+    """Let a parked dataset be tried again; the owner publishes its queue in order.
 
-    def build(_fold: FeedFold, _window: str) -> AnyBody:
+    `stopped` says whether the author has seen it stopped by records that do not fit: who wants a
+    failed one to be tried again has not accepted those. None: either way.
+    """
+
+    def build(fold: FeedFold, _window: str) -> AnyBody:
+        if stopped is not None and (dataset in fold.state.stopped) != stopped:
+            now = "let go" if stopped else "stopped"
+            raise EntryRefused("unpark", f"dataset {dataset} was {now} meanwhile; look again")
         return Unpark(dataset, author, reason)
 
     return decide_for_command(journal, around, build, deep=False)

@@ -12,8 +12,9 @@ from penstock.feeds.errors import (
     StartIncomplete,
     StartNotResolved,
 )
-from penstock.feeds.halting import HALTED, feed_digest
+from penstock.feeds.halting import feed_digest
 from penstock.feeds.topic_watch import missing_topics
+from penstock.model.exit_codes import HALTED
 from penstock.model.halted import Halted
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available

@@ -8,11 +8,12 @@ from typing import TextIO
 
 from penstock.cli.moving_line import CLEAR
 from penstock.cli.output_streams import say
-from penstock.feeds.run_events import Event, Tell
+from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.runner import Runner
 
 _COLOURS = {"warning": "\x1b[33m", "error": "\x1b[31m"}
 _PLAIN = "\x1b[0m"
+_SAME_CONFLICT = ("dataset", "path", "wanted", "cause")
 
 
 def teller(environ: Mapping[str, str], stream: TextIO | None = None) -> Tell:
@@ -21,7 +22,28 @@ def teller(environ: Mapping[str, str], stream: TextIO | None = None) -> Tell:
     if not out.isatty():
         return lambda event: say(as_json(event, datetime.now(UTC)), out)
     colours = {} if environ.get("NO_COLOR") else _COLOURS
-    return lambda event: say(CLEAR + as_line(event, colours), out)
+    return _Terminal(out, colours)
+
+
+class _Terminal:
+    """Prints lines for a person. A field that does not fit its column is told once, not per window.
+
+    Every window of a topic with such a field has the event again; a person has read it, and the
+    lines about windows would be lost between them.
+    """
+
+    def __init__(self, out: TextIO, colours: Mapping[str, str]) -> None:
+        self._out = out
+        self._colours = colours
+        self._told: set[tuple[Fact, ...]] = set()
+
+    def __call__(self, event: Event) -> None:
+        if event.name == "conflict":
+            what = (event.feed, *(event.facts.get(fact) for fact in _SAME_CONFLICT))
+            if what in self._told:
+                return
+            self._told.add(what)
+        say(CLEAR + as_line(event, self._colours), self._out)
 
 
 def as_json(event: Event, at: datetime) -> str:

@@ -6,6 +6,7 @@ from typing import assert_never
 from penstock.cli.printable import printable
 from penstock.model.plural import number_of
 from penstock.status.whereabouts import (
+    Backup,
     EntryFacts,
     FilePlace,
     FileWhereabouts,
@@ -118,7 +119,17 @@ def file_lines(found: FileWhereabouts) -> list[str]:
     if found.taken_by is not None:
         lines.append(f"  {found.state} by {entry_text(found.taken_by)}")
     lines += [f"  its rows are in {each}" for each in found.into]
+    if found.backup is not None:
+        lines += _backup_lines(found.backup)
     return [printable(line) for line in lines]
+
+
+def _backup_lines(backup: Backup) -> Iterator[str]:
+    for each in backup.files:
+        state = "" if each.state == "live" else f", {each.state}"
+        yield f"  backup {backup.feed}: {each.file}{state}"
+    for lacking in backup.missing:
+        yield f"  backup {backup.feed} does not have {lacking}"
 
 
 def _file_state(found: FileWhereabouts) -> str:

@@ -117,6 +117,7 @@ feeds:
     export_offsets: group      # commit offsets for lag tools: group (penstock-events) | none
     # seal: 30d                # pack journal entries older than this; for stores that count objects
     generation: 0              # a number in file names
+    backup: null               # a feed with `decode: {format: raw}` over the same topics
 
 # Recognised, and not available in this version:
 # dispersals: {}

@@ -267,5 +267,6 @@ FEED = Section(
         "export_offsets": Key(choice("group", "none")),
         "seal": Key(or_null(parsed(units.longer_than_nothing_s, units.DURATION)), "seal_s"),
         "generation": _numbers(units.whole(most=10**9), 0),
+        "backup": Key(or_null(text)),
     },
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.config.backup_feeds import check_backups
 from penstock.config.clients import SERVERS, kafka, registry, spark, store
 from penstock.config.errors import ConfigInvalid
 from penstock.config.feed_section import FEED, feed
@@ -50,6 +51,7 @@ def load(
     _check_inheritance(root, mistakes)
     values = TOP(with_inheritance(root), Reading(mistakes, path.absolute().parent))
     _check_kafka(root, values.get("feeds", ()), mistakes)
+    check_backups(root, values.get("feeds", ()), mistakes)
     options_have_a_plugin(root, mistakes)
     if mistakes.only_plugin:
         raise mistakes.only_plugin

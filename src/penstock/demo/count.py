@@ -39,6 +39,9 @@ class _Event(msgspec.Struct):
     id: int
 
 
+_event_decoder = msgspec.json.Decoder(_Event)
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """What became of every record. The tuples have positions, and should all be empty."""
@@ -132,6 +135,6 @@ def _is_same(held: int | bytes | None, value: bytes | None) -> bool:
     if value is None:
         return False  # a row without a record in Kafka
     try:
-        return msgspec.json.decode(value, type=_Event).id == held
+        return _event_decoder.decode(value).id == held
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return False

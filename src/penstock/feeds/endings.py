@@ -9,7 +9,7 @@ from penstock.errors import (
     StoreUnavailable,
 )
 from penstock.feeds.errors import LeaseHeld, LeaseLost
-from penstock.feeds.halting import HALTED
+from penstock.model.exit_codes import HALTED
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.protocol.feed_book.state import FeedState
 

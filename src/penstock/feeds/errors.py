@@ -143,7 +143,7 @@ class StartBeyondLog(PenstockError):
 
     def __init__(self, origin: str, topic: str, partition: int, wanted: int, latest: int) -> None:
         super().__init__(
-            f"{origin} says that {topic}/{partition} is read up to {wanted}, and the log ends at "
+            f"{origin} says that {topic}/{partition} is read from {wanted} on, and the log ends at "
             f"{latest}.",
             "Nothing was read and nothing was written. The offset belongs to another log, such as "
             "that of a topic that was deleted and created again. Set `start` to offsets that you "

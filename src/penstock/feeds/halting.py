@@ -21,7 +21,6 @@ from penstock.model.window import StageOrder
 from penstock.protocol.feed_book.state import FeedState
 
 _BESIDE_ROWS = frozenset({"compression"})
-HALTED = 5  # the exit code of errors after which a feed waits for an operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,9 @@ def feed_digest(feed: FeedSpec) -> str:
     read = (feed.topics, feed.pattern, feed.exclude, feed.source, feed.start)
     misfits = (feed.decode.incompatible, [each.incompatible for each in feed.datasets])
     limits = (feed.quarantine, feed.window.max_records, feed.on_gap, misfits)
-    return digest_of(msgspec.json.encode((rows, read, limits, feed.generation), order="sorted"))
+    # Partitions of `start` are numbers, which can be sorted as keys only when they are texts.
+    plain = msgspec.to_builtins((rows, read, limits, feed.generation), str_keys=True)
+    return digest_of(msgspec.json.encode(plain, order="sorted"))
 
 
 def _groups(halt: FeedHalted) -> tuple[HaltedGroup, ...]:

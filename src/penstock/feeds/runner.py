@@ -410,9 +410,10 @@ class Runner:
         counts, lag = state.last_counts, feed.lag_records()
         rate = counts.read / took_s if took_s > 0 else 0.0
         left_s = lag / rate if rate else 0.0
+        broken = f"{counts.quarantined:,} quarantined, " if counts.quarantined else ""
         sentence = (
             f"window {state.last_window}: {number_of(counts.read, 'record')} in {took_s:.1f} s "
-            f"({rate:,.0f}/s), {lag:,} to go" + (f", {left_s:.0f} s left" if lag else "")
+            f"({rate:,.0f}/s), {broken}{lag:,} to go" + (f", {left_s:.0f} s left" if lag else "")
         )
         facts: dict[str, Fact] = {
             "window": state.last_window,

@@ -1,11 +1,12 @@
 """Where reading begins in partitions that were never read: what `start` means in each of them.
 
-`group` and `file` are for coming from another consumer, so nothing may be skipped by mistake. On
-the first start every partition must have an offset, unless `missing: earliest` is set; all that
-have none are named at once. An offset that has expired is written down as it is, and is a gap then,
-as any other. An offset beyond the end of the log belongs to another log, and is refused. Topics
-that the feed meets later begin where the group or the file says, and otherwise at the beginning of
-their log.
+Nothing may be skipped by mistake. An offset that has expired is written down as it is, and is a gap
+then, as any other. An offset beyond the end of the log belongs to another log, and is refused.
+
+`group` and `file` are for coming from another consumer. On the first start every partition must
+have an offset, unless `missing: earliest` is set; all that have none are named at once. Topics that
+the feed meets later begin where the group or the file says, and otherwise at the beginning of their
+log.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,20 +53,22 @@ class StartOffsets:
             case "latest":
                 return offsets.latest
             case "offsets":
-                wanted = start.offsets.get(topic, {}).get(partition, offsets.earliest)
-                return min(max(wanted, offsets.earliest), offsets.latest)
+                wanted = start.offsets.get(topic, {}).get(partition)
+                return self._within(topic, partition, offsets, wanted)
             case "time":
                 if not isinstance(self._source, ResolvesStarts):
                     raise StartNotResolved("a time", topic, partition)
                 return self._source.offset_at(topic, partition, start.time_ms)
             case "group" | "file":
-                return self._from_another(topic, partition, offsets)
+                wanted = self._offsets_for(topic, partition).get((topic, partition))
+                return self._within(topic, partition, offsets, wanted)
             case _ as never:
                 assert_never(never)
 
-    def _from_another(self, topic: str, partition: int, offsets: PartitionOffsets) -> int:
-        """Where another consumer stopped reading."""
-        wanted = self._offsets_for(topic, partition).get((topic, partition))
+    def _within(
+        self, topic: str, partition: int, offsets: PartitionOffsets, wanted: int | None
+    ) -> int:
+        """The offset that is wanted, if the log can have it: never another one in silence."""
         if wanted is None:
             return offsets.earliest
         if wanted > offsets.latest:
@@ -114,4 +117,12 @@ class StartOffsets:
     def _origin(self) -> str:
         """Where the offsets come from, in words."""
         start = self._feed.start
-        return f"The consumer group {start.group!r}" if start.kind == "group" else "The file"
+        match start.kind:
+            case "group":
+                return f"The consumer group {start.group!r}"
+            case "file":
+                return "The file"
+            case "earliest" | "latest" | "time" | "offsets":
+                return "`start`"
+            case _ as never:
+                assert_never(never)

@@ -24,8 +24,9 @@ _NESTED_COLUMNS = frozenset({"struct", "list", "map"})
 _CAUSES = {
     NO_ROOM: f"the dataset has {MAX_FIELDS:,} fields with columns, and no more are learned",
     LONG_NAME: "its name is longer than 1,024 bytes",
-    SEVERAL_KINDS: "no column can hold what is in it: a list of several kinds of items, numbers "
-    "that fit no column, too many levels or too many fields",
+    SEVERAL_KINDS: "no column can hold what is in it: a list of several kinds of items, only "
+    "fields with values of several kinds, numbers that fit no column, too many levels or too "
+    "many fields",
     OUT_OF_RANGE: "its numbers fit no column of numbers",
     OTHER_PATHS: "`types` has paths inside of it, and its values are not of that form",
     IMPOSSIBLE_STEP: "a step of `convert` cannot be done with it",

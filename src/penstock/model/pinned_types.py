@@ -44,16 +44,20 @@ class PinsDisagree(ValueError):
 
 @dataclass(slots=True)
 class TypeTree:
-    """What is settled at one place: a type, or that it is an object or a list with more inside."""
+    """What is settled at one place: a type, or that it is an object or a list with more inside.
+
+    `usual` is the kind of an object or a list that is settled although nothing inside of it is.
+    """
 
     type: FieldType | None = None
     fields: dict[str, "TypeTree"] = field(default_factory=dict)
     item: "TypeTree | None" = None
+    usual: str = ""
 
     @property
     def container(self) -> str:
         """The kind that the paths through this place ask for; empty if there are none."""
-        return "struct" if self.fields else "list" if self.item is not None else ""
+        return "struct" if self.fields else "list" if self.item is not None else self.usual
 
     def at(self, path: str) -> "TypeTree | None":
         """What is settled at a path, if anything is."""

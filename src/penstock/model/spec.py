@@ -218,7 +218,8 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     """One feed: its topics, how to decode them, where to write them.
 
     `kafka` are settings of its own, over those of the file; secrets are still references. `seal_s`
-    is how old entries of the journal are when they are sealed; None: they never are.
+    is how old entries of the journal are when they are sealed; None: they never are. `backup` is
+    the feed that keeps the same records as they came.
     """
 
     name: str
@@ -249,6 +250,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     export_offsets: Literal["group", "none"] = "group"
     seal_s: float | None = None
     generation: int = 0
+    backup: str | None = None
 
     @property
     def has_rows(self) -> bool:

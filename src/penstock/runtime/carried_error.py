@@ -36,6 +36,9 @@ class CarriedError(Value, frozen=True):
         return error
 
 
+_carried_error_decoder = msgspec.msgpack.Decoder(CarriedError)
+
+
 def carried(error: PenstockError) -> CarriedError:
     """An error as a value. Facts that are neither text nor a number stay behind."""
     kind = type(error)
@@ -55,5 +58,5 @@ def as_report(error: PenstockError) -> bytes:
 def opened_report(report: bytes) -> bytes:
     """A task's report as it is; raises the error that came in its place."""
     if report.startswith(MARK):
-        raise msgspec.msgpack.decode(report[len(MARK) :], type=CarriedError).error()
+        raise _carried_error_decoder.decode(report[len(MARK) :]).error()
     return report

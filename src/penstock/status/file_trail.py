@@ -83,13 +83,18 @@ class LiveFiles:
 
     def has(self, file: ManifestFile) -> bool:
         """True for a file that is live for certain; False: only the journal can tell."""
-        final = file.handle.final
-        if final not in self._known:
-            if self._going is None:
-                self._going = self._inputs_of_undone()
-            there = final not in self._going and self.journal.store.head(final) is not None
-            self._known[final] = there
-        return self._known[final]
+        self.look_for([file])
+        return self._known[file.handle.final]
+
+    def look_for(self, files: Iterable[ManifestFile]) -> None:
+        """Look for these files, side by side: a window may have hundreds."""
+        if self._going is None:
+            self._going = self._inputs_of_undone()
+        going, store = self._going, self.journal.store
+        new = sorted({each.handle.final for each in files} - self._known.keys())
+        self._known |= dict.fromkeys(new, False)
+        there = [final for final in new if final not in going]
+        self._known |= self.journal.ask_all(lambda final: store.head(final) is not None, there)
 
     def _inputs_of_undone(self) -> set[str]:
         """Files that a decided entry removes, and that may still be there."""
@@ -161,6 +166,7 @@ class Trails:
     def _last(self, lake: "LiveFiles") -> int:
         """The last entry that may have taken something of what is followed; -1: none may."""
         state = lake.state
+        lake.look_for(each.file for each in self.files if not each.is_retired)
         found = [state.records_taken_at for each in self.records if each.left_by is None]
         is_open = any(not each.is_retired and not lake.has(each.file) for each in self.files)
         return max([*found, state.files_taken_at if is_open else -1])

@@ -62,6 +62,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     lag_records: int | None
     lag_seconds: float | None
     as_of: str | None
+    as_of_age_s: float | None
     freshness_seconds: float | None
     windows: int
     last_window: str | None
@@ -114,6 +115,7 @@ def snapshot(
         lag_records=sum(lags) if lags else None,
         lag_seconds=max(ages) if ages else None,
         as_of=ends.as_of if ends is not None else None,
+        as_of_age_s=_seconds_since(ends.as_of, now_s) if ends is not None else None,
         freshness_seconds=_age_s(newest_ms, now_s),
         windows=state.windows,
         last_window=state.last_window or None,

@@ -9,6 +9,7 @@ The third reads no entry if the files lie there and nothing has left the quarant
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import msgspec
 
@@ -33,6 +34,7 @@ from penstock.status.file_trail import (
 from penstock.status.whereabouts import FilePlace, QuarantinePlace, RecordFate, Whereabouts
 
 REPLACE = frozenset({"replace"})
+AT_ONCE = 32  # files that are read side by side: some megabytes of each may be in memory
 # Only this needs pyarrow; many questions are answered by the journal alone.
 _rows_at: Callable[..., FileRows] = Later("penstock.audit.rows_in_file:rows_at")
 
@@ -97,11 +99,17 @@ class RecordSearch:
 
         Then nobody has to look what became of the other files that cover the offset.
         """
+        self._lake.look_for(each.file for each in trails)
         live = [each for each in trails if self._lake.has(each.file)]
-        return tuple(each for each in self._rows(wanted, live) if each.row is not None)
+        for begin in range(0, len(live), AT_ONCE):
+            places = self._rows(wanted, live[begin : begin + AT_ONCE])
+            if found := tuple(each for each in places if each.row is not None):
+                return found
+        return ()
 
     def _rows(self, wanted: Position, trails: list[FileTrail]) -> Iterator[FilePlace]:
         """The rows that are there; of files that are not, that the record may have been there."""
+        read = self._read_all(wanted, [each for each in trails if self._may_be_read(each)])
         for trail in trails:
             if trail.dataset == QUARANTINE:
                 continue
@@ -117,26 +125,33 @@ class RecordSearch:
             elif is_pending(self._state, trail.delivered_by.entry, trail.dataset):
                 yield msgspec.structs.replace(place, state="pending")
             else:
-                yield from self._rows_there(wanted, trail, place)
+                yield from _rows_there(read[trail.file.handle.final], place)
 
-    def _rows_there(
-        self, wanted: Position, trail: FileTrail, place: FilePlace
-    ) -> Iterator[FilePlace]:
-        found = self._read(wanted, trail)
-        if found.problem:
-            yield msgspec.structs.replace(place, state="missing", problem=found.problem)
-        for each in found.rows:
-            yield msgspec.structs.replace(place, row=each.row, number=each.number)
+    def _may_be_read(self, trail: FileTrail) -> bool:
+        """True for files that should lie there."""
+        is_pending_now = is_pending(self._state, trail.delivered_by.entry, trail.dataset)
+        return not trail.is_retired and not is_pending_now
+
+    def _read_all(self, wanted: Position, trails: list[FileTrail]) -> dict[str, FileRows]:
+        """The rows of the record in each of these files, by name; some are read side by side."""
+        found: dict[str, FileRows] = {}
+        for begin in range(0, len(trails), AT_ONCE):
+            some = trails[begin : begin + AT_ONCE]
+            answers = self._journal.ask_all(partial(self._read, wanted), some)
+            found |= {trail.file.handle.final: rows for trail, rows in answers}
+        return found
 
     def _quarantined(
         self, wanted: Position, trails: list[QuarantineTrail]
     ) -> Iterator[QuarantinePlace]:
         """Where the record lies in the quarantine, or lay before it was replayed or dropped."""
-        read = [
-            (file, self._read(wanted, file))
-            for file in {f.file.handle.final: f for each in trails for f in each.files}.values()
+        files = {f.file.handle.final: f for each in trails for f in each.files}
+        there = [
+            file
+            for file in files.values()
             if not is_pending(self._state, file.delivered_by.entry, QUARANTINE)
         ]
+        read = [(files[final], rows) for final, rows in self._read_all(wanted, there).items()]
         for trail in trails:
             place = QuarantinePlace(
                 dataset=trail.records.dataset, number=trail.records.row, left_by=trail.left_by
@@ -175,6 +190,13 @@ class RecordSearch:
                 for each in self._journal.content_of(sealed.body).files:
                     newest = each.handle if each.handle.final == trail.file.handle.final else newest
         return newest
+
+
+def _rows_there(found: FileRows, place: FilePlace) -> Iterator[FilePlace]:
+    if found.problem:
+        yield msgspec.structs.replace(place, state="missing", problem=found.problem)
+    for each in found.rows:
+        yield msgspec.structs.replace(place, row=each.row, number=each.number)
 
 
 def _answer(

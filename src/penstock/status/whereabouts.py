@@ -88,6 +88,22 @@ class Whereabouts(Value, frozen=True, kw_only=True):
     quarantined: tuple[QuarantinePlace, ...] = ()
 
 
+class BackupFile(Value, frozen=True, kw_only=True):
+    """A file of a backup feed, and the entry that delivered it."""
+
+    file: str
+    state: FileState
+    delivered_by: EntryFacts
+
+
+class Backup(Value, frozen=True, kw_only=True):
+    """The files of the backup feed that hold some ranges; `missing` are offsets that it lacks."""
+
+    feed: str
+    files: tuple[BackupFile, ...] = ()
+    missing: tuple[OffsetRange, ...] = ()
+
+
 class FileWhereabouts(Value, frozen=True, kw_only=True):
     """What is known of one data file. `taken_by` is the entry that rewrote or removed it."""
 
@@ -101,3 +117,4 @@ class FileWhereabouts(Value, frozen=True, kw_only=True):
     schema: int = 0
     taken_by: EntryFacts | None = None
     into: tuple[str, ...] = ()
+    backup: Backup | None = None

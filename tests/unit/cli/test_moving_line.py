@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.cli.commands.run import COMPILING, compiling_told
+from penstock.cli.commands.run import compiling_told
+from penstock.cli.first_compilation import COMPILING
 from penstock.cli.moving_line import Ticker, columns_of, fitted, line_of
 from penstock.cli.run_output import abandon_event, as_line, stop_event
 from penstock.feeds.run_events import Event

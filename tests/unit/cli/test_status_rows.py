@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from penstock.cli.commands.status import OLD_LAG_S, sentences_of
 from penstock.cli.common import print_rows
 from penstock.cli.status_rows import COLUMNS, quarantined, rows_of
 from penstock.model.entries import Counts
@@ -63,3 +64,21 @@ def test_no_feed_gives_no_row() -> None:
 def test_records_that_wait_in_the_quarantine_are_told_from_all_that_came() -> None:
     assert quarantined(NEW) == "0"
     assert quarantined(busy("events")) == "52 of 123,449"
+
+
+@pytest.mark.parametrize(
+    ("state", "age_s", "is_told"),
+    [
+        ("running", OLD_LAG_S + 70, True),
+        ("running", OLD_LAG_S, False),
+        ("running", None, False),
+        ("stopped", OLD_LAG_S + 70, False),
+    ],
+)
+def test_a_lag_that_a_running_owner_saw_long_ago_is_not_taken_for_the_present_one(
+    state: str, age_s: float | None, is_told: bool
+) -> None:
+    """Goal: while Kafka is down, `running` and a lag of 0 are not all that is shown."""
+    found = msgspec.structs.replace(NEW, state=state, lag_records=0, as_of_age_s=age_s)
+    sentences = [line for line in sentences_of(found) if line.startswith("lag is that of 2m ago")]
+    assert bool(sentences) == is_told

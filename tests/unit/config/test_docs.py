@@ -26,6 +26,7 @@ BESIDE = {
     "per_topic.NAME.window.max_records": "{topics: [d]}",
     "per_topic.NAME.window.max_bytes": "{topics: [d]}",
     "per_topic.NAME.window.max_rate": "{topics: [d]}",
+    "backup": "{topics: [t]}\n  raw_events: {topics: [t], decode: {format: raw}}",
     "decode.schema": "{topics: [t], decode: {format: avro}}",
     "decode.message": "{topics: [t], decode: {format: protobuf}}",
     "decode.pattern": "{topics: [t], decode: {format: text}}",

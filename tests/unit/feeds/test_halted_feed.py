@@ -23,6 +23,7 @@ from penstock.model.spec import (
     PublishSpec,
     QuarantineSpec,
     RouteSpec,
+    StartSpec,
     WindowSpec,
 )
 from penstock.protocol.feed_book.acceptance import accept_next
@@ -91,6 +92,23 @@ def test_a_window_that_is_refused_is_told_with_code_positions_reasons_and_what_t
     first, second = found.groups
     assert (first.count, str(first.first), str(first.last)) == (2, f"{TOPIC}/0/4", f"{TOPIC}/0/7")
     assert (second.count, list(map(str, second.samples))) == (1, [f"{TOPIC}/0/8"])
+
+
+def test_the_line_of_a_window_has_the_number_of_quarantined_records() -> None:
+    """Goal: a window that was accepted and could deliver little does not look like any other."""
+    story = broken_story()
+    story.run_once(STRICT)
+    accept(story)
+    assert story.run_once(STRICT) == 0
+    [line] = [line for line in story.said if line.startswith("window:")]
+    assert ", 3 quarantined, 0 to go" in line
+
+
+def test_a_feed_that_starts_at_offsets_of_its_partitions_halts_as_any_other() -> None:
+    story = broken_story()
+    start = StartSpec("offsets", offsets={TOPIC: {0: 0, 1: 0}})
+    assert story.run_once(msgspec.structs.replace(STRICT, start=start)) == 5
+    assert found_halt(story).code == "QUARANTINE_RATIO"
 
 
 def test_values_of_records_lie_only_in_the_samples_that_errors_shows() -> None:

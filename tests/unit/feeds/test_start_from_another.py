@@ -1,4 +1,4 @@
-"""A feed that begins where another consumer stopped: by its group, or by a file.
+"""A feed that begins at given offsets: where another consumer stopped, or those of `start` itself.
 
 Nothing is skipped by mistake: what has no offset is named, what has expired is a gap.
 """
@@ -78,6 +78,23 @@ def test_an_offset_beyond_the_log_belongs_to_another_log(story: Story) -> None:
     story.cluster.exported["old"] = {(TOPIC, 0): 1, (TOPIC, 1): 6}
     assert story.run_once(beginning(GROUP)) == 2
     assert "START_BEYOND_LOG" in story.said[-1]
+    assert story.entries(Start) == []
+
+
+def test_an_offset_of_start_itself_that_has_expired_is_a_gap_too(story: Story) -> None:
+    story.cluster.expire(TOPIC, 0, 3)
+    start = StartSpec(kind="offsets", offsets={TOPIC: {0: 1}})
+    assert story.run_once(beginning(start)) == 5
+    assert "GAP: Kafka no longer has events/0 [1, 3)" in story.said[-1]
+    assert story.delivered() == Counter()
+    assert story.run_once(beginning(start, on_gap="accept")) == 0
+    assert story.delivered() == places(0, 3, 4) + places(1, *range(5))
+
+
+def test_an_offset_of_start_itself_beyond_the_log_is_refused(story: Story) -> None:
+    start = StartSpec(kind="offsets", offsets={TOPIC: {0: 5, 1: 6}})
+    assert story.run_once(beginning(start)) == 2
+    assert "START_BEYOND_LOG: `start` says that events/1 is read from 6 on" in story.said[-1]
     assert story.entries(Start) == []
 
 

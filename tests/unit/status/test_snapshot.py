@@ -34,6 +34,7 @@ def test_lag_is_counted_from_the_owners_last_look() -> None:
     assert [p.lag_records for p in found.partitions] == [6, 0]
     assert (found.lag_records, found.lag_seconds) == (6, 120.0)
     assert found.as_of == "2027-01-15T07:59:49.000+00:00"
+    assert found.as_of_age_s == 11.0
     assert found.freshness_seconds == 120.0
     assert found.counts.read == 3
     assert found.parked == {"a": "it is foreign"}

@@ -16,7 +16,9 @@ from penstock.cli.common import (
     print_rows,
     surroundings,
 )
+from penstock.cli.first_compilation import tell_compiling
 from penstock.cli.halted_check import tell_halted, tell_held_back
+from penstock.cli.renamed_feeds import former_names
 from penstock.cli.sample_check import (
     as_text,
     broken_rows,
@@ -35,12 +37,11 @@ from penstock.datapath.schemas.fixed_schema import fixed_for
 from penstock.datapath.schemas.learning import Learning
 from penstock.datapath.shape.convert.visible_names import shown_by_names
 from penstock.errors import PenstockError, TopicMissing
-from penstock.feeds.halting import HALTED
 from penstock.feeds.next_window import NextWindow, judge_feed, next_window
 from penstock.feeds.sample_window import SampleRanges, sample_ranges
 from penstock.feeds.setting_changes import change_events
 from penstock.feeds.topic_watch import missing_topics
-from penstock.model.exit_codes import worst
+from penstock.model.exit_codes import HALTED, worst
 from penstock.model.layout import Layout
 from penstock.model.plural import are, number_of
 from penstock.model.ranges import TopicPartition
@@ -57,6 +58,7 @@ from penstock.testing.memory_store import MemoryStore
 
 State = Literal["ok", "warning", "failed", "halted"]
 Row = dict[str, object]
+_WIDTH = 12  # of the first column, at least
 
 
 @dataclass(slots=True)
@@ -94,10 +96,11 @@ def run(chosen: argparse.Namespace) -> int:
     """Run all checks. A check that fails does not hide the others."""
     spec = configured(chosen)
     findings = []
+    width = max([_WIDTH, *(len(f"feed {feed.name}") for feed in spec.feeds)])
 
     def tell(finding: Finding) -> None:
         findings.append(finding)
-        _print(finding, chosen.output)
+        _print(finding, chosen.output, width)
 
     feeds = number_of(len(spec.feeds), "feed")
     tell(Finding("file", found=[f"{chosen.config}: {feeds}"]))
@@ -258,6 +261,8 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
         source = sources.of(feed)
         available = source.look()
         _tell_topics(finding, feed, state, available)
+        if state.is_new:
+            _tell_former_names(finding, spec, journal, available)
         gap = judge_feed(feed, state, available)
         if gap is not None:
             finding.warn(f"{gap.found} The run will accept this loss, because on_gap is accept.")
@@ -291,6 +296,7 @@ def _sample(
     if not any(chosen.ranges):
         finding.found.append("no records to sample")
         return
+    tell_compiling()
     found = sampled(spec, feed, source, chosen)
     finding.found.append(sentence_of(chosen, found.counts))
     finding.types, finding.broken = type_rows(found), broken_rows(found)
@@ -324,6 +330,15 @@ def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: 
         decided = number_of(len(state.undone), "decided window")
         finding.found.append(f"{decided} {are(len(state.undone))} to be finished first")
     tell_held_back(finding, feed, state)
+
+
+def _tell_former_names(
+    finding: Finding, spec: LakeSpec, journal: FeedJournal, available: Available
+) -> None:
+    topics = [topic.topic for topic in available.topics]
+    configured = [feed.name for feed in spec.feeds]
+    for sentence in former_names(journal, topics, configured, surroundings()):
+        finding.warn(sentence)
 
 
 def _tell_expired(finding: Finding, available: Available, found: NextWindow) -> None:
@@ -370,7 +385,7 @@ def _rows(feed: FeedSpec, available: Available, found: NextWindow) -> Iterator[R
             }
 
 
-def _print(finding: Finding, output: str) -> None:
+def _print(finding: Finding, output: str, width: int) -> None:
     """Print one result at once, with its partitions below it."""
     if output == "json":
         line = {
@@ -385,9 +400,9 @@ def _print(finding: Finding, output: str) -> None:
         print(json.dumps(line), flush=True)
         return
     sentences = finding.found or [""]
-    print(f"{finding.what:<12} {finding.state:<8} {sentences[0]}", flush=True)
+    print(f"{finding.what:<{width}} {finding.state:<8} {sentences[0]}", flush=True)
     for sentence in sentences[1:]:
-        print(f"{'':<12} {'':<8} {sentence}", flush=True)
+        print(f"{'':<{width}} {'':<8} {sentence}", flush=True)
     print_rows(finding.rows, "text")
     print_rows(as_text(finding.types), "text")
     print_rows(finding.broken, "text")

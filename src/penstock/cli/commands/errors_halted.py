@@ -6,13 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of, group_facts
 from penstock.cli.common import feed_named, print_rows
+from penstock.cli.errors import UsageMistake
 from penstock.cli.printable import printable, printable_bytes
+from penstock.errors import EntryNewer
 from penstock.model.broken_groups import BrokenRecord
 from penstock.model.halted import Halted
 from penstock.model.plural import are, number_of
 from penstock.model.ranges import OffsetRange
+from penstock.protocol.feed_book.acceptance import acceptance_of
+from penstock.protocol.feed_book.errors import HaltedDamaged
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.feed_book.halted_objects import read_halted, read_samples, shown_halted
+from penstock.protocol.feed_book.halted_objects import read_halted, read_samples
 from penstock.protocol.feed_book.state import FeedState
 
 FEW_RANGES = 5
@@ -37,10 +41,27 @@ def run_list_halted(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def accepted_ranges(journal: FeedJournal, state: FeedState) -> tuple[OffsetRange, ...]:
-    """The ranges of the window that was refused, which `errors accept` names; none if none was."""
-    halted = shown_halted(journal, state)
-    return () if halted is None else halted.ranges
+def refused_ranges(feed: str, journal: FeedJournal, state: FeedState) -> tuple[OffsetRange, ...]:
+    """The ranges of the window that was refused, which `errors accept` is about.
+
+    If no window was refused, there is nothing that a person can have looked at: the decision would
+    open the limit for records that nobody has seen. None are known of a halt that cannot be read.
+    """
+    earlier = acceptance_of(journal, state)
+    if earlier is not None:
+        return earlier.ranges
+    try:
+        halted = read_halted(journal, state)
+    except (HaltedDamaged, EntryNewer):
+        return ()
+    if halted is None or not halted.ranges:
+        cause = "is not halted" if halted is None else f"is halted with {halted.code}"
+        raise UsageMistake(
+            f"Feed {feed!r} {cause}: there is no window with too many broken records to accept.",
+            "Nothing was changed. `penstock status` shows the state of the feed; if a run refuses "
+            "its next window, look at it with `penstock errors list --halted`, then accept it.",
+        )
+    return halted.ranges
 
 
 def ranges_as_text(ranges: Iterable[OffsetRange]) -> str:

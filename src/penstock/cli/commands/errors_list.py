@@ -14,9 +14,9 @@ from penstock.audit.quarantine_records import (
 )
 from penstock.care.seek import Approval, unpark
 from penstock.cli.commands.errors_halted import (
-    accepted_ranges,
     range_as_json,
     ranges_as_text,
+    refused_ranges,
     run_list_halted,
 )
 from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of, group_facts
@@ -89,7 +89,7 @@ def run_accept(chosen: argparse.Namespace) -> int:
     require_started(state, chosen.feed)
     if chosen.dataset is not None:
         return let_go_on(chosen, journal, state, Approval(author, reason))
-    ranges = accepted_ranges(journal, state)
+    ranges = refused_ranges(chosen.feed, journal, state)
     is_new = accept_next(journal, state, author, reason, surroundings().timestamp(), ranges)
     if chosen.output == "json":
         row = {"feed": chosen.feed, "windows": state.windows, "accepted": True, "new": is_new}
@@ -113,7 +113,8 @@ def let_go_on(
             f"Dataset {chosen.dataset!r} of feed {chosen.feed!r} is not stopped.",
             f"Nothing was changed. Stopped datasets: {stopped}.",
         )
-    sealed = unpark(journal, surroundings(), dataset, approval.author, approval.reason)
+    author, reason = approval.author, approval.reason
+    sealed = unpark(journal, surroundings(), dataset, author, reason, stopped=True)
     if chosen.output == "json":
         row = {"feed": chosen.feed, "dataset": dataset, "accepted": True, "entry": sealed.number}
         print_rows([row], "json")

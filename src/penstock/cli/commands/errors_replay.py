@@ -33,6 +33,7 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.errors import UsageMistake
+from penstock.cli.first_compilation import tell_compiling
 from penstock.cli.quarantine_arguments import datasets_named, named_records, require_words
 from penstock.config.convert_section import reveal_keys
 from penstock.datapath.schemas.learning import Learning
@@ -223,6 +224,7 @@ def _tell_replayed(chosen: argparse.Namespace, done: Replayed, fixed: FixedRecor
 @contextmanager
 def parallel_on_spark(spec: LakeSpec) -> Iterator[SparkParallelMap]:
     """Spark, for the time of the replay."""
+    tell_compiling()
     session = starting_session(spec, "replay")
     try:
         yield SparkParallelMap(session.get, Ticker(sys.stderr, time.monotonic))

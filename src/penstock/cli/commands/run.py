@@ -19,6 +19,7 @@ from penstock.cli.client_settings import (
     source_tools,
 )
 from penstock.cli.common import PROBE, chosen_feeds, configured, lake_store, surroundings
+from penstock.cli.first_compilation import COMPILING
 from penstock.cli.moving_line import Ticker
 from penstock.cli.options.run_options import GRACE_S
 from penstock.cli.run_output import abandon_event, stop_event, teller
@@ -34,7 +35,6 @@ from penstock.ports.source.open_source import open_source
 from penstock.spark.session import StartingSession, open_session
 from penstock.spark.warm_up import compile_meanwhile
 
-COMPILING = "compiling the decoders, once per machine"
 AGAIN_S = 1.0  # then jobs are cancelled this often: the first cancel may fall between two jobs
 
 

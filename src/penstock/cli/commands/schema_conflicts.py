@@ -17,9 +17,10 @@ from penstock.protocol.feed_book.state import is_pending
 LONGEST_SAMPLE = 60
 MOST_SHOWN = 100
 FEW_FIELDS = 5
-LATER = (
-    "Files that are there keep their columns. A field that has no column yet gets its type with "
-    "the next window; for another type of a column, read the topics with a feed of another name."
+LATER = "A field that has no column yet gets its type with the next window."
+ELSEWHERE = (
+    "These fields have columns of other types, which they keep: the types are for a feed of "
+    "another name that reads the same topics. In this feed, `run` and `check` refuse them."
 )
 
 
@@ -101,18 +102,24 @@ def _causes(found: list[FieldConflict]) -> Iterator[str]:
 
 
 def _cures(found: list[FieldConflict]) -> Iterator[str]:
-    """The configuration that would give fields one column, by dataset: others may do without."""
+    """The configuration that would give fields one column, and in which feed it can be used."""
+    curable = [each for each in found if each.cure]
+    yield from _types([each for each in curable if not each.wanted], LATER)
+    yield from _types([each for each in curable if each.wanted], ELSEWHERE)
+
+
+def _types(found: list[FieldConflict], remark: str) -> Iterator[str]:
+    """The types by dataset: other datasets may do without. Nothing, if no field is given."""
     by_dataset: dict[str, list[FieldConflict]] = {}
     for each in found:
-        if each.cure:
-            by_dataset.setdefault(each.dataset, []).append(each)
+        by_dataset.setdefault(each.dataset, []).append(each)
     if not by_dataset:
         return
     yield "datasets:"
     for dataset, some in by_dataset.items():
         route = decode_component(dataset) or dataset
         yield f"  {_quoted(route)}: {{types: {{{', '.join(map(_pair, some))}}}}}"
-    yield LATER
+    yield remark
 
 
 def _pair(conflict: FieldConflict) -> str:

@@ -21,9 +21,9 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.output_streams import telling, unless_cut_off
-from penstock.cli.status_rows import columns_of_output, fitted, rows_of, wrapped
+from penstock.cli.status_rows import columns_of_output, duration, fitted, rows_of, wrapped
 from penstock.errors import PenstockError
-from penstock.model.exit_codes import worst
+from penstock.model.exit_codes import HALTED, worst
 from penstock.model.plural import number_of
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
@@ -40,6 +40,7 @@ asking_sources: Callable[[LakeSpec], AbstractContextManager[AskedSources]] = Lat
     "penstock.cli.source_connection:asking_sources"
 )
 FEW_SCHEMAS = 6
+OLD_LAG_S = 60.0  # an owner without a window in work asks its source every second or so
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -58,7 +59,13 @@ def run(chosen: argparse.Namespace) -> int:
             print_rows(fitted(ways, "field", "dataset", "feed"), "text")
             learned = [row for each in found for row in learned_rows(each)]
             print_rows(fitted(learned, "name", "feed"), "text")
-    return worst(codes)
+    return worst([*codes, *map(exit_code_of, found)])
+
+
+def exit_code_of(found: FeedSnapshot) -> int:
+    """5 for a feed that waits for an operator: whoever asks by a script must not read green."""
+    is_waiting = found.halted is not None and found.halted.accepted_by is None
+    return HALTED if is_waiting else 0
 
 
 def snapshots(
@@ -92,6 +99,11 @@ def show(found: Sequence[FeedSnapshot], output: str, wide: bool = False) -> None
 
 def sentences_of(found: FeedSnapshot) -> Iterator[str]:
     """What the table does not say of a feed."""
+    if found.state == "running" and (found.as_of_age_s or 0.0) > OLD_LAG_S:
+        yield (
+            f"lag is that of {duration(found.as_of_age_s)} ago: since then its source has not "
+            "answered the owner, or one window takes long; `penstock status --live` asks now"
+        )
     if found.undone:
         yield f"{number_of(found.undone, 'window')} decided, not yet published"
     if found.schemas:

@@ -13,7 +13,8 @@ def run(chosen: argparse.Namespace) -> int:
     journal = feed_named(chosen, chosen.feed)[2]
     state = journal.open().state
     dataset = parked_dataset(chosen, state)
-    sealed = unpark(journal, surroundings(), dataset, author_of(chosen), chosen.reason)
+    author, reason = author_of(chosen), chosen.reason
+    sealed = unpark(journal, surroundings(), dataset, author, reason, stopped=False)
     if chosen.output == "json":
         row = {"feed": chosen.feed, "dataset": dataset, "entry": sealed.number}
         print_rows([row], "json")

@@ -5,14 +5,16 @@ import json
 
 import msgspec
 
-from penstock.cli.common import feed_named, surroundings
+from penstock.cli.common import feed_named, reading_journal, surroundings
 from penstock.cli.where_text import file_lines, record_lines
 from penstock.config.location import key_in
 from penstock.model.record_position import Position
+from penstock.model.spec import LakeSpec
 from penstock.protocol.feed_book.entry_search import EntrySearch
+from penstock.status.backup_files import BackupSearch
 from penstock.status.where_file import where_file
 from penstock.status.where_record import RecordSearch
-from penstock.status.whereabouts import KNOWN_FATES, FileWhereabouts, Whereabouts
+from penstock.status.whereabouts import KNOWN_FATES, Backup, FileWhereabouts, Whereabouts
 
 FOUND, NOT_KNOWN, DIFFERENCE = 0, 1, 4
 
@@ -35,8 +37,18 @@ def run(chosen: argparse.Namespace) -> int:
         text = [f"{key}: no entry of feed {feed.name!r} names this file"]
         _show([{"file": key, "state": "unknown"}], chosen.output, text)
         return NOT_KNOWN
+    if feed.backup is not None:
+        found = msgspec.structs.replace(found, backup=_backup(spec, feed.backup, found))
     _show([found], chosen.output, file_lines(found))
     return DIFFERENCE if found.state == "missing" else FOUND
+
+
+def _backup(spec: LakeSpec, name: str, found: FileWhereabouts) -> Backup:
+    """What the backup feed has of the ranges of a file."""
+    journal = reading_journal(spec, name)
+    state = journal.open().state
+    search = EntrySearch(journal, state.number, surroundings().do_all)
+    return BackupSearch(journal, state, search).find(name, found.ranges)
 
 
 def _show(

@@ -196,7 +196,9 @@ class RangeShredder:
                 self._costs.add(dataset, some.origin)
                 self._deliver(some, dataset)
         else:
-            self._unwritten.refuse(gone, refused(len(gone), TOMBSTONE, "no value"))
+            is_wanted = self._feed.tombstones == "keep"
+            why = "no value, and the route needs one" if is_wanted else "no value"
+            self._unwritten.refuse(gone, refused(len(gone), TOMBSTONE, why))
         return every.take(~nulls)
 
     def _routed(self, group: RecordGroup) -> Iterator[tuple[str, RecordGroup]]:

@@ -23,6 +23,8 @@ from penstock.evidence.position_columns import split_by_place
 from penstock.model.ranges import TOO_LARGE, OffsetRange
 from penstock.runtime.worker import settle_in, worker_tick
 
+_task_report_decoder = msgspec.msgpack.Decoder(TaskReport)
+
 ROWS_AT_ONCE = 131_072
 BYTES_AT_ONCE = 32 * 1024 * 1024
 # With more datasets than this, more at once, since a batch has too few rows of each otherwise.
@@ -148,7 +150,7 @@ def read_report(encoded: bytes) -> TaskReport:
     """
     if encoded == _NOT_READ:
         raise RecordTooLarge
-    return msgspec.msgpack.decode(encoded, type=TaskReport)
+    return _task_report_decoder.decode(encoded)
 
 
 def in_parts(batch: pa.RecordBatch, only_topic: str) -> Iterator[tuple[str, int, pa.RecordBatch]]:

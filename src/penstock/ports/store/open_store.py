@@ -11,6 +11,8 @@ from penstock.api.find import make, offer
 from penstock.api.store import Store
 from penstock.model.store_spec import LOCAL, StoreSpec
 
+_store_spec_decoder = msgspec.msgpack.Decoder(StoreSpec)
+
 
 def open_store(spec: StoreSpec) -> Store:
     """Open a store. Driver and executors; raises `ExtraMissing` or `PluginBroken`."""
@@ -33,4 +35,4 @@ def local_spec(directory: str | Path) -> StoreSpec:
 
 @lru_cache(maxsize=8)
 def _opened(_process: int, encoded: bytes) -> Store:
-    return open_store(msgspec.msgpack.decode(encoded, type=StoreSpec))
+    return open_store(_store_spec_decoder.decode(encoded))

@@ -47,7 +47,7 @@ def _from_manifest(store: Store, ref: ManifestRef) -> Content:
     try:
         return _decoder.decode(unpack(raw) if ref.packed else raw)
     except ValueError as error:  # also of msgspec
-        raise ManifestDamaged(ref.key, f"it is no manifest: {error}") from error
+        raise ManifestDamaged(ref.key, f"it is not a manifest: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The objects of a halted feed: written, read and removed. No decision depends on them.
+"""The objects of a halted feed: written, read and removed. No run depends on them.
 
 They lie under the epoch and the number of the entry that would have come next. A reader folds the
 journal and asks for exactly that name: whatever was written before any later entry is void.

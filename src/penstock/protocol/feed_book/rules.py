@@ -67,7 +67,7 @@ def body_objection(state: FeedState, entry: Entry) -> str | None:
 def stale_objection(epoch: int, window: str) -> str | None:
     """Files staged in an older epoch may have been cleaned away: they must not be decided."""
     if not is_window_id(window):
-        return f"{window!r} is no window id"
+        return f"{window!r} is not a window id"
     if epoch_of(window) != epoch:
         return f"it was staged as {window}, and the epoch is {epoch} now"
     return None

@@ -221,9 +221,9 @@ class Journal(Generic[S, B, L]):
         check_home(key, sealed.entry, self.layout.feed, self.lake, self.layout.incarnation)
         return sealed
 
-    def require(self, number: int) -> Sealed[B]:
-        """An entry that was folded before, so it must be there."""
-        sealed = self.read(number)
+    def require(self, number: int, sha256: str = "") -> Sealed[B]:
+        """An entry that was folded before, so it must be there; `sha256` as for `read`."""
+        sealed = self.read(number, sha256)
         if sealed is None:
             raise JournalCut(self.layout.entry(number), number - 1)
         return sealed

@@ -20,6 +20,9 @@ class LakeIdentity(Value, frozen=True):
     id: str
 
 
+_lake_identity_decoder = msgspec.json.Decoder(LakeIdentity)
+
+
 def lake_identity(store: Store, around: Surroundings) -> str:
     """The lake's id; the first to ask makes it. Safe to race."""
     known = known_identity(store)
@@ -37,7 +40,7 @@ def known_identity(store: Store) -> str | None:
 
 def _decode(found: bytes) -> str:
     try:
-        identity = msgspec.json.decode(found, type=LakeIdentity)
+        identity = _lake_identity_decoder.decode(found)
     except msgspec.MsgspecError as error:
         damaged = EntryDamaged(LAKE_KEY, f"it is not a lake identity: {error}")
         raise newer_or(damaged, found, LAKE_FORMAT) from error

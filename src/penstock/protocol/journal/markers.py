@@ -82,20 +82,30 @@ def mark_done(
     undone: UndoneEntry,
     proven: tuple[str, ...],
     sleep: Sleep = without_waiting,
+    first: Marker | None = None,
 ) -> None:
-    """Record that these parts are done. Whoever was first may have recorded fewer or more."""
+    """Record that these parts are done. Whoever was first may have recorded fewer or more.
+
+    `first` is the marker that others have left, where the caller has read it.
+    """
     mine = Marker(undone.number, undone.sha256, tuple(sorted(proven)))
-    recorded = create_marker(store, layout.marker(undone.number), mine, sleep).groups
+    if first is None:
+        first = create_marker(store, layout.marker(undone.number), mine, sleep)
     for part in mine.groups:
-        if not is_named(part, recorded):
+        if not is_named(part, first.groups):
             late = Marker(undone.number, undone.sha256, (part,))
             create_marker(store, layout.part_marker(undone.number, part), late, sleep)
+
+
+def first_marker(store: Reads, layout: Layout, undone: UndoneEntry) -> Marker | None:
+    """The marker that was left first for an entry, if any."""
+    return read_marker(store, layout.marker(undone.number), undone.number, undone.sha256)
 
 
 def still_undone(store: Reads, layout: Layout, undone: UndoneEntry) -> list[str]:
     """The parts of an entry that no marker proves done."""
     number, sha256 = undone.number, undone.sha256
-    first = read_marker(store, layout.marker(number), number, sha256)
+    first = first_marker(store, layout, undone)
     if first is None:
         return undone.parts
     return [

@@ -76,7 +76,7 @@ def _read_by_format(book: Book[S, B, L], key: str, plain: bytes) -> Envelope[B]:
     try:
         found = _format_decoder.decode(plain).format
     except msgspec.MsgspecError as error:
-        raise EntryDamaged(key, f"it is no entry: {error}") from error
+        raise EntryDamaged(key, f"it is not an entry: {error}") from error
     check_format(key, found, book.format)
     try:
         if found == book.format:

@@ -13,6 +13,7 @@ Dying anywhere is safe: the next owner begins at 1. No Spark in here; staging is
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from penstock.errors import (
@@ -324,9 +325,14 @@ class Owner:
 
     def _check_undone_readable(self) -> None:
         """What has to be finished must be readable before we claim: else nothing is changed."""
-        for number in self.fold.state.undone:
-            if self.fold.state.open_parts(number):
-                load_content(self._journal, self.fold, self._journal.require(number))
+        journal, state = self._journal, self.fold.state
+        numbers = [number for number in state.undone if state.open_parts(number)]
+
+        def read_one(number: int) -> None:
+            known = journal.require(number, state.undone[number].sha256)
+            load_content(journal, self.fold, known)
+
+        self._around.do_all([partial(read_one, number) for number in numbers])
 
     def _let_go_what_may_go(self) -> None:
         """Datasets that were stopped wait for a person, unless they would not be stopped now."""
@@ -411,7 +417,7 @@ class Owner:
         self.own_windows = OwnWindows(self.epoch, self._sequence, frozenset(kept))
 
     def _order_tidying(self) -> None:
-        """Now and then hand out what has to be tidied. That is no part of any window."""
+        """Now and then hand out what has to be tidied. That is not a part of any window."""
         state = self.fold.state
         self._settle_windows()
         if state.number - self.fold.checkpoint < self._spec.checkpoint_every:

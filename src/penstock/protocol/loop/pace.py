@@ -9,8 +9,8 @@ from collections.abc import Callable
 class Pace:
     """The pacing of one feed. Asked before every plan, with what waits and how much fits.
 
-    What is there at the start goes at once, since nobody knows how long it has waited. `eager`:
-    always at once.
+    What is there at the start goes at once, since nobody knows how long it has waited: all of it,
+    also if it takes several windows. `eager`: always at once.
     """
 
     def __init__(self, every_s: float, tick: Callable[[], float], *, eager: bool = False) -> None:
@@ -18,25 +18,35 @@ class Pace:
         self._tick = tick
         self._eager = eager
         self._waiting_since: float | None = -float("inf")
+        self._in_line_since: float | None = -float("inf")  # as above, but a window ends its turn
+        self._seen = 0  # records that waited when it was last asked
 
     @property
-    def waiting_since(self) -> float:
-        """Since when something waits, as a tick; the far future if nothing does."""
-        return float("inf") if self._waiting_since is None else self._waiting_since
+    def in_line_since(self) -> float:
+        """Since when something waits for its turn, as a tick; the far future if nothing does."""
+        return float("inf") if self._in_line_since is None else self._in_line_since
 
     def is_due(self, waiting: int, cap: int) -> bool:
         """True when a window should be cut now."""
+        self._seen = waiting
         if not waiting:
-            self._waiting_since = None
+            self._waiting_since = self._in_line_since = None
             return False
         now = self._tick()
+        if self._in_line_since is None:
+            self._in_line_since = now
         if self._waiting_since is None:
             self._waiting_since = now
         return self._eager or waiting >= cap or now - self._waiting_since >= self._every_s
 
-    def delivered(self) -> None:
-        """A window was cut and delivered; what is left came after it, or did not fit into it."""
-        self._waiting_since = None
+    def delivered(self, records: int) -> None:
+        """A window with so many records was cut and delivered.
+
+        What did not fit into it has waited no less than before; what came since begins to wait.
+        """
+        self._in_line_since = None
+        if records >= self._seen:
+            self._waiting_since = None
 
 
 class Rate:

@@ -44,7 +44,7 @@ class Paces:
         allowed = self._rate.allowed(sum(ready.values()))
         self.is_held_back = bool(due) and not (ready and allowed)
         chosen: dict[str, int] = {}
-        for part in sorted(ready, key=lambda name: self._paces[name].waiting_since):
+        for part in sorted(ready, key=lambda name: self._paces[name].in_line_since):
             chosen[part] = min(ready[part], allowed)
             allowed -= chosen[part]
         return {part: most for part, most in chosen.items() if most}
@@ -56,7 +56,7 @@ class Paces:
             part = each.topic if each.topic in self._paces else SHARED
             taken[part] = taken.get(part, 0) + len(each)
         for part, records in taken.items():
-            self._paces[part].delivered()
+            self._paces[part].delivered(records)
             self._rates[part].spend(records)
         self._rate.spend(sum(taken.values()))
 

@@ -6,6 +6,7 @@ same dataset and lane are marked done in journal order; parts of others never wa
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from penstock.errors import (
@@ -19,12 +20,12 @@ from penstock.errors import (
     StoreUnavailable,
 )
 from penstock.model.entries import Park, SealedEntry, Unpark
-from penstock.model.lanes import dataset_of, lane_in
+from penstock.model.lanes import DELETE, dataset_of, lane_in
 from penstock.model.manifest import Content
 from penstock.model.row_config import RowConfig
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import Owed, Undone
-from penstock.protocol.journal.markers import mark_done, still_undone
+from penstock.protocol.journal.markers import Marker, first_marker, mark_done, still_undone
 from penstock.protocol.publish.acts import (
     GroupWork,
     PartKey,
@@ -137,10 +138,14 @@ class Finisher:
         return self._mine is not None and self._mine.troubles.is_resting(part, self._began)
 
     def _open_works(self, numbers: Iterable[int]) -> Iterator[GroupWork]:
-        for number in numbers:
-            if parts := self._to_do(number):
-                sealed = self._journal.require(number)
-                yield from works_of(sealed, load_content(self._journal, self._fold, sealed), parts)
+        """The open parts of these entries, which are read side by side."""
+        asked = [number for number in numbers if self._to_do(number)]
+        for number, (sealed, content) in self._journal.ask_all(self._load, asked):
+            yield from works_of(sealed, content, self._to_do(number))
+
+    def _load(self, number: int) -> tuple[SealedEntry, Content]:
+        sealed = self._journal.require(number, self._fold.state.undone[number].sha256)
+        return sealed, load_content(self._journal, self._fold, sealed)
 
     def _finish(self, works: list[GroupWork], blocked: set[str]) -> None:
         """Publish the files of several entries; the newest gets a tail mark before."""
@@ -158,12 +163,37 @@ class Finisher:
         self._note_failures(found)
 
     def _try(self, works: list[GroupWork], *, alone: bool = True) -> _Round:
-        """Do all parts together; then, if `alone`, what is left one by one."""
+        """Do all parts together; then, if `alone`, what is left each by itself."""
         found = _Round(publish_at_once(self._tools, works))
-        for work in works if alone else ():
-            if work.key not in found.done:
-                self._finish_alone(work, found)
+        left = [work for work in works if work.key not in found.done] if alone else []
+        if self._mine is not None and len(left) > 1:
+            left = self._try_each(left, found)
+        for work in left:
+            self._finish_alone(work, found)
         return found
+
+    def _try_each(self, works: list[GroupWork], found: _Round) -> list[GroupWork]:
+        """Try each part by itself, all at the same time: those that hang must not add up.
+
+        Returns those whose files are lost; they need the journal, and so come one after the other.
+        """
+        answers: dict[PartKey, PenstockError | None] = {}
+
+        def attempt(work: GroupWork) -> None:
+            try:
+                publish_group(self._tools, work)
+            except (StagedGone, *FAILURES) as error:
+                answers[work.key] = error
+            else:
+                answers[work.key] = None
+
+        self._around.do_all([partial(attempt, work) for work in works])
+        found.done |= {key for key, error in answers.items() if error is None}
+        for work in works:  # in journal order: the oldest failure of a part is the one that counts
+            error = answers[work.key]
+            if error is not None and not isinstance(error, StagedGone):
+                found.failed[work.key] = error
+        return [work for work in works if isinstance(answers[work.key], StagedGone)]
 
     def _mark_in_order(self, works: list[GroupWork], done: set[PartKey], blocked: set[str]) -> None:
         """Leave the markers, of a part only if the same part of all older entries has one."""
@@ -175,18 +205,33 @@ class Finisher:
                 proven.setdefault(work.sealed.number, []).append(work.part)
             elif work.part in self._fold.state.open_parts(work.sealed.number):
                 blocked.add(work.part)
+        firsts = self._first_markers(list(proven)) if len(proven) > 1 else {}
         for number, parts in proven.items():
-            self._mark(self._fold.state.undone, number, parts)
+            self._mark(self._fold.state.undone, number, parts, firsts.get(number))
+
+    def _first_markers(self, numbers: list[int]) -> dict[int, Marker | None]:
+        """The markers that some undone entries have, read side by side: each spares two requests.
+
+        A dataset that was parked for long comes with hundreds of entries whose others are done.
+        """
+        journal, undone = self._journal, self._fold.state.undone
+        asked = [undone[number] for number in numbers if number in undone]
+        answers = journal.ask_all(partial(first_marker, journal.segments, journal.layout), asked)
+        return {each.number: first for each, first in answers}
 
     def _mark(
-        self, entries: dict[int, Undone] | dict[int, Owed], number: int, proven: list[str]
+        self,
+        entries: dict[int, Undone] | dict[int, Owed],
+        number: int,
+        proven: list[str],
+        first: Marker | None = None,
     ) -> None:
         """Leave the marker of an entry. Its other parts get markers of their own later."""
         entry = entries.get(number)
         if entry is None or not proven:
             return
         journal = self._journal
-        mark_done(journal.store, journal.layout, entry, tuple(proven), journal.sleep)
+        mark_done(journal.store, journal.layout, entry, tuple(proven), journal.sleep, first)
         entry.parts = [part for part in entry.parts if part not in proven]
         if not entry.parts:
             del entries[number]
@@ -297,8 +342,12 @@ class Finisher:
                 self._try_one_parked(part, self._mine)
 
     def _try_one_parked(self, part: str, mine: Ownership) -> None:
-        number = self._oldest_with(part)
-        if number is not None:
+        waiting = [each.number for each in self._fold.state.waiting() if part in each.parts]
+        ready = self._ready(waiting, part)
+        if waiting and not ready:
+            return  # deletions whose time has not come
+        if ready:
+            number = min(ready)
             sealed = self._journal.require(number)
             content = load_content(self._journal, self._fold, sealed)
             (work,) = works_of(sealed, content, {part})
@@ -311,9 +360,9 @@ class Finisher:
                 return
         self._unpark(part, mine)
 
-    def _oldest_with(self, part: str) -> int | None:
-        waiting = self._fold.state.waiting()
-        return min((each.number for each in waiting if part in each.parts), default=None)
+    def _ready(self, numbers: list[int], part: str) -> list[int]:
+        """The entries of which this part may be tried: deletions wait for files, and for a time."""
+        return [each for each in numbers if lane_in(part) != DELETE or self._may_delete(each, part)]
 
     def _unpark(self, part: str, mine: Ownership) -> None:
         unpark = Unpark(dataset_of(part), mine.owner, lane=lane_in(part))
@@ -331,24 +380,33 @@ class Finisher:
         state = self._fold.state
         for number in sorted(state.owed):
             owed = state.owed[number]
-            if owed.not_before_s > self._around.now():
-                continue
-            if due := [part for part in owed.parts if self._may_delete(number, part)]:
-                self._delete(owed, due)
+            awake = [p for p in owed.parts if p not in state.parked and not self._is_resting(p)]
+            if due := [part for part in awake if self._may_delete(number, part)]:
+                self._try_to_delete(owed, due)
+
+    def _try_to_delete(self, owed: Owed, due: list[str]) -> None:
+        """Delete, and note what the store did not do or say: what was delivered has not failed."""
+        try:
+            self._delete(owed, due)
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            if self._mine is None:
+                why = f"files that entry {owed.number} replaces are deleted by the owner: {error}"
+                self._journal.notices.append(why)
+            self._note_failures(_Round(failed={(owed.number, part): error for part in due}))
 
     def _may_delete(self, number: int, part: str) -> bool:
-        """True when everything that takes the place of the files is proven to be there."""
-        undone = self._fold.state.undone.get(number)
-        before = map(dataset_of, undone.parts) if undone is not None else ()
-        if dataset_of(part) in before:
+        """True when all that takes the place of the files is proven to be there, and it is time."""
+        state = self._fold.state
+        undone = state.undone.get(number)
+        if undone is not None and dataset_of(part) in map(dataset_of, undone.parts):
             return False
-        return part not in self._fold.state.parked and not self._is_resting(part)
+        return state.owed[number].not_before_s <= self._around.now()
 
     def _delete(self, owed: Owed, due: list[str]) -> None:
         journal = self._journal
         left = still_undone(journal.segments, journal.layout, owed)
         proven = [part for part in owed.parts if part not in left]  # by somebody else
-        sealed = journal.require(owed.number)
+        sealed = journal.require(owed.number, owed.sha256)
         works = works_of(sealed, journal.content_of(sealed.body), set(due) & set(left))
         found = self._try(works, alone=self._mine is not None)  # what a command leaves stays owed
         proven += [work.part for work in works if work.key in found.done]

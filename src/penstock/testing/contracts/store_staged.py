@@ -13,6 +13,8 @@ from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.testing.fault_store import Fault, FaultStore, What
 
+_staged_handle_decoder = msgspec.json.Decoder(StagedHandle)
+
 STAGING = "staging/feed"
 FINAL = "lake/clicks/day=2024-02-29/0-1.parquet"
 PUBLISHERS = 8
@@ -158,7 +160,7 @@ class StagedContract:
         self, store: Store, second_store: Store
     ) -> None:
         text = msgspec.json.encode(stage(store, FINAL, b"rows"))
-        handle = msgspec.json.decode(text, type=StagedHandle)
+        handle = _staged_handle_decoder.decode(text)
         second_store.publish(handle)
         assert store.look(handle).is_done
         assert store.read(FINAL) == b"rows"

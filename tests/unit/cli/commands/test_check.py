@@ -84,7 +84,7 @@ def test_a_first_start_is_judged_as_the_owner_would() -> None:
     with pytest.raises(GapFound):
         begun(1)
     assert {each.start for each in begun(1, on_gap="accept").ranges} == {3}
-    with pytest.raises(StartBeyondLog, match="read up to 10000"):
+    with pytest.raises(StartBeyondLog, match="read from 10000 on"):
         begun(10_000)
 
 

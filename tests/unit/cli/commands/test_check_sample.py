@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.cli.first_compilation import COMPILING
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.feeds.runner import Runner, RunSpec
@@ -127,6 +128,30 @@ def test_types_days_and_what_would_be_quarantined_are_shown_and_nothing_is_writt
     text = capsys.readouterr().out
     assert "click    3     new  day=2024-10-04 day=2024-10-05 day=2024-10-06" in text
     assert "TIME_MISSING  2" in text
+
+
+def test_a_long_name_of_a_feed_keeps_the_columns_in_line(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.cluster.append("shop", 0, *GOOD)
+    place.file.write_text(FILE.format(more="").replace("  shop:", "  the_whole_shop:"))
+    assert place.check() == 0
+    checks = [line for line in capsys.readouterr().out.splitlines() if " ok  " in line]
+    assert len({line.index(" ok  ") for line in checks}) == 1
+    assert any(line.startswith("feed the_whole_shop ok") for line in checks)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_sample_that_waits_for_the_first_compilation_says_so(
+    place: Place,
+    complete: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("penstock.cli.first_compilation.is_complete", lambda: complete)
+    place.cluster.append("shop", 0, *GOOD)
+    assert place.check("--sample", "3") == 0
+    assert (COMPILING in capsys.readouterr().err) == (not complete)
 
 
 def test_what_the_sample_says_is_what_a_run_does(

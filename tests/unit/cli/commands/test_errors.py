@@ -286,29 +286,15 @@ def test_a_feed_that_never_ran_has_no_quarantine(
     assert "There is no feed nobody" in capsys.readouterr().err
 
 
-def test_the_next_window_is_accepted_with_author_and_reason(
+def test_a_window_that_nobody_has_refused_is_not_accepted(
     lake: DiskLake, room: Room, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("errors", "accept", FEED, "--reason", " old client ", "--author", "ann")
-    assert main(lake.words(*words)) == 0
-    assert "accepted: window number 3 of feed;" in capsys.readouterr().out
-    kept = json.loads((lake.root / LAYOUT.accepted / f"{2:020}.json").read_text())
-    assert (kept["author"], kept["reason"], kept["windows"]) == ("ann", "old client", 2)
+    assert main(lake.words("errors", "accept", FEED, "--reason", "x")) == 2
+    told = capsys.readouterr().err
+    assert "Feed 'feed' is not halted: there is no window" in told
+    assert "Nothing was changed" in told
     journal = room.journal()
-    assert is_accepted(journal, journal.open().state)
-    assert main(lake.words(*words, "--output", "json")) == 0
-    row = json.loads(capsys.readouterr().out)
-    assert row == {"feed": FEED, "windows": 2, "accepted": True, "new": False, "ranges": []}
-
-
-@pytest.mark.usefixtures("room")
-def test_who_accepts_is_the_login_name_unless_said_otherwise(
-    lake: DiskLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LOGNAME", "somebody")
-    assert main(lake.words("errors", "accept", FEED, "--reason", "x")) == 0
-    kept = json.loads((lake.root / LAYOUT.accepted / f"{2:020}.json").read_text())
-    assert kept["author"] == "somebody"
+    assert not is_accepted(journal, journal.open().state)
 
 
 @pytest.mark.usefixtures("room")

@@ -84,3 +84,21 @@ def test_the_files_of_one_day_are_listed_from_their_shard_alone(
     assert main(lake.words("files", FEED, "--day", "2026-11-15")) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(lake.files())
     assert main(lake.words("files", f"{FEED}/nobody", "--day", "2026-11-15")) == 2
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2026-11", "2026-02-30", "day=", "", "hour=07"])
+def test_a_day_that_cannot_be_is_refused(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], day: str
+) -> None:
+    """Goal: a job that reads this list never takes a mistyped day for a day without files."""
+    with pytest.raises(SystemExit) as ended:
+        main(lake.words("files", FEED, "--day", day))
+    assert ended.value.code == 2
+    assert "is not a day such as 2026-11-15" in capsys.readouterr().err
+
+
+def test_a_day_may_be_written_as_its_directory(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(lake.words("files", FEED, "--day", "day=2026-11-15")) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(lake.files())

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from penstock.cli.commands.check import Finding
 from penstock.cli.halted_check import tell_halted, tell_held_back
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.model.spec import FeedSpec
+from penstock.protocol.feed_book.halted_objects import read_halted, write_halted
 from penstock.testing.list_source import ListSource
 from tests.helpers.lakes_on_disk import DiskLake
 from tests.helpers.list_story import TOPIC, Story, events, places
@@ -78,7 +80,7 @@ def as_json(capsys: Captured) -> list[dict[str, Any]]:
 def test_status_shows_the_halt_with_code_sentence_since_and_what_to_do(
     halting: Halting, capsys: Captured
 ) -> None:
-    assert halting.call("status") == 0
+    assert halting.call("status") == 5
     header, row, *lines = capsys.readouterr().out.splitlines()
     assert (header.split()[1], row.split()[1]) == ("state", "halted")
     told = "\n".join(lines)
@@ -89,7 +91,7 @@ def test_status_shows_the_halt_with_code_sentence_since_and_what_to_do(
 
 
 def test_status_gives_programs_the_same(halting: Halting, capsys: Captured) -> None:
-    assert halting.call("status", "--output", "json") == 0
+    assert halting.call("status", "--output", "json") == 5
     text = capsys.readouterr().out
     found = json.loads(text)
     assert (found["state"], found["owner_state"]) == ("halted", "stopped")
@@ -154,6 +156,40 @@ def test_accept_names_the_ranges_that_were_shown_and_the_feed_goes_on(
     assert halting.check().state == "ok"
 
 
+def test_the_decision_is_kept_with_author_and_reason(
+    halting: Halting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "somebody")
+    assert halting.call("errors", "accept", "feed", "--reason", " known ") == 0
+    kept = json.loads((halting.lake.root / "_penstock/feed/accepted" / f"{0:020}.json").read_text())
+    assert (kept["author"], kept["reason"], kept["windows"]) == ("somebody", "known", 0)
+
+
+def test_an_acceptance_does_not_open_the_limit_for_the_window_after_it(
+    halting: Halting, capsys: Captured
+) -> None:
+    """Goal: a second call in haste accepts nothing that nobody has seen."""
+    words = ("errors", "accept", "feed", "--reason", "known", "--author", "ann")
+    assert halting.call(*words) == 0
+    assert halting.run() == 0
+    assert halting.call(*words) == 2
+    assert "is not halted" in capsys.readouterr().err
+    halting.story.cluster.append(TOPIC, 0, *[SECRET] * 4)
+    assert halting.run() == 5
+
+
+def test_a_feed_that_halted_for_another_cause_has_no_window_to_accept(
+    halting: Halting, capsys: Captured
+) -> None:
+    journal = halting.story.journal()
+    state = journal.open().state
+    halted = read_halted(journal, state)
+    assert halted is not None
+    write_halted(journal, replace(halted, code="GAP", window="", ranges=()))
+    assert halting.call("errors", "accept", "feed", "--reason", "known") == 2
+    assert "is halted with GAP" in capsys.readouterr().err
+
+
 def test_check_says_that_a_run_would_halt_again(halting: Halting) -> None:
     finding = halting.check()
     assert (finding.state, finding.exit_code) == ("halted", 5)
@@ -213,11 +249,11 @@ def test_a_halt_that_cannot_be_read_is_shown_as_a_halt_and_blocks_no_command(
     )[::-1]
     assert "samples" in sample.name
     halt.write_bytes(b"{")
-    assert halting.call("status", "--output", "json") == 0
+    assert halting.call("status", "--output", "json") == 5
     [found] = as_json(capsys)
     assert (found["state"], found["halted"]["code"]) == ("halted", "HALTED_DAMAGED")
     halt.write_text('{"format": 99}')
-    assert halting.call("status") == 0
+    assert halting.call("status") == 5
     told = " ".join(capsys.readouterr().out.split())
     assert "ENTRY_NEWER" in told
     assert "upgrade this installation" in told
@@ -232,7 +268,7 @@ def test_a_topic_that_the_owner_did_not_find_is_shown(tmp_path: Path, capsys: Ca
     story.store = lake.store
     (feed,) = load(lake.config, {}).feeds
     assert story.run_once(feed) == 5
-    assert main(lake.words("status")) == 0
+    assert main(lake.words("status")) == 5
     told = capsys.readouterr().out
     assert "feed: halted since" in told
     assert "feed: topic 'evnets' does not exist, or the owner may not see it" in told
@@ -300,7 +336,7 @@ def test_check_refuses_what_a_run_refuses(
         found = {line["what"]: line for line in as_json(capsys)}
         assert any(code in sentence for sentence in found[what]["found"])
         assert halting.run() == 2
-    assert halting.call("status") == 0
+    assert halting.call("status") == 5
     assert f": {code}: " in capsys.readouterr().out
     halting.lake.config.write_text(CONFIG)
     assert halting.call("check", "--output", "json") == 0
@@ -332,7 +368,7 @@ def test_lines_below_the_table_are_wrapped(
     halting: Halting, capsys: Captured, monkeypatch: pytest.MonkeyPatch, given: str, columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", given)
-    assert halting.call("status") == 0
+    assert halting.call("status") == 5
     _, _, *lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= columns
     whole = " ".join(line.strip() for line in lines)

@@ -15,7 +15,7 @@ from penstock.model.convert_spec import ConvertSpec
 from penstock.model.entries import Window
 from penstock.model.read_ways import Conflict
 from penstock.model.schema import MAX_FIELDS
-from penstock.model.spec import DecodeSpec, FeedSpec
+from penstock.model.spec import DecodeSpec, FeedSpec, PartitionKey, TimeSpec, WindowSpec
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.list_story import FEED, TOPIC, Story
@@ -243,3 +243,55 @@ def test_another_type_for_a_delivered_column_stops_the_run_before_anything_is_wr
     data = [key for key in story.store.list_after("") if key.endswith(".parquet")]
     assert data == [key for key in before if key.endswith(".parquet")]
     assert len(story.entries(Window)) == 1
+
+
+def test_types_for_columns_that_files_have_are_kept_apart(story: DriftStory) -> None:
+    """Goal: what can be pasted below the feed is not mixed with what it would be refused for."""
+    events_of(story, {"a": 1})
+    assert story.run_once() == 0
+    events_of(story, {"a": "x", "b": [1, "y"]})
+    assert story.run_once() == 0
+    out = story.told("schema", "conflicts", "feed")
+    here, elsewhere = out.split("A field that has no column yet gets its type")
+    assert '"place": {types: {"b": json}}' in here
+    assert '"place": {types: {"a": string}}' in elsewhere
+    assert "a feed of another name" in elsewhere
+    assert "a feed of another name" not in here
+
+
+def test_an_object_of_nothing_but_fields_of_several_kinds_is_told_with_this_cause(
+    story: DriftStory,
+) -> None:
+    events_of(story, {"props": {"ab": 1}}, {"props": {"ab": "1"}})
+    assert story.run_once() == 0
+    [told] = [line for line in story.said if line.startswith("conflict: ")]
+    assert "props of place has no column" in told
+    assert "only fields with values of several kinds" in told
+
+
+def test_a_sample_is_found_in_one_of_many_directories(story: DriftStory) -> None:
+    """Goal: directories of minutes do not hide the sample. Method: 60 files of one window."""
+    feed: FeedSpec = msgspec.structs.replace(
+        FEED,
+        partition=(PartitionKey("day"), PartitionKey("hour"), PartitionKey("minute")),
+        time=TimeSpec(field="at"),
+        window=WindowSpec(),
+    )
+    events_of(story, {"at": "2026-11-15T06:59:00Z", "n": 1})
+    assert story.run_once(feed) == 0
+    some: list[dict[str, object]] = [
+        {"at": f"2026-11-15T07:{m:02}:00Z", "n": m if m != 31 else "odd"} for m in range(60)
+    ]
+    events_of(story, *some)
+    assert story.run_once(feed) == 0
+    assert '"odd"' in story.told("schema", "conflicts", "feed")
+
+
+def test_a_fraction_that_comes_late_in_the_first_window_is_no_conflict(story: DriftStory) -> None:
+    """Goal: numbers that are whole at first get a column of doubles, not of integers."""
+    feed: FeedSpec = msgspec.structs.replace(FEED, window=WindowSpec())
+    some: list[dict[str, object]] = [{"n": n if n < 1_500 else n + 0.5} for n in range(3_000)]
+    events_of(story, *some)
+    assert story.run_once(feed) == 0
+    assert not any("conflict" in line for line in story.said)
+    assert "double" in story.told("schema", "show", "feed/place")

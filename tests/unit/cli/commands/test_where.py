@@ -49,7 +49,7 @@ class DiskStory(Story):
         self.store = self.lake.store
         self.lake.config.write_text(config)
         (directory / "order.avsc").write_text(SCHEMA)
-        (self.feed,) = load(self.lake.config, {"PENSTOCK_TEST_SALT": "pepper"}).feeds
+        self.feed = load(self.lake.config, {"PENSTOCK_TEST_SALT": "pepper"}).feeds[0]
 
 
 @pytest.fixture
@@ -195,3 +195,36 @@ def test_a_window_of_an_older_format_and_a_text_that_is_gone_are_told(
     code, text = text_of(story, capsys, "status", "feed", "--config-of", "2-1")
     assert code == 2
     assert "is not in the lake any more" in text
+
+
+BACKED_UP = """\
+version: 1
+lake: ./lake
+kafka: {bootstrap.servers: "nowhere:1"}
+feeds:
+  feed: {topics: [events], route: {by: "field:type"}, backup: raw}
+  raw: {topics: [events], decode: {format: raw}, window: {max_records: 2}}
+"""
+
+
+def test_a_file_is_shown_with_the_files_of_the_backup_that_hold_its_ranges(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Goal: what Kafka forgets is found. Method: a raw feed that has cut other windows."""
+    story = DiskStory(tmp_path, BACKED_UP)
+    feed, raw = load(story.lake.config, {}).feeds
+    story.cluster.append(TOPIC, 0, *events("click", 5))
+    assert story.run_once(raw) == 0
+    story.cluster.append(TOPIC, 0, *events("click", 3))
+    assert story.run_once(feed) == 0
+    [file] = story.store.list_after("feed/click")
+    code, [found] = asked(story, capsys, "where", "feed", file)
+    backup = found["backup"]
+    assert (code, backup["feed"]) == (0, "raw")
+    assert [each["file"] for each in backup["files"]] == story.store.list_after("raw/events")
+    assert {each["state"] for each in backup["files"]} == {"live"}
+    assert [each["delivered_by"]["entry"] for each in backup["files"]] == [3, 4, 5]
+    assert [(each["start"], each["end"]) for each in backup["missing"]] == [(5, 8)]
+    _, text = text_of(story, capsys, "where", "feed", file)
+    assert text.count("  backup raw: raw/events/day=") == 3
+    assert text.endswith("  backup raw does not have events/0 [5, 8)\n")

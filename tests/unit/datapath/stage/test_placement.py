@@ -110,7 +110,7 @@ def test_a_tombstone_goes_where_a_route_without_fields_says() -> None:
     found = shred(feed, [EVENTS[0], None], known)
     assert offsets(found, "k-key") == {"k-key": [0, 1]}
     found = shred(by_plugin("field", BY_TOPIC), [EVENTS[0], None], schemas("t-a"))
-    assert reasons(found) == {1: ("TOMBSTONE", "no value")}
+    assert reasons(found) == {1: ("TOMBSTONE", "no value, and the route needs one")}
 
 
 def test_names_of_a_route_obey_what_is_said_of_unknown_datasets() -> None:

@@ -10,13 +10,18 @@ import pytest
 
 from penstock.care.seek import unpark
 from penstock.errors import EntryRefused
+from penstock.model.names import FileName
+from penstock.model.record_position import Position
+from penstock.protocol.feed_book.entry_search import EntrySearch
 from penstock.protocol.feed_book.shard_names import of_dataset, of_quarantine
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.runtime.surroundings import Surroundings
+from penstock.status.where_file import where_file
+from penstock.status.where_record import RecordSearch
 from tests.helpers.far_store import FarStore
 from tests.helpers.large_feeds import A_DAY, BEHIND_ROOT, FILES, WINDOWS, LargeFeed, day_of
-from tests.simulator.kafka import SimKafka, SimSource
+from tests.simulator.kafka import TOPIC, SimKafka, SimSource
 from tests.simulator.programs import surroundings
 
 OPEN_S, LIST_S = 3.0, 10.0
@@ -92,3 +97,31 @@ def test_what_consumes_nothing_needs_no_inventory(feed: LargeFeed) -> None:
         unpark(feed.journal(around), around, "kind7", "me")
     assert store.seconds < OPEN_S, dict(store.requests)
     assert store.requests["read"] < 2 * (BEHIND_ROOT + FILES)
+
+
+def test_a_record_is_found_among_the_files_of_an_old_window(feed: LargeFeed) -> None:
+    """Goal: `where` takes seconds. Method: all 200 files of its window cover the offset."""
+    store, around = far(feed)
+    store.made = feed.made
+    journal = feed.journal(around)
+    state = journal.open().state
+    search = EntrySearch(journal, state.number, around.do_all)
+    position = Position(TOPIC, 0, feed.offset_in(31_415, 199))
+    [found] = RecordSearch(journal, state, search).find(position)
+    assert found.fate == "delivered"
+    assert [(each.dataset, each.row) for each in found.rows] == [("kind199", 0)]
+    assert store.seconds < LIST_S, dict(store.requests)
+
+
+def test_the_ranges_of_an_old_file_are_found_by_its_name(feed: LargeFeed) -> None:
+    store, around = far(feed)
+    store.made = feed.made
+    journal = feed.journal(around)
+    state = journal.open().state
+    search = EntrySearch(journal, state.number, around.do_all)
+    name = FileName(0, TOPIC, 0, 10_000, 11_000, "1-10", "zstd.parquet")
+    found = where_file(journal, state, search, f"feed/kind7/day={day_of(10)}/{name}")
+    assert found is not None
+    assert (found.state, found.delivered_by.entry) == ("live", 10)
+    assert [(each.start, each.end) for each in found.ranges] == [(10_000, 11_000)]
+    assert store.seconds < LIST_S, dict(store.requests)

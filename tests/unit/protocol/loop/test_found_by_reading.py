@@ -97,7 +97,7 @@ def test_a_window_id_that_is_none_is_an_impossible_entry() -> None:
     journal, fold = begun(store)
     entry = next_entry(fold.state, a_window(covered(0, 3), window="abc"))
     store.create(LAYOUT.entry(3), seal(entry)[0])
-    with pytest.raises(EntryImpossible, match="no window id"):
+    with pytest.raises(EntryImpossible, match="not a window id"):
         journal.open()
 
 
@@ -207,7 +207,7 @@ def test_a_manifest_that_is_no_content_is_damaged_although_its_hash_fits() -> No
     ref = ManifestRef("m", hashlib.sha256(b"garbage").hexdigest())
     window = msgspec.structs.replace(a_window(covered(0, 3)), content=None, manifest=ref)
     journal.append(fold, window, 1)
-    with pytest.raises(ManifestDamaged, match="it is no manifest"):
+    with pytest.raises(ManifestDamaged, match="it is not a manifest"):
         journal.open(deep=True)
 
 

@@ -13,7 +13,7 @@ from penstock.care.clean import clean
 from penstock.care.replay_feed import held_back
 from penstock.care.seek import unpark
 from penstock.cli.main import main
-from penstock.errors import FeedHalted
+from penstock.errors import EntryRefused, FeedHalted
 from penstock.feeds.endings import failing_and_stopped
 from penstock.feeds.errors import SchemasIncompatible
 from penstock.model.entries import SealedEntry, Unpark, Window
@@ -96,6 +96,21 @@ def test_a_new_owner_waits_for_the_word_and_a_person_gives_it() -> None:
     state = run_all(room).fold.state
     assert rows(store, "a") == [(0, 0), (0, 2)]
     assert (state.stopped, state.parked, state.undone) == ([], {}, {})
+
+
+def test_who_wants_a_failed_dataset_to_be_tried_again_does_not_let_a_stopped_one_go() -> None:
+    """Goal: a word is about what was seen. Method: the cause is another one when it is written."""
+    room, store = a_stopping_room()
+    run_all(room)
+    with pytest.raises(EntryRefused, match="a was stopped meanwhile"):
+        unpark(room.journal(), room.around, "a", "ann", "the disk is mended", stopped=False)
+    assert kinds(room)[-1] != "Unpark"
+    unpark(room.journal(), room.around, "a", "ann", "they may come", stopped=True)
+    assert room.journal().open().state.stopped == []
+    store.broken = {"a"}
+    run_all(room)
+    with pytest.raises(EntryRefused, match="a was let go meanwhile"):
+        unpark(room.journal(), room.around, "a", "ann", "they may come", stopped=True)
 
 
 def test_an_owner_that_runs_notices_the_word() -> None:

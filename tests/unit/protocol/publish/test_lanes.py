@@ -7,7 +7,7 @@ import pytest
 
 from penstock.audit.shallow import audit
 from penstock.care.compact import RewriteOrder, compact, retire
-from penstock.errors import EntryRefused, StoreUnavailable
+from penstock.errors import EntryRefused, OutcomeUnknown, StoreUnavailable
 from penstock.model.entries import Compact, Park, Unpark
 from penstock.model.layout import number_in
 from penstock.model.manifest import ManifestFile
@@ -249,6 +249,37 @@ def test_entries_of_older_formats_prove_what_they_consume_by_the_names_of_files(
     without_marker(room, store, 3)
     assert 3 in state_of(room).undone
     assert state_of(room).undone[3].parts == ["b@files"], "a was consumed, so it was done"
+
+
+class NoDeleteMarkers(WatchedStore):
+    """Gives no answer about markers of deletions while it is `silent`."""
+
+    silent = False
+
+    def create(self, key: str, data: bytes) -> bool:
+        """As memory does, or it is not known."""
+        if self.silent and key.endswith("@delete.json"):
+            raise OutcomeUnknown("create", key, "silent on purpose")
+        return super().create(key, data)
+
+
+def test_a_deletion_whose_marker_has_no_answer_fails_neither_a_command_nor_a_window() -> None:
+    """Goal: what is visible and marked is delivered. Method: only the deletion stays in doubt."""
+    store = NoDeleteMarkers()
+    room = delivered(a_room(SimKafka({0: ["a", "a"], 1: ["b", "b"]}, {0: 2, 1: 1}), store))
+    store.silent = True
+    number = compacted(room)
+    assert rows(store, "a") == [(0, 0), (0, 1)]
+    assert state_of(room).owed.keys() == {number}
+    room.kafka.latest[1] = 2
+    owner = an_owner(room, park_after=50)
+    assert owner.run_window()
+    assert rows(store, "b") == [(1, 0), (1, 1)]
+    assert owner.troubles.parts["a@delete"].tries > 1, "it is counted, and tried again later"
+    assert state_of(room).owed.keys() == {number}
+    store.silent = False
+    owner.recover()
+    assert state_of(room).owed == {}
 
 
 class NoDeletes(WatchedStore):

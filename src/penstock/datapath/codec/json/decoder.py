@@ -50,7 +50,7 @@ import pyarrow as pa
 
 from penstock.api.codec import JsonRecords, RowRange
 from penstock.api.schema_unsupported import SchemaUnsupported
-from penstock.datapath.codec.json import inference
+from penstock.datapath.codec.json import schema_growth
 from penstock.datapath.codec.json.batch_decode import Decoded, decode
 from penstock.datapath.codec.json.decode_plan import plan_of
 from penstock.datapath.codec.json.one_pass import DatasetRecords, OnePass
@@ -110,11 +110,11 @@ class JsonDecoder:
 
     def infer(self, samples: Sequence[bytes], dataset: str, version: int = 1) -> DatasetSchema:
         """The schema that samples of a dataset suggest. Driver, once per new dataset."""
-        return inference.infer(samples, dataset, version, self.limits, self.types.of(dataset))
+        return schema_growth.infer(samples, dataset, version, self.limits, self.types.of(dataset))
 
     def promote(self, schema: DatasetSchema, samples: Sequence[bytes]) -> DatasetSchema:
         """The next version of an inferred schema, or the same one if the samples add nothing."""
-        return inference.promote(schema, samples, self.limits, self.types.of(schema.dataset))
+        return schema_growth.promote(schema, samples, self.limits, self.types.of(schema.dataset))
 
 
 def json_decoder(records: JsonRecords, types: FeedTypes | None = None) -> JsonDecoder:

@@ -1,9 +1,10 @@
-"""Which schema a sample of records suggests, and how a schema grows. Runs on the driver.
+"""What a sample of records shows of their fields. Runs on the driver.
 
 What was seen of a field is a lattice: nothing yet, a type, or a conflict. Nulls, empty arrays and
 empty objects teach nothing. Integers and floating point numbers meet in double; any other two
-kinds are a conflict, and a field in conflict gets no column: its values go to `_rest`. So do those
-of fields with names beyond all measure, which every file would repeat.
+kinds are a conflict, and a field in conflict gets no column unless `usual_kinds` finds that nearly
+all records agree: its values go to `_rest`. So do those of fields with names beyond all measure,
+which every file would repeat.
 
 A field whose type the configuration settles gets that type with the first value that says
 something, and is never in conflict; nor are the objects and lists that it lies in.
@@ -14,7 +15,7 @@ one, as numbers that fit no column.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -28,14 +29,9 @@ from penstock.model.schema import (
     BOOLEAN,
     DOUBLE,
     INT64,
-    MAX_FIELDS,
     MAX_NESTING,
     STRING,
-    DatasetSchema,
-    Field,
     FieldType,
-    count_fields,
-    count_nested,
     list_of,
     struct_of,
     with_columns,
@@ -49,7 +45,7 @@ _LONGEST_NAME = 1_024  # bytes
 _MOST_DIGITS = 20  # an integer that is written with more fits no column
 _BEYOND = INT64_MAX + 1  # stands for any integer that fits no column
 _NUMBERS = frozenset({"int64", "double"})
-_SCALARS = {"boolean": BOOLEAN, "string": STRING, "int64": INT64, "double": DOUBLE}
+SCALARS = {"boolean": BOOLEAN, "string": STRING, "int64": INT64, "double": DOUBLE}
 _KINDS: dict[type, str] = {str: "string", bool: "boolean"}
 # Which values teach nothing more, by what was seen so far. A struct or a list looks into its own.
 _Types = frozenset[type]
@@ -88,7 +84,7 @@ class SeenField:
     def add(self, value: JsonValue, depth: int) -> None:
         """Take in one more value, found `depth` levels deep."""
         if self._types.type is not None:
-            if self.kind == NOTHING and not _says_nothing(value):
+            if self.kind == NOTHING and not says_nothing(value):
                 self._become(SETTLED)
             return
         of = type(value)
@@ -97,7 +93,7 @@ class SeenField:
         elif of is list:
             self._add_array(value, depth)
         elif value is not None:
-            self._meet(_KINDS.get(of) or _number_kind(value))
+            self._meet(_KINDS.get(of) or number_kind(value))
 
     def _meet(self, kind: str) -> None:
         if kind == NOTHING or self.kind == kind:
@@ -118,7 +114,7 @@ class SeenField:
     def _add_object(self, members: dict[str, JsonValue], depth: int) -> None:
         if self.kind != "struct":
             is_deep = depth >= MAX_NESTING
-            self._meet(NOTHING if _says_nothing(members) else CONFLICT if is_deep else "struct")
+            self._meet(NOTHING if says_nothing(members) else CONFLICT if is_deep else "struct")
         if self.kind != "struct":
             return
         fields, below = self.fields, depth + 1
@@ -139,7 +135,7 @@ class SeenField:
     def _add_array(self, items: list[JsonValue], depth: int) -> None:
         if self.kind != "list":
             is_deep = depth >= MAX_NESTING
-            self._meet(NOTHING if _says_nothing(items) else CONFLICT if is_deep else "list")
+            self._meet(NOTHING if says_nothing(items) else CONFLICT if is_deep else "list")
         if self.kind == "list":
             self.item = item = self.item or SeenField(self._types.item)
             if not item.taught.issuperset(map(type, items)):
@@ -150,8 +146,8 @@ class SeenField:
         """The type that holds all values seen, or None for nothing, or for a conflict."""
         if self.kind == SETTLED:
             return self._types.type
-        if self.kind in _SCALARS:
-            return _SCALARS[self.kind]
+        if self.kind in SCALARS:
+            return SCALARS[self.kind]
         if self.kind == "list" and self.item is not None:
             item = self.item.type()
             return None if item is None else list_of(item)
@@ -166,14 +162,14 @@ class SeenField:
         return [(name, kind, True) for name, kind in typed if kind is not None]
 
 
-def _says_nothing(value: JsonValue) -> bool:
+def says_nothing(value: JsonValue) -> bool:
     """As `value_text.says_nothing`, for a parsed value."""
     if isinstance(value, dict):
-        return all(map(_says_nothing, value.values()))
-    return value is None or (isinstance(value, list) and all(map(_says_nothing, value)))
+        return all(map(says_nothing, value.values()))
+    return value is None or (isinstance(value, list) and all(map(says_nothing, value)))
 
 
-def _number_kind(number: int | float) -> str:
+def number_kind(number: int | float) -> str:
     """The kind of column a number asks for; one that fits no column teaches nothing."""
     if isinstance(number, float):
         return NOTHING if abs(number) == float("inf") else "double"
@@ -206,85 +202,17 @@ def is_learnable(text: bytes, types: TypeTree | None = None) -> bool:
     return seen.type() is not None
 
 
-def see(samples: Iterable[bytes], limits: Limits, types: TypeTree | None = None) -> SeenField:
-    """Everything seen in the samples that are JSON objects; the others are passed over."""
-    root = SeenField(types, "struct")
+def objects_of(samples: Iterable[bytes], limits: Limits) -> Iterator[dict[str, JsonValue]]:
+    """The samples that are JSON objects, as plain values; the others are passed over."""
     for payload in samples:
         value = None if unfit(payload, limits) else _parsed(payload)
         if type(value) is dict:
-            root.add(value, 0)
+            yield value
+
+
+def see(samples: Iterable[bytes], limits: Limits, types: TypeTree | None = None) -> SeenField:
+    """Everything seen in the samples that are JSON objects."""
+    root = SeenField(types, "struct")
+    for members in objects_of(samples, limits):
+        root.add(members, 0)
     return root
-
-
-def infer(
-    samples: Iterable[bytes],
-    dataset: str,
-    version: int,
-    limits: Limits,
-    types: TypeTree | None = None,
-) -> DatasetSchema:
-    """The schema that the samples suggest; a field more than the limit gets no column."""
-    entries = see(samples, limits, types).entries()
-    fields = with_columns(_within(entries, MAX_FIELDS), top=True)
-    return DatasetSchema(dataset, version, declared=False, fields=fields)
-
-
-def _within(
-    entries: Iterable[tuple[str, FieldType, bool]], budget: int
-) -> list[tuple[str, FieldType, bool]]:
-    """The entries that the budget of fields allows, first come, first served."""
-    kept = []
-    for name, kind, nullable in entries:
-        cost = 1 + count_nested(kind)
-        if cost <= budget:
-            kept.append((name, kind, nullable))
-            budget -= cost
-    return kept
-
-
-def promote(
-    schema: DatasetSchema,
-    samples: Iterable[bytes],
-    limits: Limits,
-    types: TypeTree | None = None,
-) -> DatasetSchema:
-    """The next version, with columns for new fields; the same schema if there is nothing to add.
-
-    Columns that exist keep their place, name and type; objects may gain fields inside. A declared
-    schema is changed by its declaration only.
-    """
-    if schema.declared:
-        return schema
-    budget = MAX_FIELDS - count_fields(schema.fields)
-    fields = _Growth(budget).fields(schema.fields, see(samples, limits, types), top=True)
-    if fields == schema.fields:
-        return schema
-    return DatasetSchema(schema.dataset, schema.version + 1, declared=False, fields=fields)
-
-
-class _Growth:
-    """Adds what was seen to the fields that exist, as long as the budget of fields lasts."""
-
-    def __init__(self, budget: int) -> None:
-        self._budget = budget
-
-    def fields(self, known: tuple[Field, ...], seen: SeenField, *, top: bool) -> tuple[Field, ...]:
-        """The known fields, grown inside, then the new ones."""
-        grown = tuple(self._field(field, seen.fields.get(field.name)) for field in known)
-        names = {field.name for field in known}
-        new = _within([each for each in seen.entries() if each[0] not in names], self._budget)
-        self._budget -= sum(1 + count_nested(kind) for _, kind, _ in new)
-        return with_columns(new, kept=grown, top=top)
-
-    def _field(self, field: Field, seen: SeenField | None) -> Field:
-        if seen is None:
-            return field
-        return Field(field.name, field.column, self._type(field.type, seen), field.nullable)
-
-    def _type(self, kind: FieldType, seen: SeenField) -> FieldType:
-        """The same type; only structs, also those in lists, gain fields."""
-        if kind.kind == "struct" and seen.kind == "struct":
-            return struct_of(self.fields(kind.fields, seen, top=False))
-        if kind.kind == "list" and seen.kind == "list" and kind.item and seen.item:
-            return list_of(self._type(kind.item, seen.item), kind.item_nullable)
-        return kind

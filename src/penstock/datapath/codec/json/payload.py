@@ -23,6 +23,16 @@ PARSER_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
 
 _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
+# How payloads of other kinds begin that are sent as JSON by mistake.
+_BEGINNINGS = (
+    (b"\x1f\x8b", "it begins like gzip"),
+    (b"\x28\xb5\x2f\xfd", "it begins like zstd"),
+    (b"\x04\x22\x4d\x18", "it begins like lz4"),
+    (b"\x82SNAPPY", "it begins like snappy"),
+    (b"\xff\xfe", "it begins like UTF-16"),
+    (b"\xfe\xff", "it begins like UTF-16"),
+    (b"\x00", "it begins like a record with a schema id"),
+)
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 _NOT_MARKS = bytes(set(range(256)) - set(b'[{]}"'))
@@ -80,10 +90,16 @@ def unfit(payload: bytes, limits: Limits) -> Reason | None:
         try:
             payload.decode()
         except UnicodeDecodeError as error:
-            return NOT_UTF8, f"{error.reason} (byte {error.start})"
+            return NOT_UTF8, _with_hint(f"{error.reason} (byte {error.start})", payload)
     if is_too_deep(payload, limits):
         return TOO_DEEP, too_deep(limits)
     return None
+
+
+def _with_hint(detail: str, payload: bytes) -> str:
+    """The detail, and what the payload may be instead. It has no values of the record."""
+    hint = next((what for begin, what in _BEGINNINGS if payload.startswith(begin)), "")
+    return f"{detail}; {hint}" if hint else detail
 
 
 def grammar_fault(payload: bytes) -> Reason | None:
@@ -93,7 +109,7 @@ def grammar_fault(payload: bytes) -> Reason | None:
     try:
         _WHOLE.decode(payload)
     except PARSER_ERRORS as error:
-        return NOT_JSON, str(error)
+        return NOT_JSON, _with_hint(str(error), payload)
     kind = kind_of(payload.lstrip(_SPACE))
     return None if kind == "object" else (NOT_OBJECT, f"found {kind}")
 

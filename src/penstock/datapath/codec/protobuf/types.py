@@ -101,6 +101,9 @@ class ProtoFile(Value, frozen=True):
     enums: tuple[ProtoEnum, ...]
 
 
+_proto_file_decoder = msgspec.json.Decoder(ProtoFile)
+
+
 class ProtoTypes:
     """Messages and enums by their full names."""
 
@@ -143,7 +146,7 @@ class ProtoTypes:
 def parse_proto(text: str) -> ProtoTypes:
     """The types of a schema that was made ready on the driver."""
     try:
-        return ProtoTypes(msgspec.json.decode(text, type=ProtoFile))
+        return ProtoTypes(_proto_file_decoder.decode(text))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         if isinstance(error, SchemaUnsupported):
             raise

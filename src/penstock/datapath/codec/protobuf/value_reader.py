@@ -48,7 +48,7 @@ _MOST_KEYS = 1024  # of one map: each is compared with all before it
 def read_value(
     program: Program, field: int, payloads: Payloads, pools: Pools, place: int, at: int, end: int
 ) -> Integer:
-    """Read a value that is no message of fields into its place; where it ends, or BEYOND."""
+    """Read a value that is not a message of fields into its place; where it ends, or BEYOND."""
     fields, data = program.fields, payloads.data
     act, column = fields[field, ACT], fields[field, COLUMN]
     if act == PIECE:

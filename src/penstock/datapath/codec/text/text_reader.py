@@ -60,6 +60,9 @@ class TextLayout(Value, frozen=True):
     columns: tuple[str, ...] = ()
 
 
+_text_layout_decoder = msgspec.json.Decoder(TextLayout)
+
+
 def text_schema(layout: TextLayout) -> RegisteredSchema:
     """A layout as something that travels like a schema."""
     return RegisteredSchema("text", msgspec.json.encode(layout).decode())
@@ -67,7 +70,7 @@ def text_schema(layout: TextLayout) -> RegisteredSchema:
 
 def text_reader(schema: RegisteredSchema, limits: Limits | None = None) -> RecordReader:
     """Make a layout ready for reading; raises SchemaUnsupported."""
-    layout = msgspec.json.decode(schema.text, type=TextLayout)
+    layout = _text_layout_decoder.decode(schema.text)
     names = layout.columns or group_names(layout.pattern)
     if not names:
         raise SchemaUnsupported("$", "a pattern needs groups with names, such as (?P<level>\\w+)")

@@ -25,6 +25,8 @@ from penstock.datapath.shape.plugins.tamed import LONGEST_DETAIL, tamed, writabl
 from penstock.model.bad_records import BadRecord
 from penstock.model.convert_spec import ConvertSpec
 
+_convert_spec_decoder = msgspec.json.Decoder(ConvertSpec)
+
 CONVERT_FAILED = "CONVERT_FAILED"
 PluginValue: TypeAlias = Any  # Any: a part of what a plug-in returned; every use may fail
 
@@ -85,7 +87,7 @@ def look_for(spec: ConvertSpec) -> None:
 @lru_cache(maxsize=64)
 def _made(encoded: bytes) -> "_Records | BatchConverter":
     """A plug-in with its options, once per process."""
-    spec = msgspec.json.decode(encoded, type=ConvertSpec)
+    spec = _convert_spec_decoder.decode(encoded)
     ref = spec.ref or offer(CONVERTERS, spec.words[0])
     return _of_a_kind(make(CONVERTERS, ref, **dict(zip(spec.paths, spec.constants, strict=True))))
 

@@ -11,6 +11,8 @@ from penstock.api.find import STOPS, Door, make, offer, said
 from penstock.model.plugin import PluginRef
 from penstock.model.plugin_call import PluginCall
 
+_plugin_call_decoder = msgspec.json.Decoder(PluginCall)
+
 T = TypeVar("T")
 
 
@@ -40,7 +42,7 @@ def asked_fields(door: Door[Callable[..., object]], call: PluginCall) -> tuple[s
 
 @lru_cache(maxsize=256)
 def _made(door: Door[Callable[..., object]], encoded: bytes) -> object:
-    call = msgspec.json.decode(encoded, type=PluginCall)
+    call = _plugin_call_decoder.decode(encoded)
     ref: PluginRef = call.ref or offer(door, call.name)
     return make(door, ref, **dict(call.options))
 

@@ -28,6 +28,8 @@ from penstock.datapath.codec.protobuf.schema_compiler.compiler_request import (
 from penstock.datapath.codec.protobuf.schema_compiler.errors import CompilerFailed
 from penstock.model.registered_schema import RegisteredSchema
 
+_proto_answer_decoder = msgspec.json.Decoder(ProtoAnswer)
+
 _TIMEOUT_S = 60
 _LONGEST_COMPLAINT = 500
 _HERE = Path(__file__).parents[5]  # the other process reads the same code as this one
@@ -65,7 +67,7 @@ def _answered(question: ProtoQuestion) -> RegisteredSchema:
             complaint = _complaint(folder)
             if complaint:
                 raise SchemaUnsupported("$", f"the compiler refuses it ({complaint})")
-            found = msgspec.json.decode((folder / ANSWER).read_bytes(), type=ProtoAnswer)
+            found = _proto_answer_decoder.decode((folder / ANSWER).read_bytes())
         except UnicodeEncodeError as error:
             raise SchemaUnsupported("$", f"it cannot be compiled ({error})") from error
         except subprocess.TimeoutExpired as error:

@@ -26,6 +26,8 @@ from penstock.datapath.codec.protobuf.schema_compiler.compiler_request import (
 from penstock.datapath.codec.protobuf.schema_compiler.descriptor_tree import tree_of
 from penstock.datapath.codec.protobuf.schema_compiler.known_imports import KNOWN_FILES
 
+_proto_question_decoder = msgspec.json.Decoder(ProtoQuestion)
+
 _MAIN = "penstock_schema_itself.proto"
 _KNOWN = Path(grpc_tools.__file__).parent / "_proto"  # the files that every compiler has
 _NAMES = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
@@ -34,7 +36,7 @@ _Files = dict[str, str | FileDescriptorProto]
 
 def answer(folder: Path) -> int:
     """Answer the question that lies in a folder; the exit code."""
-    question = msgspec.json.decode((folder / QUESTION).read_bytes(), type=ProtoQuestion)
+    question = _proto_question_decoder.decode((folder / QUESTION).read_bytes())
     try:
         files = _files(_unpacked(question) if question.is_file else question)
         _write(folder, files)

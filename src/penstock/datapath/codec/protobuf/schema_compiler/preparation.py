@@ -11,6 +11,8 @@ from penstock.datapath.codec.protobuf.types import ProtoFile, parse_proto
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.spec import DecodeSpec
 
+_proto_file_decoder = msgspec.json.Decoder(ProtoFile)
+
 # Of the tree that `descriptor_tree` makes; a test tells when it has to be raised. Also raised when
 # more schemas can be compiled than before, since the lake keeps of each that it cannot be.
 FORMAT = 2
@@ -30,7 +32,7 @@ def _of_file(text: str, message: str) -> RegisteredSchema:
 
 def _with_root(schema: RegisteredSchema, message: str) -> RegisteredSchema:
     """The same schema with one of its messages as the first."""
-    file = msgspec.json.decode(schema.text, type=ProtoFile)
+    file = _proto_file_decoder.decode(schema.text)
     names = sorted(each.name for each in file.messages)
     if message not in names:
         known = ", ".join(names[:_MOST_NAMED])
