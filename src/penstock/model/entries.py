@@ -121,7 +121,8 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     configuration that shaped its rows (`RowConfig`), empty in older formats; `schemas` are the
     versions of the schemas of its files, and `reading` of those that records were read with, where
     they were converted. `cost` is what it took, None in older formats; `kept` are values that
-    plug-ins keep with it, by what they are. Neither decides anything.
+    plug-ins keep with it, by what they are; `refused` counts its quarantined records by dataset and
+    reason. None of the three decides anything.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -138,6 +139,7 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     reading: dict[str, int] = {}
     cost: WindowCost | None = None
     kept: dict[str, str] = {}
+    refused: dict[str, dict[str, int]] = {}
 
 
 class Gap(Body, frozen=True, tag="gap"):

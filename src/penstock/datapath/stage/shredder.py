@@ -122,6 +122,7 @@ class RangeShredder:
             samples=self._samples.all(),
             reasons=dict(quarantine.reasons),
             misfits=dict(quarantine.misfits),
+            refused=quarantine.refused(),
             broken=quarantine.broken.groups(),
             named=self._samples.named(),
             read_bytes=self._tally.read_bytes,

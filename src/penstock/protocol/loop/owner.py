@@ -270,6 +270,7 @@ class Owner:
                 reading=staged.reading,
                 cost=cost_of(staged, content, self._around.tick() - self._planned_at),
                 kept=staged.kept,
+                refused=staged.refused,
             ),
             content,
         )
