@@ -1,11 +1,13 @@
 """What a large and old feed costs: `make bench-large`.
 
-Two tables:
+Three tables:
   far   a feed of 100,000 windows of 200 files on a store that takes 40 ms for each request: opening
         it as an owner, `files` of one day and dataset, the quarantine, `where` of an old record;
         with the memory it takes
   old   a journal of a million windows: objects, bytes, and how long it takes to open with its
         checkpoints and without them
+  sealed  a smaller journal of the same windows, before and after its old entries are sealed; the
+        objects of a million windows are computed from its real segments
 
 Nothing is written to a disk but one temporary file, which is removed at the end. "Requests" is the
 time of all requests at 40 ms each, counted and not waited for; the rest is measured.
@@ -20,7 +22,7 @@ import sys
 import tempfile
 import time
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedRandom
 from random import Random
@@ -39,7 +41,7 @@ from penstock.model.entries import (
     Start,
     Window,
 )
-from penstock.model.envelope import Claim
+from penstock.model.envelope import Claim, Seal
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.layout import SHARD, Layout
 from penstock.model.manifest import Content, ManifestFile, groups_of
@@ -57,6 +59,7 @@ from penstock.protocol.feed_book.state import FOLD, FeedState
 from penstock.protocol.journal.book_state import Checkpoint
 from penstock.protocol.journal.every_book import apply
 from penstock.protocol.journal.markers import Marker
+from penstock.protocol.journal.sealing import SealPolicy, seal_old
 from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
@@ -117,6 +120,28 @@ class Archive(FarStore):
         self.requests["list"] += 1 + len(keys) // 1_000
         self.seconds += 0.040 * (1 + len(keys) // 1_000)
         return keys[:limit]
+
+    def delete_all(self, keys: Sequence[str]) -> set[str]:
+        """One request for each thousand keys, as object stores have it."""
+        for key in keys:
+            found = _NUMBERED.fullmatch(key)
+            if found is not None:
+                self._numbers[found[1]].pop(int(found[2]), None)
+        self.requests["delete"] += 1 + len(keys) // 1_000
+        self.seconds += 0.040 * (1 + len(keys) // 1_000)
+        return super().delete_all([key for key in keys if not _NUMBERED.fullmatch(key)])
+
+    def left(self) -> dict[str, tuple[int, int]]:
+        """Numbers of objects and their bytes that are left, by kind."""
+        found = {
+            room: (len(known), sum(self._sizes[room][index] for index in known.values()))
+            for room, known in self._numbers.items()
+        }
+        for part in ("journal", "segments"):
+            sizes = [len(v) for k, v in self.shelf.objects.items() if f"/{part}/" in k]
+            count, size = found.get(part, (0, 0))
+            found[part] = (count + len(sizes), size + sum(sizes))
+        return found
 
     def totals(self) -> Iterator[tuple[str, int, int]]:
         """Kinds of objects, how many there are, and their bytes."""
@@ -298,11 +323,57 @@ def old(windows: int, files: int) -> None:
             print(f"{count:>12,} {size:>14,}  {what}")
 
 
+def sealed(windows: int, files: int) -> None:
+    """A journal before and after its old entries are sealed."""
+    with tempfile.TemporaryFile() as file:
+        store = Archive(file)
+        OldFeed(store, windows, files)
+        around = around_of(store)
+        update_inventory(FeedJournal(store, LAYOUT, LAKE, around), around)
+        print(f"{windows:,} windows of {files} files, sealed\n{HEAD}")
+
+        def seal_one() -> None:
+            seals.append(seal_old(_journal(store), SealPolicy(1.0), 1, time.time() + 1e9))
+
+        seals: list[Seal | None] = []
+        before = store.left()
+        measured("open, before", store, lambda: _journal(store).open()).show()
+        _open_bare(store, "open without any checkpoint, before")
+        while not seals or seals[-1] is not None:
+            measured("seal the next entries", store, seal_one).show()
+        measured("open", store, lambda: _journal(store).open()).show()
+        whole = [each for each in seals if each is not None]
+        search = EntrySearch(_journal(store), whole[-1].last, around.do_all)
+        measured("find a window that is sealed", store, lambda: search.window("1-77")).show()
+        _open_bare(store, "open without any checkpoint")
+        print("      before             after          objects, bytes")
+        for kind, (count, size) in store.left().items():
+            was, bytes_before = before.get(kind, (0, 0))
+            print(f"{was:>12,} {bytes_before:>14,} {count:>8,} {size:>14,}  {kind}")
+        in_one = max(each.last - each.first + 1 for each in whole)
+        print(f"a million windows: {-(-1_000_000 // in_one)} segments of {in_one:,} entries")
+
+
+def _open_bare(store: Archive, what: str) -> None:
+    """Open the journal as if it had no checkpoint."""
+    shelf = store.shelf
+    for key in [k for k in shelf.objects if "/inventory/" in k or "/checkpoints/" in k]:
+        store.shelf = store.shelf.with_object(key, None)
+    measured(what, store, lambda: _journal(store).open()).show()
+    store.shelf = shelf
+
+
+def _journal(store: Archive) -> FeedJournal:
+    """A new client."""
+    return FeedJournal(store, LAYOUT, LAKE, around_of(store))
+
+
 def main() -> int:
-    """Print both tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description="Measure large and old feeds.")
     parser.add_argument("--windows", type=int, default=1_000_000, help="of the old journal")
     parser.add_argument("--files", type=int, default=1, help="of each of its windows")
+    parser.add_argument("--sealed", type=int, default=25_000, help="windows of the sealed journal")
     parser.add_argument("--far", default="", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.far:
@@ -312,6 +383,7 @@ def main() -> int:
     for act in FAR:
         subprocess.run([sys.executable, "-m", "bench.large_journal", "--far", act], check=True)
     old(asked.windows, asked.files)
+    sealed(asked.sealed, asked.files)
     return 0
 
 

@@ -7,7 +7,7 @@ from penstock.api.store import Store
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
-SCHEDULES = ROOT / "tests" / "simulator" / "schedules.py"
+SCHEDULES = [ROOT / "tests" / "simulator" / name for name in ("schedules.py", "seal_schedules.py")]
 
 
 def anchors(page: Path) -> set[str]:
@@ -53,7 +53,8 @@ def test_every_schedule_that_the_guarantees_name_exists() -> None:
     page = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
     cells = re.findall(r"schedules? ((?:`\w+`(?:, )?)+)", page)
     named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
-    known = set(re.findall(r"^def (\w+)", SCHEDULES.read_text(encoding="utf-8"), re.MULTILINE))
+    read = "".join(file.read_text(encoding="utf-8") for file in SCHEDULES)
+    known = set(re.findall(r"^def (\w+)", read, re.MULTILINE))
     assert len(named) > 5
     assert named - known == set()
 

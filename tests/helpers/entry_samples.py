@@ -24,7 +24,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.model.envelope import Claim
+from penstock.model.envelope import Claim, Seal
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import Content, Group, Input, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetSet
@@ -73,6 +73,7 @@ BODIES: list[AnyBody] = [
     a_compaction(CONTENT),
     Retire(window="1-x1", groups=GROUPS, content=CONTENT, author="me", reason="why"),
     Generation(window="1-x1", groups=GROUPS, content=CONTENT, generation=2, ranges=(PART,)),
+    Seal(0, 2, "segments/0.json", "0" * 64),
 ]
 
 

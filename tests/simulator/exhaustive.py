@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.testing.memory_store import Act, Answer, Shelf
 from tests.simulator.kafka import SimKafka
-from tests.simulator.oracle import JOURNAL, TAIL, Oracle
+from tests.simulator.oracle import JOURNAL, SEGMENTS, TAIL, Oracle
 from tests.simulator.process import Process
 from tests.simulator.programs import Program
 from tests.simulator.scheduler import check_ended
@@ -66,6 +66,7 @@ class SmallWorld:
     delays: int = 1
     atomic_publish: bool = False
     stage_at_once: bool = True
+    seals: bool = False  # somebody seals entries
 
 
 class State(msgspec.Struct, frozen=True):
@@ -225,8 +226,11 @@ class Explorer:
         return replace(state, nodes=nodes, shelf=shelf)
 
     def _commutes(self, shelf: Shelf, act: Act) -> bool:
+        if act.name == "head" and act.key.startswith(SEGMENTS):
+            return not self._world.seals  # then nobody ever creates one
         if act.name == "read":
-            return act.key.startswith(JOURNAL) and act.key in shelf.objects
+            is_there = act.key.startswith(JOURNAL) and act.key in shelf.objects
+            return is_there and not self._world.seals
         if act.name == "create" and act.key.startswith(TAIL):
             return True
         return act.name == "stage" and self._world.stage_at_once

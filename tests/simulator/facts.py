@@ -57,6 +57,8 @@ class Story:
     stopped_at: dict[str, int] = field(default_factory=dict)
     replaced: frozenset[str] = frozenset()  # final names of files that were derived again
     topic_id: str = ""  # the life of the topic that is read now
+    sealed_to: int = -1  # the last entry that a decided seal covers
+    seals: dict[int, str] = field(default_factory=dict)  # hashes of segments, by first entry
 
 
 def rows_of_records(content: Any, name: str) -> set[Row]:

@@ -16,7 +16,7 @@ from tests.simulator.chooser import Chooser, RandomChooser, pick
 from tests.simulator.exhaustive import Actor, Explorer, Found, SmallWorld
 from tests.simulator.faulty_run import FaultyRun
 from tests.simulator.kafka import BAD, SimKafka
-from tests.simulator.oracle import JOURNAL, Oracle
+from tests.simulator.oracle import Oracle
 from tests.simulator.programs import (
     Program,
     Room,
@@ -104,7 +104,8 @@ class InventoryOracle(Oracle):
     def _story_at(self, shelf: Shelf, number: int) -> Story:
         story = Story()
         for each in range(number + 1):
-            raw = shelf.objects[f"{JOURNAL}{each:020}.json"]
+            raw = self.entry_of(shelf, each)
+            assert raw is not None, "a root was left of it"
             story = tell(story, raw, self.kafka, shelf.objects)
         return story
 

@@ -31,6 +31,7 @@ from penstock.protocol.journal import checkpoints, every_book, wire
 from penstock.protocol.journal import journal as journal_room
 from penstock.protocol.journal import witnesses as witness
 from penstock.protocol.journal.checkpoints import FoundCheckpoint
+from penstock.protocol.journal.entry_reader import EntryReader
 from penstock.protocol.journal.wire import unseal
 from penstock.protocol.loop import owner as owner_room
 from penstock.protocol.loop.owner import Owner
@@ -304,7 +305,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("pruning spares the newest", _patch(checkpoints, "old_ones", lambda keys, _: keys)),
     Mutation("a window starts at the watermark", _patch(rules, "window_objection", _nothing)),
     Mutation("nothing is deleted on unknown", _discard_on_unknown),
-    Mutation("a hole is not the tail", _patch(FeedJournal, "_first_after", _nothing)),
+    Mutation("a hole is not the tail", _patch(EntryReader, "_first_after", _nothing)),
     Mutation("data without a journal is no start", _patch(witness, "check_first_start", _nothing)),
     Mutation("a newer format is not read as a known one", _patch(wire, "check_format", _nothing)),
     Mutation(

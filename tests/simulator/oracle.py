@@ -11,6 +11,7 @@ What outside hands have taken away is remembered: a marker that was there once i
 
 import hashlib
 import json
+from collections.abc import Iterator
 
 from penstock.testing.memory_store import Act, Shelf
 from tests.simulator.kafka import BROKEN, FILTERED, LIFE, MARKER, SimKafka
@@ -18,6 +19,7 @@ from tests.simulator.story import Row, Story, Violation, tell
 
 JOURNAL = "_penstock/feed/journal/0/"
 DONE = "_penstock/feed/done/0/"
+SEGMENTS = "_penstock/feed/segments/"
 DATA = "feed/"
 TAIL = "feed/_tail/"
 QUARANTINE = "_penstock/feed/quarantine/"
@@ -39,7 +41,7 @@ class Oracle:
         """The journal's meaning."""
         story = Story()
         number = 0
-        while (raw := shelf.objects.get(f"{JOURNAL}{number:020}.json")) is not None:
+        while (raw := self.entry_of(shelf, number)) is not None:
             known = self._stories.get((story.sha256, raw))
             if known is None:
                 known = tell(story, raw, self.kafka, shelf.objects)
@@ -48,6 +50,24 @@ class Oracle:
             number += 1
         return story
 
+    def entry_of(self, shelf: Shelf, number: int) -> bytes | None:
+        """The bytes of an entry, if there is one."""
+        return shelf.objects.get(f"{JOURNAL}{number:020}.json")
+
+    def markers_of(self, shelf: Shelf) -> Iterator[tuple[str, bytes]]:
+        """All done markers, with their keys."""
+        return ((key, raw) for key, raw in shelf.objects.items() if key.startswith(DONE))
+
+    def check_count(self, shelf: Shelf, story: Story) -> None:
+        """I1: there is no entry beside those that continue the journal."""
+        journal = sum(1 for key in shelf.objects if key.startswith(JOURNAL))
+        if journal != story.number + 1:
+            raise Violation("I1", f"{journal} entries and the numbers end at {story.number}")
+
+    def check_removed(self, _before: Shelf, key: str) -> None:
+        """I7: entries and markers stay."""
+        raise Violation("I7", f"{key} was deleted")
+
     def check_step(self, before: Shelf, act: Act, after: Shelf) -> None:
         """What one act may never do, and what must hold after it."""
         if before is after:
@@ -55,7 +75,7 @@ class Oracle:
         if act.name in ("link", "complete") and act.other in before.objects:
             raise Violation("I7", f"{act.other} was overwritten")
         if act.name == "delete" and act.key.startswith((JOURNAL, DONE)):
-            raise Violation("I7", f"{act.key} was deleted")
+            self.check_removed(before, act.key)
         self.check(after)
         if act.name == "create" and act.key.startswith(JOURNAL):
             self._check_entry_added(self.story(before), self.story(after), act)
@@ -82,7 +102,7 @@ class Oracle:
             raise Violation("I19", f"{final} is deleted and {part} is not marked")
 
     def _is_proven(self, shelf: Shelf, story: Story, part: tuple[int, str]) -> bool:
-        return part in self._done_parts(shelf, story) or part in _consumed_parts(story)
+        return part in self._done_parts(shelf, story) or part in consumed_parts(story)
 
     def _check_entry_added(self, before: Story, after: Story, act: Act) -> None:
         """I8 and I10: no watermark falls unless a person moves it, no epoch is turned back."""
@@ -97,9 +117,7 @@ class Oracle:
         if shelf.mark in self._good:
             return
         story = self.story(shelf)
-        journal = sum(1 for key in shelf.objects if key.startswith(JOURNAL))
-        if journal != story.number + 1:
-            raise Violation("I1", f"{journal} entries and the numbers end at {story.number}")
+        self.check_count(shelf, story)
         done = self._done_parts(shelf, story)
         self._check_visible(shelf, story)
         self._check_decided(shelf, story, done)
@@ -110,12 +128,11 @@ class Oracle:
 
     def _done_parts(self, shelf: Shelf, story: Story) -> set[tuple[int, str]]:
         done = set(self.marked_once)
-        for key, raw in shelf.objects.items():
-            if key.startswith(DONE):
-                marker = json.loads(raw)
-                if story.hashes.get(marker["number"]) != marker["sha256"]:
-                    raise Violation("I6", f"{key} marks an entry that is not in the journal")
-                done |= {(marker["number"], part) for part in marker["groups"]}
+        for key, raw in self.markers_of(shelf):
+            marker = json.loads(raw)
+            if story.hashes.get(marker["number"]) != marker["sha256"]:
+                raise Violation("I6", f"{key} marks an entry that is not in the journal")
+            done |= {(marker["number"], part) for part in marker["groups"]}
         return done
 
     def _check_visible(self, shelf: Shelf, story: Story) -> None:
@@ -180,7 +197,7 @@ class Oracle:
 
     def _check_order(self, story: Story, done: set[tuple[int, str]]) -> None:
         """I19: files of a dataset are marked in journal order; deletions after their files."""
-        proven = done | _consumed_parts(story)
+        proven = done | consumed_parts(story)
         waiting: set[str] = set()  # parts of older entries that nothing proves
         for number, parts in sorted(story.parts.items()):
             for part in parts:
@@ -235,7 +252,7 @@ class Oracle:
         return found
 
 
-def _consumed_parts(story: Story) -> set[tuple[int, str]]:
+def consumed_parts(story: Story) -> set[tuple[int, str]]:
     """The lanes of files that were consumed, so they were done."""
     facts = [story.files[final] for final in story.consumed]
     return {(fact.number, f"{fact.dataset}@files") for fact in facts}

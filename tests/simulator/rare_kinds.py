@@ -68,4 +68,17 @@ def _generation(story: Story, number: int, body: Any, kafka: SimKafka) -> dict[s
     return deliver(story, number, body, files)
 
 
-RARE_KINDS = {"gap": _gap, "rebind": _rebind, "drop": _drop, "generation": _generation}
+def _seal(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
+    """Seals follow each other without a hole, and lie before their own entry (S1)."""
+    if body["first"] != story.sealed_to + 1 or not body["first"] <= body["last"] < number - 1:
+        raise Violation("S1", f"entry {number} seals {body} after {story.sealed_to}")
+    return {"sealed_to": body["last"], "seals": {**story.seals, body["first"]: body["sha256"]}}
+
+
+RARE_KINDS = {
+    "gap": _gap,
+    "rebind": _rebind,
+    "drop": _drop,
+    "generation": _generation,
+    "seal": _seal,
+}

@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 import msgspec
 
 from penstock.api.store import Store
-from penstock.model.envelope import GENESIS, Body, Claim, Envelope, Sealed
+from penstock.model.envelope import GENESIS, Body, Claim, Common, Envelope, Seal, Sealed
 from penstock.protocol.journal.book import Book, LongState
 from penstock.protocol.journal.book_state import Checkpoint, UndoneEntry, keep_open
 
@@ -61,6 +61,7 @@ class TallyState(msgspec.Struct, forbid_unknown_fields=True):
     limit: int = 0
     total: int = 0
     undone: dict[int, Unposted] = {}
+    seal: Seal | None = None
 
     @property
     def is_new(self) -> bool:
@@ -68,6 +69,10 @@ class TallyState(msgspec.Struct, forbid_unknown_fields=True):
         return self.number < 0
 
     def to_look_up(self) -> Iterable[Unposted]:
+        """All of them."""
+        return list(self.undone.values())
+
+    def waiting(self) -> Iterable[Unposted]:
         """All of them."""
         return list(self.undone.values())
 
@@ -85,7 +90,7 @@ def objection(state: TallyState, entry: TallyEntry) -> str | None:
         case Add() as add:
             over = state.total + add.amount > state.limit
             return f"{state.total} and {add.amount} is above {state.limit}" if over else None
-        case Open() | TakeBack() | Claim():
+        case Open() | TakeBack() | Claim() | Seal():
             return None
         case _ as never:
             assert_never(never)
@@ -101,7 +106,7 @@ def apply(state: TallyState, sealed: Sealed[TallyBody]) -> None:
             state.undone[sealed.number] = Unposted(sealed.number, sealed.sha256, [POST])
         case TakeBack() as back:
             state.total -= back.amount
-        case Claim():
+        case Claim() | Seal():
             pass
         case _ as never:
             assert_never(never)
@@ -133,12 +138,12 @@ class LoadedTally:
             self.counted.pop(entry.body.number, None)
 
 
-def load(counted: Counted, _store: Store, _body: TallyBody | Claim) -> LoadedTally:
+def load(counted: Counted, _store: Store, _body: TallyBody | Common) -> LoadedTally:
     """The entry has all in itself, so there is nothing to read."""
     return LoadedTally(counted)
 
 
-def consumes(body: TallyBody | Claim) -> bool:
+def consumes(body: TallyBody | Common) -> bool:
     """True for bodies that only a deep fold can judge."""
     return isinstance(body, TakeBack)
 

@@ -38,6 +38,7 @@ from penstock.protocol.feed_book.inventory_objects import (
 from penstock.protocol.feed_book.state import FOLD
 from penstock.protocol.journal.lake_identity import LAKE_FORMAT, LakeIdentity
 from penstock.protocol.journal.markers import MARKER_FORMAT, Marker
+from penstock.protocol.journal.segment_objects import SEGMENT_FORMAT, PackedEntry, SegmentObject
 from tests.helpers.wire_schema import wire_classes, wire_hash
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +70,8 @@ KINDS = {
     "inventory shard": Kind(
         ShardObject, INVENTORY_FORMAT, "INVENTORY_FORMAT", "older ones are passed over"
     ),
+    "segment": Kind(SegmentObject, SEGMENT_FORMAT, "SEGMENT_FORMAT"),
+    "sealed entry": Kind(PackedEntry, SEGMENT_FORMAT, "SEGMENT_FORMAT"),
     "lake identity": Kind(LakeIdentity, LAKE_FORMAT, "LAKE_FORMAT"),
     "acceptance": Kind(Accepted, ACCEPTANCE_FORMAT, "ACCEPTANCE_FORMAT"),
     "halted": Kind(Halted, HALTED_FORMAT, "HALTED_FORMAT"),

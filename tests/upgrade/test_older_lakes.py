@@ -19,8 +19,10 @@ from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.acceptance import is_accepted
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.feed_lease import last_beat
+from penstock.protocol.feed_book.inventory_writer import update_inventory
 from penstock.protocol.journal.checkpoints import newest_checkpoint
 from penstock.protocol.journal.lake_identity import known_identity
+from penstock.protocol.journal.sealing import SealPolicy, seal_old
 from penstock.protocol.journal.wire import open_entry
 from penstock.runtime.parallel import in_this_process
 from tests.helpers.doctored_lakes import BROKEN, SPEC, event
@@ -171,6 +173,30 @@ def test_an_older_lake_is_continued_and_passes_both_audits_then(lake: OldLake) -
     )
     assert found is not None
     assert found.state is not None, "this version left a checkpoint of its own"
+
+
+def test_an_older_lake_is_sealed_with_entries_of_its_format_as_they_are(lake: OldLake) -> None:
+    lake.source.payloads += LATER
+    owner = an_owner(lake.room("owner"), lake.source, max_records=2, checkpoint_every=2)
+    while owner.run_window():
+        pass
+    room = lake.room("upkeep")
+    update_inventory(room.journal(), room.around, every=1)
+    before = {key: (lake.root / key).read_bytes() for key in lake.store.list_after(LAYOUT.journal)}
+    wanted = room.journal().open_from_first().state
+    sealed = seal_old(room.journal(), SealPolicy(0.0), owner.epoch, room.around.now())
+    assert sealed is not None
+    assert sealed.last > 20
+    assert len(lake.store.list_after(LAYOUT.journal)) == len(before) - sealed.last
+    journal = lake.room("reader").journal()
+    numbers = range(sealed.last + 1)
+    assert journal.entry_bytes(numbers) == [before[LAYOUT.entry(number)] for number in numbers]
+    opened = journal.open_from_first().state
+    assert (opened.undone, opened.watermarks()) == ({}, wanted.watermarks())
+    assert lake.command("audit", FEED) == 0
+    deep = lake.deep()
+    assert (deep.verdict, deep.pending) == ("ok", ())
+    assert lake.command("files", FEED) == lake.command("status") == 0
 
 
 def test_a_doctored_file_of_an_older_lake_is_noticed(lake: OldLake) -> None:

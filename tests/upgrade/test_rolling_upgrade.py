@@ -22,7 +22,10 @@ from penstock.audit.shallow import audit
 from penstock.model.layout import Layout
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.feed_book.inventory_writer import update_inventory
+from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.protocol.journal.lake_identity import LAKE_FORMAT, LAKE_KEY, LakeIdentity
+from penstock.protocol.journal.sealing import SealPolicy, seal_old
 from tests.helpers.lakes_on_disk import CONFIG
 from tests.simulator.programs import FEED, LAKE, surroundings
 from tests.upgrade.older_versions import unpacked_package
@@ -217,3 +220,27 @@ def test_commands_of_the_old_version_say_upgrade(site: Site) -> None:
         done = site.old_command(*words)
         assert "upgrade this" in done.stdout + done.stderr, words
     assert site.snapshot() == before
+
+
+def test_on_a_sealed_journal_the_old_version_stops_and_the_new_one_goes_on(
+    site: Site,
+) -> None:
+    """Goal: an older version that starts on it stops. It cannot say why: 0.1.0 misses entry 0."""
+    assert site.start("old", 5).ends()["ended"] == "idle"
+    assert site.start("new", 11).ends()["ended"] == "idle"
+    around = surroundings("upkeep")
+    journal = FeedJournal(site.store, Layout(FEED), LAKE, around)
+    state = journal.open().state
+    write_checkpoint(journal, state)
+    update_inventory(journal, around, every=1)
+    sealed = seal_old(journal, SealPolicy(0.0), state.epoch, around.now() + 1e9)
+    assert sealed is not None
+    assert sealed.first == 0
+    before = site.snapshot()
+    ended = site.start("old", 13, "--ignore-lease").ends()
+    assert (ended["ended"], ended["exit"]) in (("ENTRY_NEWER", 5), ("ENTRY_MISSING", 5))
+    for words in (("audit", FEED), ("files", FEED)):
+        assert site.old_command(*words).returncode != 0, words
+    assert site.snapshot() == before
+    assert site.start("new", 13, "--ignore-lease").ends()["ended"] == "idle"
+    site.is_whole(13)

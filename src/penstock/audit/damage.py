@@ -50,7 +50,7 @@ def _marker_differences(
     """The differences of one marker; `group` is the group in its name, if any."""
     try:
         said = set(
-            check_marker(key, journal.store.read(key) or b"", most.number, most.sha256).groups
+            check_marker(key, journal.segments.read(key) or b"", most.number, most.sha256).groups
         )
     except MarkerWrong as error:
         yield damage_difference(error)

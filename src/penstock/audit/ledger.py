@@ -32,7 +32,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.model.envelope import Claim
+from penstock.model.envelope import Claim, Seal
 from penstock.model.evidence import Evidence, RangeEvidence, lowest_rows
 from penstock.model.manifest import QUARANTINE, Content, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
@@ -85,6 +85,7 @@ class Ledger(Inventory):
         self.corrected: list[Corrected] = []
         self.corrections: list[CorrectedRecords] = []
         self.configs: dict[str, int] = {}  # digests of configurations, and the first entry of each
+        self.seals: dict[int, Seal] = {}  # by the number of their entries
         self._parts: dict[int, tuple[str, ...]] = {}  # of all entries that publish something
         self._hashes: dict[int, str] = {}  # of these entries, as their successors name them
         self.differences: list[Difference] = []
@@ -147,6 +148,8 @@ class Ledger(Inventory):
             case Retire() | Generation():
                 self._remove(content)
                 self._write(content)
+            case Seal() as seal:
+                self.seals[entry.number] = seal
             case Bind() | Claim() | Park() | Unpark() | Replace() | Compact():
                 pass  # they do not change the account of any offset
             case _ as never:
@@ -362,6 +365,6 @@ def marker_damage(journal: FeedJournal, state: FeedState, known: set[str]) -> li
 
 def _open_parts(journal: FeedJournal, undone: UndoneEntry) -> list[str] | MarkerWrong:
     try:
-        return still_undone(journal.store, journal.layout, undone)
+        return still_undone(journal.segments, journal.layout, undone)
     except MarkerWrong as error:
         return error

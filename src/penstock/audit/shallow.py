@@ -18,6 +18,7 @@ from penstock.audit.lake_files import (
 from penstock.audit.ledger import Ledger, Opened, Progress, read_ledger
 from penstock.audit.receipt import Difference, GivenUp, Receipt
 from penstock.audit.recorded_configs import config_differences
+from penstock.audit.sealed_segments import sealed_markers, segment_differences
 from penstock.audit.waiting import lost_files
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -74,11 +75,14 @@ def journal_differences(journal: FeedJournal, sight: Sight) -> list[Difference]:
     """All contradictions inside the journal."""
     opened = sight.opened
     damage = damage_of(sight)
-    strays = stray_markers(journal, sight.markers, opened.marks)
+    seals = opened.ledger.seals
+    markers = dict.fromkeys((*sight.markers, *sealed_markers(journal, seals)))
+    strays = stray_markers(journal, list(markers), opened.marks)
     return [
         *damage,
         *opened.unmarked,
         *(each for each in strays if each not in damage),
+        *segment_differences(journal, seals, damage),
         *opened.ledger.differences,
         *coverage_differences(opened.state, opened.ledger),
         *row_differences(opened.ledger),

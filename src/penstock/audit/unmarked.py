@@ -70,7 +70,7 @@ def gone_markers(
         if not by_checkpoint and not by_later:
             return undone.parts
         # It may have been marked between the two listings.
-        left = still_undone(journal.store, journal.layout, undone)
+        left = still_undone(journal.segments, journal.layout, undone)
         gone = [part for part in left if part in by_checkpoint | by_later]
         if gone:
             proof = (

@@ -17,6 +17,7 @@ from penstock.model.value import Value
 from penstock.ports.store.open_store import open_store
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState, Undone
+from penstock.protocol.journal.book_state import sealed_to
 from penstock.protocol.journal.lake_identity import LAKE_KEY, known_identity
 from penstock.runtime.surroundings import Surroundings
 
@@ -30,7 +31,10 @@ answer, 2 there is no such lake or feed, 5 the journal is damaged (the sentence 
 
 
 class Report(Value, frozen=True):
-    """The state of the journal. `watermarks` are the next offsets to read, by `topic/partition`."""
+    """The state of the journal. `watermarks` are the next offsets to read, by `topic/partition`.
+
+    `sealed` is how many entries lie in segments.
+    """
 
     feed: str
     entries: int
@@ -39,6 +43,7 @@ class Report(Value, frozen=True):
     watermarks: dict[str, int]
     undone: list[Undone]
     parked: dict[str, str]
+    sealed: int
     notices: list[str]
 
 
@@ -76,14 +81,15 @@ def report_of(feed: str, state: FeedState, notices: list[str]) -> Report:
     }
     undone = [state.undone[number] for number in sorted(state.undone)]
     heads = (state.number + 1, state.epoch, state.owner)
-    return Report(feed, *heads, watermarks, undone, state.parked, notices)
+    sealed = sealed_to(state) + 1
+    return Report(feed, *heads, watermarks, undone, state.parked, sealed, notices)
 
 
 def as_table(report: Report) -> str:
     """The report as text, one fact per line."""
     lines = [
         f"feed       {report.feed}",
-        f"entries    {report.entries}",
+        f"entries    {report.entries}" + (f", {report.sealed} sealed" if report.sealed else ""),
         f"epoch      {report.epoch}, owner {report.owner or 'nobody'}",
         *(f"watermark  {place} {offset}" for place, offset in report.watermarks.items()),
         *(f"undone     {each.number}: {', '.join(each.parts)}" for each in report.undone),

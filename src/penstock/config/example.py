@@ -124,6 +124,7 @@ feeds:
     priority: 5                # 0 to 100; higher ones are read first
     pool: null                 # a pool of `run.pools`
     timeout: 1h                # a window that is read longer is cancelled, alone
+    # seal: 30d                # pack journal entries older than this; for stores that count objects
     generation: 0              # a number in file names
     backup: null               # a feed with `decode: {format: raw}` over the same topics
 

@@ -269,6 +269,7 @@ FEED = Section(
         "publish": Key(PUBLISH),
         "on_gap": Key(choice("stop", "accept")),
         "export_offsets": Key(choice("group", "none")),
+        "seal": Key(or_null(parsed(units.longer_than_nothing_s, units.DURATION)), "seal_s"),
         "generation": _numbers(units.whole(most=10**9), 0),
         "priority": Key(parsed(units.whole(most=MOST_PRIORITY), f"0 to {MOST_PRIORITY}")),
         "pool": Key(or_null(pool_name)),

@@ -1,4 +1,4 @@
-"""What is done beside the turns of a feed: checkpoints, the inventory, and removing garbage."""
+"""What is done beside the turns of a feed: checkpoints, inventory, removing garbage, sealing."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,10 +6,15 @@ from functools import partial
 from penstock.feeds.cleaning import Job
 from penstock.feeds.run_events import Event, Fact
 from penstock.model.cleaned import Cleaned
+from penstock.model.plural import number_of
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory_writer import update_inventory
+from penstock.protocol.journal.sealing import SealPolicy, seal_old
+from penstock.protocol.loop.owner import Owner
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.runtime.surroundings import Surroundings
+
+MOST_SEGMENTS = 4  # of one round: one thread does the upkeep of all feeds
 
 Clean = Callable[[FeedJournal, OwnWindows], Cleaned]
 
@@ -17,20 +22,22 @@ Clean = Callable[[FeedJournal, OwnWindows], Cleaned]
 class FeedUpkeep:
     """The jobs of one feed. The feed's thread leaves orders; another one does the jobs.
 
-    `own_windows` says which windows of the owner are settled. Without `clean` nothing is cleaned.
+    `owner` is the one of now. Without `clean` nothing is cleaned, without `seal_s` nothing sealed.
     """
 
     def __init__(
         self,
         journal: FeedJournal,
         around: Surroundings,
-        clean: Clean | None,
-        own_windows: Callable[[], OwnWindows],
+        owner: Callable[[], Owner],
+        clean: Clean | None = None,
+        seal_s: float | None = None,
     ) -> None:
         self._journal = journal
         self._around = around
+        self._owner = owner
         self._clean_feed = clean
-        self._own_windows = own_windows
+        self._seal_s = seal_s
         self._order: TidyOrder | None = None
 
     def keep_order(self, order: TidyOrder) -> None:
@@ -41,7 +48,7 @@ class FeedUpkeep:
         """What is done after a claim and every hour. Any thread."""
         inventory = Job("inventory", self._update_inventory)
         cleaning = [] if self._clean_feed is None else [Job("cleaning", self._clean)]
-        return [*cleaning, inventory]
+        return [*cleaning, inventory, *self._sealing(thorough=True)]
 
     def due_jobs(self) -> list[Job]:
         """What the last windows have left to be done, once."""
@@ -49,13 +56,35 @@ class FeedUpkeep:
         if order is None:
             return []
         inventory = Job("inventory", self._update_inventory)
-        return [Job("tidying", partial(self._tidy, order)), inventory]
+        tidying = Job("tidying", partial(self._tidy, order))
+        return [tidying, inventory, *self._sealing(thorough=False)]
+
+    def _sealing(self, *, thorough: bool) -> list[Job]:
+        if self._seal_s is None:
+            return []
+        return [Job("sealing", partial(self._seal, self._seal_s, thorough=thorough))]
+
+    def _seal(self, age_s: float, *, thorough: bool) -> Event | None:
+        """Pack what is old of the journal, a segment at a time."""
+        policy, epoch, sealed = SealPolicy(age_s), self._owner().epoch, 0
+        for _ in range(MOST_SEGMENTS):
+            journal, now_s = self._another_journal(), self._around.now()
+            seal = seal_old(journal, policy, epoch, now_s, thorough=thorough and not sealed)
+            if seal is None:
+                break
+            sealed += seal.last - seal.first + 1
+        if not sealed:
+            return None
+        entries = number_of(sealed, "journal entry", "journal entries")
+        facts: dict[str, Fact] = {"entries": sealed}
+        sentence = f"{entries} were packed into segments"
+        return Event(self._journal.layout.feed, "sealed", sentence, facts)
 
     def _clean(self) -> Event | None:
         """Remove what nobody needs any more, with a look of its own at the journal."""
         if self._clean_feed is None:
             return None
-        removed = self._clean_feed(self._another_journal(), self._own_windows())
+        removed = self._clean_feed(self._another_journal(), self._owner().own_windows)
         if not removed.files + removed.objects:
             return None
         facts: dict[str, Fact] = {"files": removed.files, "objects": removed.objects}

@@ -6,7 +6,7 @@ values from a closed set (`model/steps.py`), and there is no class path in an en
 
 from typing import TypeAlias
 
-from penstock.model.envelope import Body, Claim, Envelope, Sealed
+from penstock.model.envelope import Body, Common, Envelope, Sealed
 from penstock.model.lanes import FILES
 from penstock.model.manifest import Content, Group, ManifestRef
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
@@ -306,7 +306,7 @@ FeedBody: TypeAlias = (
     | Retire
     | Generation
 )
-AnyBody: TypeAlias = FeedBody | Claim
+AnyBody: TypeAlias = FeedBody | Common
 
 Entry: TypeAlias = Envelope[FeedBody]
 SealedEntry: TypeAlias = Sealed[FeedBody]

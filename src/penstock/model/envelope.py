@@ -1,6 +1,6 @@
-"""The envelope of a journal's entries, the same in every book, and the one kind that all share."""
+"""The envelope of a journal's entries, the same in every book, and the kinds that all share."""
 
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from penstock.model.value import Value
 
@@ -17,7 +17,22 @@ class Claim(Body, frozen=True, tag="claim"):
     owner: str
 
 
-B_co = TypeVar("B_co", bound=Body, covariant=True)  # the kinds of a book, without `Claim`
+class Seal(Body, frozen=True, tag="seal"):
+    """The entries `first` to `last`, and their markers, lie in a segment and only there.
+
+    `key` and `sha256` are those of the segment. What lies elsewhere under these numbers counts for
+    nothing, since this was decided.
+    """
+
+    first: int
+    last: int
+    key: str
+    sha256: str
+
+
+Common: TypeAlias = Claim | Seal  # the kinds that the journal itself judges and folds
+
+B_co = TypeVar("B_co", bound=Body, covariant=True)  # the kinds of a book, without those
 
 
 class Envelope(Value, Generic[B_co], frozen=True, kw_only=True):
@@ -32,7 +47,7 @@ class Envelope(Value, Generic[B_co], frozen=True, kw_only=True):
     nonce: str
     previous: str
     at: str
-    body: B_co | Claim
+    body: B_co | Common
 
 
 class Sealed(Value, Generic[B_co], frozen=True):
@@ -47,6 +62,6 @@ class Sealed(Value, Generic[B_co], frozen=True):
         return self.entry.number
 
     @property
-    def body(self) -> B_co | Claim:
+    def body(self) -> B_co | Common:
         """What the entry decides."""
         return self.entry.body

@@ -51,6 +51,11 @@ class Layout(Value, frozen=True):
         return f"{self._home('inventory')}/shards"
 
     @property
+    def segments(self) -> str:
+        """The directory of sealed segments, each named after its first entry."""
+        return self._home("segments")
+
+    @property
     def manifests(self) -> str:
         """The directory of the manifest objects of large entries."""
         return self._home("manifests")
@@ -139,6 +144,10 @@ class Layout(Value, frozen=True):
     def part_marker(self, number: int, part: str) -> str:
         """The key of the marker of one part that was done after the others."""
         return f"{self.shard(self.done, number)}/{number:020}/{part}.json"
+
+    def segment(self, first: int) -> str:
+        """The key of the segment that begins with an entry."""
+        return f"{self.segments}/{first:020}.json"
 
     def checkpoint(self, number: int) -> str:
         """The key of the checkpoint of the fold up to and including an entry."""

@@ -217,8 +217,9 @@ class PublishSpec(Value, frozen=True):
 class FeedSpec(Value, frozen=True, kw_only=True):
     """One feed: its topics, how to decode them, where to write them.
 
-    `kafka` are settings of its own, over those of the file; secrets are still references.
-    `backup` is the feed that keeps the same records as they came.
+    `kafka` are settings of its own, over those of the file; secrets are still references. `seal_s`
+    is how old entries of the journal are when they are sealed; None: they never are. `backup` is
+    the feed that keeps the same records as they came.
     """
 
     name: str
@@ -247,6 +248,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     publish: PublishSpec = PublishSpec()
     on_gap: Literal["stop", "accept"] = "stop"
     export_offsets: Literal["group", "none"] = "group"
+    seal_s: float | None = None
     generation: int = 0
     priority: int = 5
     pool: str = ""  # the name of a pool of `run`; empty: only `parallel` bounds it

@@ -23,7 +23,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.model.envelope import Claim
+from penstock.model.envelope import Claim, Seal
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
 from penstock.model.ranges import TopicPartition
 from penstock.protocol.feed_book.entry_search import TAKING, EntrySearch
@@ -54,7 +54,9 @@ def _why(body: AnyBody) -> tuple[str, str]:
         case Replay() as replay:
             fixed = replay.corrections
             return replay.author, "" if fixed is None else fixed.reason
-        case Bind() | Claim() | Start() | Window() | Park() | Replace() | Compact() | Generation():
+        case Bind() | Claim() | Seal() | Start() | Window() | Park() | Replace():
+            return "", ""
+        case Compact() | Generation():
             return "", ""
         case _ as never:
             assert_never(never)

@@ -201,7 +201,7 @@ def test_what_is_derived_again_while_it_is_looked_for_is_no_difference(
             monkeypatch.setattr(kafka, "rows_as_bytes", lambda *rows: rows_as_bytes(*rows) + b" ")
         an_owner(room).recover()
 
-    store.once(lambda act: act.name == "head", derive)
+    store.once(lambda act: act.name == "head" and "/segments/" not in act.key, derive)
     receipt = audit(room.journal())
     assert (receipt.differences, len(receipt.pending)) == ((), 2)
     assert audit(room.journal()).differences == ()

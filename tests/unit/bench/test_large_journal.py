@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bench.large_journal import old
+from bench.large_journal import old, sealed
 
 COUNTED = r"^ +(\d+) +[\d,]+  ([a-z ]+)$"
 
@@ -20,3 +20,11 @@ def test_an_old_journal_is_made_opened_and_counted(capsys: pytest.CaptureFixture
         "inventory roots": "1",
         "inventory shards": "1",
     }, said
+
+
+def test_a_journal_is_sealed_and_read_as_before(capsys: pytest.CaptureFixture[str]) -> None:
+    sealed(windows=620, files=1)
+    said = capsys.readouterr().out
+    left = re.findall(r"^ +(\d+) +[\d,]+ +(\d+) +[\d,]+  ([a-z]+)$", said, re.MULTILINE)
+    assert left == [("623", "101", "journal"), ("620", "100", "done"), ("0", "1", "segments")], said
+    assert "a million windows: " in said

@@ -118,6 +118,7 @@ NOT_SHAPING: dict[type[msgspec.Struct], dict[str, Any]] = {
         "on_gap": "accept",
         "export_offsets": "none",
         "generation": 3,
+        "seal_s": 60.0,
         "publish": PublishSpec(tries=9),
     },
 }

@@ -32,7 +32,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.model.envelope import Claim
+from penstock.model.envelope import Claim, Seal
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.ranges import OffsetRange, TopicPartition
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -161,10 +161,9 @@ class EntrySearch:
         What it cannot read is read as a whole entry, whose checks say why.
         """
 
-        def brief(number: int) -> T:
-            raw = self._journal.store.read(self._journal.layout.entry(number))
+        def brief(number: int, raw: bytes) -> T:
             try:
-                return read_one(raw or b"")
+                return read_one(raw)
             except (msgspec.MsgspecError, ValueError):
                 self._journal.require(number)
                 raise
@@ -173,12 +172,13 @@ class EntrySearch:
         while begin < self._end:
             numbers = range(begin, min(begin + size, self._end))
             begin, size = numbers.stop, min(size * 4, MANY)
-            yield from self._all(numbers, brief)
+            raws = self._bytes(numbers)
+            yield from (brief(number, raw) for number, raw in zip(numbers, raws, strict=True))
 
     def among(self, kinds: frozenset[str], numbers: Sequence[int]) -> list[SealedEntry]:
         """Those of these entries that are of these kinds, in order."""
-        found = self._all(numbers, self._kind)
-        return self._read([n for n, kind in zip(numbers, found, strict=True) if kind in kinds])
+        found = zip(numbers, self._bytes(numbers), strict=True)
+        return [self._opened(n, raw) for n, raw in found if self._kind(n, raw) in kinds]
 
     @property
     def _end(self) -> int:
@@ -201,29 +201,24 @@ class EntrySearch:
         return None if found is None else Found(found, None)
 
     def _read(self, numbers: Sequence[int]) -> list[SealedEntry]:
-        return self._all(numbers, self._journal.require)
+        found = zip(numbers, self._bytes(numbers), strict=True)
+        return [self._opened(number, raw) for number, raw in found]
 
-    def _kind(self, number: int) -> str:
+    def _opened(self, number: int, raw: bytes) -> SealedEntry:
+        """An entry of its bytes; one that is not there is asked for by itself, which says why."""
+        return self._journal.opened(number, raw) if raw else self._journal.require(number)
+
+    def _kind(self, number: int, raw: bytes) -> str:
         """The kind of an entry; where it cannot be read, the checks of a whole entry say why."""
-        raw = self._journal.store.read(self._journal.layout.entry(number))
         try:
-            return _kind_decoder.decode(raw or b"").body.kind
+            return _kind_decoder.decode(raw).body.kind
         except (msgspec.MsgspecError, ValueError):
             self._journal.require(number)
             raise
 
-    def _all(self, numbers: Sequence[int], read: Callable[[int], T]) -> list[T]:
-        """What is read of these entries, in their order."""
-        found: dict[int, T] = {}
-
-        def reading(number: int) -> Callable[[], None]:
-            def act() -> None:
-                found[number] = read(number)
-
-            return act
-
-        self._do_all([reading(number) for number in numbers])
-        return [found[number] for number in numbers]
+    def _bytes(self, numbers: Sequence[int]) -> list[bytes]:
+        """The bytes of these entries in their order, read at once; empty where none is."""
+        return [raw or b"" for raw in self._journal.entry_bytes(numbers, self._do_all)]
 
 
 def written_s(sealed: SealedEntry) -> float:
@@ -248,7 +243,7 @@ def _gives_up(body: AnyBody, place: TopicPartition, offset: int) -> bool:
             return gap.range.place == place and offset in gap.range
         case Seek() as seek:
             return seek.place == place and seek.from_offset <= offset < seek.to_offset
-        case Bind() | Claim() | Start() | Window() | Rebind() | Park() | Unpark():
+        case Bind() | Claim() | Seal() | Start() | Window() | Rebind() | Park() | Unpark():
             return False
         case Replay() | Drop() | Replace() | Compact() | Retire() | Generation():
             return False

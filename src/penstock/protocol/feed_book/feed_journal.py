@@ -13,7 +13,7 @@ from penstock.model.packing import is_worth_packing, pack
 from penstock.protocol.feed_book.contents import read_content
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.inventory import Inventory, consumes
-from penstock.protocol.feed_book.inventory_reader import newest_inventory
+from penstock.protocol.feed_book.inventory_reader import newest_inventory, newest_whole_root
 from penstock.protocol.feed_book.shard_names import Wanted
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.journal import Fold, Journal, KeptLong
@@ -33,6 +33,10 @@ class FeedJournal(Journal[FeedState, FeedBody, Inventory]):
     def newest_long(self) -> KeptLong[Inventory]:
         """The inventory of its newest checkpoint, of which nothing is loaded yet."""
         return newest_inventory(self)
+
+    def long_checkpoint(self) -> int:
+        """The entry of the newest inventory root whose shards are all there; -1 for none."""
+        return newest_whole_root(self)
 
     def open_partial(self, wanted: Wanted) -> FeedFold:
         """A fold with the wanted shards of the inventory, to read and not to consume."""

@@ -23,7 +23,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.model.envelope import Claim
+from penstock.model.envelope import Claim, Seal
 from penstock.model.lanes import DELETE, dataset_of, lane_in, part_of, parts_of
 from penstock.model.learned import Learned
 from penstock.model.manifest import Content
@@ -40,8 +40,8 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
     match entry.body:
         case Bind() as bind:
             state.cluster_id, state.files = bind.cluster_id, bind.files
-        case Claim():
-            pass  # the journal takes up the epoch and the owner
+        case Claim() | Seal():
+            pass  # the journal takes up the epoch, the owner and the seal
         case Start() as start:
             _start(state, start.partitions)
         case Window() as window:

@@ -34,7 +34,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.model.envelope import Claim
+from penstock.model.envelope import Claim, Seal
 from penstock.model.evidence import Evidence
 from penstock.model.lanes import dataset_of
 from penstock.model.manifest import QUARANTINE, Content, Input, RecordSet
@@ -67,7 +67,7 @@ def consumes(body: AnyBody) -> bool:
             return True
         case Bind() | Claim() | Start() | Window() | Gap() | Seek() | Rebind():
             return False
-        case Park() | Unpark() | Replace():
+        case Park() | Unpark() | Replace() | Seal():
             return False
         case _ as never:
             assert_never(never)
@@ -346,8 +346,10 @@ class Inventory:
                 into = Evidence()
             case Window() | Generation() | Replace():
                 return None  # they are balanced against what was read
-            case Bind() | Claim() | Start() | Gap() | Seek() | Rebind() | Park() | Unpark():
+            case Bind() | Claim() | Seal() | Start() | Gap() | Seek() | Rebind():
                 return None  # they have no content
+            case Park() | Unpark():
+                return None  # nor have these
             case _ as never:
                 assert_never(never)
         out = Evidence.total(file.evidence for file in content.files)

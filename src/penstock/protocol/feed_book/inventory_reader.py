@@ -33,6 +33,16 @@ def newest_inventory(journal: "FeedJournal", wanted: Wanted | None = None) -> Ke
     return inventory_at(InventoryRoots(journal, keys), None, wanted)
 
 
+def newest_whole_root(journal: "FeedJournal") -> int:
+    """The entry of the newest good root if all of its shards are there; otherwise -1."""
+    keys = journal.store.list_after(journal.layout.inventory_roots)
+    root = InventoryRoots(journal, keys).newest()
+    if root is None:
+        return -1
+    there = set(journal.store.list_after(journal.layout.inventory_shards))
+    return root.number if all(ref_key(journal.layout, r) in there for r in root.shards) else -1
+
+
 def inventory_at(
     roots: "InventoryRoots", below: int | None, wanted: Wanted | None = None
 ) -> KeptInventory:
@@ -78,7 +88,7 @@ class InventoryRoots:
         if root is None or root.number != number:
             journal.notices.append(f"the inventory root {key!r} is damaged and was passed over")
             return None
-        sealed = journal.read(root.number)
+        sealed = journal.read(root.number, root.sha256)
         if sealed is None:
             return None  # it lies beyond the tail; as a witness it will stop whoever opens this
         if sealed.sha256 != root.sha256:

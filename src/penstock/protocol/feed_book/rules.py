@@ -25,7 +25,7 @@ from penstock.model.entries import (
     Unpark,
     Window,
 )
-from penstock.model.envelope import Claim
+from penstock.model.envelope import Claim, Seal
 from penstock.model.lanes import dataset_of, lane_in, part_of
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.ranges import TopicPartition
@@ -35,7 +35,7 @@ from penstock.protocol.feed_book.state import FeedState
 def body_objection(state: FeedState, entry: Entry) -> str | None:
     """What the kind of entry asks of the state before it."""
     match entry.body:
-        case Bind() | Claim():
+        case Bind() | Claim() | Seal():
             return None  # the journal judges them
         case Start() as start:
             return starts_objection(state, start.partitions)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from penstock.model.entries import Counts
-from penstock.model.envelope import GENESIS
+from penstock.model.envelope import GENESIS, Seal
 from penstock.model.lanes import dataset_of, part_of
 from penstock.model.learned import Learned
 from penstock.model.ranges import TopicPartition
@@ -73,6 +73,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     `costed_windows` counts those that have one.
     `kept` are the values that plug-ins kept with the last window that had some. `refused` counts
     all records that windows since format 4 have put into the quarantine, by dataset and reason.
+    `seal` is the newest one.
     """
 
     number: int = -1
@@ -110,6 +111,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     spent_topics: dict[str, Spent] = {}
     kept: dict[str, str] = {}
     refused: dict[str, dict[str, int]] = {}
+    seal: Seal | None = None
 
     @property
     def record_bytes(self) -> float:

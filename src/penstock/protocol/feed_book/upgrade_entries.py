@@ -11,7 +11,8 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
                lane; deletions may have to wait; windows and replays name their configuration
                (`config`), and windows what records were read with (`reading`); long content is
                `packed`, in the entry or in its manifest; windows record their `cost`, values that
-               plug-ins keep (`kept`), and why records are in the quarantine (`refused`)
+               plug-ins keep (`kept`), and why records are in the quarantine (`refused`);
+               `seal` is a new kind
 """
 
 from collections.abc import Mapping

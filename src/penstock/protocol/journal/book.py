@@ -1,4 +1,6 @@
-"""A book: what the entries of a journal mean. A journal is handed one and knows no kind but claims.
+"""A book: what the entries of a journal mean. A journal is handed one and knows two kinds.
+
+These are claims and seals.
 
 A feed has a book (`protocol/feed_book`). Another journal brings another book and gets append,
 chain, fencing, markers, checkpoints and witnesses as they are.
@@ -11,7 +13,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from penstock.api.store import Store
-from penstock.model.envelope import Body, Claim, Envelope, Sealed
+from penstock.model.envelope import Body, Common, Envelope, Sealed
 from penstock.protocol.journal.book_state import Checkpoint, S, UndoneEntry
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -44,8 +46,8 @@ class LongState(Generic[B, L]):
     """
 
     empty: Callable[[], L]
-    load: Callable[[L, Store, B | Claim], LoadedEntry[B]]
-    consumes: Callable[[B | Claim], bool]
+    load: Callable[[L, Store, B | Common], LoadedEntry[B]]
+    consumes: Callable[[B | Common], bool]
 
 
 def no_objection(_state: object, _entry: Envelope[Body]) -> str | None:
@@ -63,10 +65,10 @@ class Book(Generic[S, B, L]):
     in this state, or None; it judges an entry before it is appended and when it is folded, so it
     must not depend on what markers prove: a reader may see a marker before the entries that its
     author decided until then. What depends on them is `append_objection`, which judges an entry
-    only before it is appended. `apply` folds a judged entry into the state. All get claims too,
-    which the journal itself judges and folds. `format` is raised by every change of a class inside
-    entries, and `upgrades` has a function from each older format to the next. `fold` is raised when
-    the state gets another form, or when the same entries give another state.
+    only before it is appended. `apply` folds a judged entry into the state. All get claims and
+    seals too, which the journal itself judges and folds. `format` is raised by every change of a
+    class inside entries, and `upgrades` has a function from each older format to the next. `fold`
+    is raised when the state gets another form, or when the same entries give another state.
     """
 
     name: str  # of what it is a book, for messages

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
+from penstock.model.envelope import Seal
 from penstock.model.value import Value
 
 
@@ -20,15 +21,17 @@ class UndoneEntry(Protocol):
 class BookState(Protocol):
     """The fold of the entries 0 to `number`; -1 and `GENESIS` before the first.
 
-    The journal sets `number`, `sha256`, `epoch` and `owner`; the rest is the book's. A state is a
-    msgspec struct. `number`, `sha256` and `undone`, and in these the parts as `groups`, must keep
-    their names in checkpoints, because every later fold reads them from older ones.
+    The journal sets `number`, `sha256`, `epoch`, `owner` and `seal`, which is the newest one; the
+    rest is the book's. A state is a msgspec struct. `number`, `sha256` and `undone`, and in these
+    the parts as `groups`, must keep their names in checkpoints, because every later fold reads them
+    from older ones.
     """
 
     number: int
     sha256: str
     epoch: int
     owner: str
+    seal: Seal | None
 
     @property
     def is_new(self) -> bool:
@@ -44,12 +47,23 @@ class BookState(Protocol):
         """The undone entries whose markers may say more than the state does."""
         ...
 
+    def waiting(self) -> Iterable[UndoneEntry]:
+        """Every entry with parts that nothing proves done, also those that are set aside."""
+        ...
+
     def keep_undone(self, still_open: Callable[[UndoneEntry], list[str]]) -> None:
         """Keep of each undone entry the parts that `still_open` returns: see `keep_open`."""
         ...
 
 
 S = TypeVar("S", bound=BookState)
+
+
+def sealed_to(state: BookState) -> int:
+    """The last entry that a decided seal covers; -1 for none."""
+    return -1 if state.seal is None else state.seal.last
+
+
 U = TypeVar("U", bound=UndoneEntry)
 
 

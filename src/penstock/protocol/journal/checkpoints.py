@@ -15,7 +15,13 @@ from penstock.errors import ChainBroken, EntryNewer, JournalError, OutcomeUnknow
 from penstock.model.layout import Layout, number_in
 from penstock.ports.store.create_once import Sleep, create_once, without_waiting
 from penstock.protocol.journal.book import B, Book, L
-from penstock.protocol.journal.book_state import Checkpoint, S, UndoneEntry, is_named
+from penstock.protocol.journal.book_state import (
+    Checkpoint,
+    S,
+    UndoneEntry,
+    is_named,
+    sealed_to,
+)
 from penstock.protocol.journal.markers import KEPT, old_ones
 from penstock.protocol.journal.wire import seal, unseal
 
@@ -108,7 +114,9 @@ def newest_checkpoint(journal: "Journal[S, B, L]", keys: list[str]) -> FoundChec
         if found is None:
             journal.notices.append(f"the checkpoint {key!r} is damaged and was passed over")
             continue
-        sealed = journal.read(found.number)
+        if found.state is not None:
+            journal.segments.note(sealed_to(found.state))
+        sealed = journal.read(found.number, found.sha256)
         if sealed is None:
             continue  # it lies beyond the tail; as a witness it will stop the feed by that
         if sealed.sha256 != found.sha256:

@@ -1,8 +1,8 @@
-"""What is the same in every book: the place and epoch of an entry, claims, and the hash. Pure."""
+"""What is the same in every book: place and epoch of an entry, claims, seals, the hash. Pure."""
 
-from penstock.model.envelope import Body, Claim, Envelope, Sealed
+from penstock.model.envelope import Body, Claim, Envelope, Seal, Sealed
 from penstock.protocol.journal.book import B, Book, L
-from penstock.protocol.journal.book_state import BookState, S
+from penstock.protocol.journal.book_state import BookState, S, sealed_to
 
 
 def objection(book: Book[S, B, L], state: S, entry: Envelope[B]) -> str | None:
@@ -10,6 +10,7 @@ def objection(book: Book[S, B, L], state: S, entry: Envelope[B]) -> str | None:
     return (
         place_objection(book, state, entry)
         or epoch_objection(state, entry)
+        or seal_objection(state, entry)
         or book.objection(state, entry)
     )
 
@@ -31,10 +32,34 @@ def epoch_objection(state: BookState, entry: Envelope[Body]) -> str | None:
     return None
 
 
+def seal_objection(state: BookState, entry: Envelope[Body]) -> str | None:
+    """A seal continues the one before it, and covers entries that are there."""
+    body = entry.body
+    if not isinstance(body, Seal):
+        return None
+    if body.first != sealed_to(state) + 1:
+        return f"it seals from entry {body.first}, and all up to {sealed_to(state)} is sealed"
+    if not body.first <= body.last < state.number:
+        return f"it seals the entries {body.first} to {body.last}, and the last is {state.number}"
+    return None
+
+
+def take_claim(state: BookState, entry: Envelope[Body]) -> None:
+    """A claim brings an epoch and an owner."""
+    if isinstance(entry.body, Claim):
+        state.epoch, state.owner = entry.epoch, entry.body.owner
+
+
+def take_seal(state: BookState, entry: Envelope[Body]) -> None:
+    """The newest seal covers all up to its last entry."""
+    if isinstance(entry.body, Seal):
+        state.seal = entry.body
+
+
 def apply(book: Book[S, B, L], state: S, sealed: Sealed[B]) -> None:
     """Take one entry, already judged by the rules, into the state."""
     entry = sealed.entry
-    if isinstance(entry.body, Claim):
-        state.epoch, state.owner = entry.epoch, entry.body.owner
+    take_claim(state, entry)
+    take_seal(state, entry)
     book.apply(state, sealed)
     state.number, state.sha256 = entry.number, sealed.sha256

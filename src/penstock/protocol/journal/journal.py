@@ -9,13 +9,12 @@ from penstock.api.store import Store
 from penstock.errors import (
     ChainBroken,
     EntryImpossible,
-    EntryMissing,
     EntryRefused,
     Fenced,
     JournalCut,
 )
-from penstock.model.envelope import GENESIS, Body, Claim, Envelope, Sealed
-from penstock.model.layout import SHARD, Layout, number_in
+from penstock.model.envelope import GENESIS, Body, Claim, Common, Envelope, Seal, Sealed
+from penstock.model.layout import Layout
 from penstock.ports.store.create_once import create_once
 from penstock.protocol.journal.book import B, Book, L, LoadedEntry
 from penstock.protocol.journal.book_state import BookState, S, UndoneEntry
@@ -24,12 +23,15 @@ from penstock.protocol.journal.checkpoints import (
     newest_checkpoint,
     without_done,
 )
+from penstock.protocol.journal.entry_reader import EntryReader
 from penstock.protocol.journal.every_book import apply, objection
 from penstock.protocol.journal.markers import still_undone
-from penstock.protocol.journal.read_entries import R, T, ask_all, listed_bytes
+from penstock.protocol.journal.read_entries import R, T, ask_all, entry_bytes
+from penstock.protocol.journal.sealed_numbers import counts
+from penstock.protocol.journal.segments import Segments
 from penstock.protocol.journal.wire import check_home, open_entry, seal
 from penstock.protocol.journal.witnesses import Witnesses, check_witnesses
-from penstock.runtime.surroundings import Surroundings
+from penstock.runtime.surroundings import Acts, Surroundings
 
 QUESTIONS_AT_ONCE = 1_000  # whose answers are small, such as markers
 MAX_OVERTAKEN = 100  # how often others may take our number before we give up; each time is one fold
@@ -72,6 +74,8 @@ class Journal(Generic[S, B, L]):
         self.layout = layout
         self.lake = lake
         self._around = around
+        self.segments = Segments(store, layout)
+        self._reader = EntryReader(store, layout, around, self.segments, self.opened)
         self.notices: list[str] = []
 
     def empty_fold(self, *, deep: bool = False) -> Fold[S, L]:
@@ -97,6 +101,13 @@ class Journal(Generic[S, B, L]):
         long = self.book.long
         return None if long is None else KeptLong(-1, GENESIS, long.empty())
 
+    def long_checkpoint(self) -> int | None:
+        """The entry of the newest usable checkpoint of the long part; -1 if there is none yet.
+
+        None in a book that keeps none.
+        """
+        return None
+
     def _checkpoints(self) -> tuple[list[str], FoundCheckpoint[S] | None]:
         """The names of the checkpoints, and the newest that is good; it is judged in every case."""
         keys = self.store.list_after(self.layout.checkpoints)
@@ -111,7 +122,8 @@ class Journal(Generic[S, B, L]):
         can only make the tail longer than its witnesses.
         """
         named = [*checkpoints, *(kept.keys if kept is not None else ())]
-        seen = Witnesses.look(self.store, self.layout, fold.state.number, named)
+        known = fold.state.number
+        seen = Witnesses.look(self.store, self.layout, known, named, self.segments)
         if kept is not None:
             self._add_long(fold, kept)
         self.fold_on(fold)
@@ -165,25 +177,18 @@ class Journal(Generic[S, B, L]):
 
     def has_more(self, fold: Fold[S, L]) -> bool:
         """Whether an entry follows those that are known. One small request, for who asks often."""
+        if self.segments.covers(fold.state.number + 1):
+            return True
         return self.store.head(self.layout.entry(fold.state.number + 1)) is not None
 
     def entries_after(self, number: int, up_to: int | None = None) -> Iterator[Sealed[B]]:
         """The entries after a number in order, each checked on its own; many are read at once."""
-        while number != up_to:
-            sealed = self._read_next(number + 1)
-            if sealed is None:
-                return
-            number += 1
-            yield sealed
-            listed = listed_bytes(self.store, self.layout, self._around, number + 1, up_to)
-            for each, raw in listed:
-                number = each
-                yield self._opened(each, raw)
+        return self._reader.entries_after(number, up_to)
 
     def see_done(self, state: S) -> None:
         """Take every part that a marker proves done out of the state's undone ones."""
         undone = list(state.to_look_up())
-        answers = self.ask_all(partial(still_undone, self.store, self.layout), undone)
+        answers = self.ask_all(partial(still_undone, self.segments, self.layout), undone)
         found = {(each.number, *each.parts): left for each, left in answers}
         state.keep_undone(lambda each: found.get((each.number, *each.parts), each.parts))
 
@@ -191,31 +196,45 @@ class Journal(Generic[S, B, L]):
         """Put small questions to the store side by side; the answers come in order."""
         return ask_all(self._around, ask, asked, QUESTIONS_AT_ONCE)
 
-    def read(self, number: int) -> Sealed[B] | None:
-        """One entry, checked on its own; None when there is none with this number."""
-        key = self.layout.entry(number)
-        raw = self.store.read(key)
-        return None if raw is None else self._opened(number, raw)
+    def read(self, number: int, sha256: str = "") -> Sealed[B] | None:
+        """One entry, checked on its own; None when there is none with this number.
 
-    def _opened(self, number: int, raw: bytes) -> Sealed[B]:
+        With the hash that it is known by, an entry that has it is taken wherever it lies.
+        """
+        if sha256 and not self.segments.covers(number):
+            raw = self.segments.original(number)
+            if raw is not None and (sealed := self.opened(number, raw)).sha256 == sha256:
+                return sealed
+        [raw] = self.entry_bytes([number])
+        return None if raw is None else self.opened(number, raw)
+
+    def entry_bytes(
+        self, numbers: Sequence[int], do_all: Callable[[Acts], None] | None = None
+    ) -> list[bytes | None]:
+        """The bytes of some entries, wherever they lie; None for numbers without an entry."""
+        return entry_bytes(self.segments, numbers, do_all or self._around.do_all)
+
+    def opened(self, number: int, raw: bytes) -> Sealed[B]:
+        """An entry of its bytes, checked on its own."""
         key = self.layout.entry(number)
         sealed = open_entry(self.book, key, number, raw)
         check_home(key, sealed.entry, self.layout.feed, self.lake, self.layout.incarnation)
         return sealed
 
-    def require(self, number: int) -> Sealed[B]:
-        """An entry that was folded before, so it must be there."""
-        sealed = self.read(number)
+    def require(self, number: int, sha256: str = "") -> Sealed[B]:
+        """An entry that was folded before, so it must be there; `sha256` as for `read`."""
+        sealed = self.read(number, sha256)
         if sealed is None:
             raise JournalCut(self.layout.entry(number), number - 1)
         return sealed
 
-    def append(self, fold: Fold[S, L], body: B | Claim, epoch: int) -> Sealed[B]:
+    def append(self, fold: Fold[S, L], body: B | Common, epoch: int) -> Sealed[B]:
         """Decide: make `body` the next entry, or raise without having written anything.
 
         Losing the number to somebody else is normal: fold what came, and try again if the
         decision is still valid. A newer claim ends it (`Fenced`), an invalid decision as well
-        (`EntryRefused`). `OutcomeUnknown` means exactly that: look again after a restart.
+        (`EntryRefused`). `OutcomeUnknown` means exactly that: look again after a restart. Under a
+        number that was sealed meanwhile nothing is decided, although nothing lies there.
         """
         long = self.book.long
         if long is not None and fold.inventory is None and long.consumes(body):
@@ -227,12 +246,19 @@ class Journal(Generic[S, B, L]):
             self._check_fenced(fold.state, entry)
             self._check_valid(fold, entry, loaded)
             data, sha256 = seal(entry)
-            if self.create(self.layout.entry(entry.number), data) is None:
+            key = self.layout.entry(entry.number)
+            if self.create(key, data) is None and self._counts(entry.number, data):
                 sealed = Sealed(entry, sha256)
                 self._apply(fold, sealed, loaded)
                 return sealed
             self.fold_on(fold)
         raise EntryRefused(type(body).__name__.lower(), f"others were faster {MAX_OVERTAKEN} times")
+
+    def _counts(self, number: int, data: bytes) -> bool:
+        """Whether an entry that was just created is the journal's own: see `counts`."""
+        is_ours, notice = counts(self.store, self.layout, self.segments, number, data, self.sleep)
+        self.notices += [notice] if notice else []
+        return is_ours
 
     def create(self, key: str, data: bytes) -> bytes | None:
         """As `create_once`, with pauses between its tries."""
@@ -269,7 +295,7 @@ class Journal(Generic[S, B, L]):
             return epoch
         raise EntryRefused("claim", f"others were faster {MAX_OVERTAKEN} times")
 
-    def _next_entry(self, state: S, body: B | Claim, epoch: int, nonce: str) -> Envelope[B]:
+    def _next_entry(self, state: S, body: B | Common, epoch: int, nonce: str) -> Envelope[B]:
         return Envelope(
             format=self.book.format,
             number=state.number + 1,
@@ -289,11 +315,11 @@ class Journal(Generic[S, B, L]):
         if state.epoch > mine:
             raise Fenced(self.layout.feed, mine, state.epoch, state.owner)
 
-    def _load(self, fold: Fold[S, L], body: B | Claim) -> LoadedEntry[B] | None:
+    def _load(self, fold: Fold[S, L], body: B | Common) -> LoadedEntry[B] | None:
         """What the long part needs of an entry, if the fold has that part; owners never do."""
         return self._load_onto(fold.inventory, body)
 
-    def _load_onto(self, long: L | None, body: B | Claim) -> LoadedEntry[B] | None:
+    def _load_onto(self, long: L | None, body: B | Common) -> LoadedEntry[B] | None:
         if self.book.long is None or long is None:
             return None
         return self.book.long.load(long, self.store, body)
@@ -328,33 +354,10 @@ class Journal(Generic[S, B, L]):
 
     def _apply(self, fold: Fold[S, L], sealed: Sealed[B], loaded: LoadedEntry[B] | None) -> None:
         apply(self.book, fold.state, sealed)
+        if isinstance(sealed.body, Seal):
+            self.segments.note(sealed.body.last)
         if loaded is not None:
             loaded.apply(sealed.entry)
-
-    def _read_next(self, number: int) -> Sealed[B] | None:
-        """The entry after the last known one; None at the tail, never at a hole.
-
-        The listing may be strange or stale: it is only asked whether something lies beyond, and
-        what was appended between the two looks is read then.
-        """
-        sealed = self.read(number)
-        if sealed is not None:
-            return sealed
-        later = self._first_after(number)
-        if later is None:
-            return None
-        sealed = self.read(number)
-        if sealed is None:
-            raise EntryMissing(self.layout.entry(number), later)
-        return sealed
-
-    def _first_after(self, number: int) -> str | None:
-        """The next entry that is there, in this shard or the one after it; strangers are not."""
-        here = self.layout.shard(self.layout.journal, number)
-        beyond = self.layout.shard(self.layout.journal, number + SHARD)
-        keys = self.store.list_after(here, self.layout.entry(number))
-        keys += self.store.list_after(beyond)
-        return next((key for key in keys if number_in(key.rpartition("/")[2]) is not None), None)
 
 
 def check_chain(key: str, wanted: str, found: str) -> None:

@@ -1,5 +1,7 @@
 """Done markers and tail marks: small objects beside the entries, created once."""
 
+from typing import Protocol
+
 import msgspec
 
 from penstock.api.store import Store
@@ -22,10 +24,18 @@ class Marker(Value, frozen=True):
     groups: tuple[str, ...] = ()
 
 
+class Reads(Protocol):
+    """Where markers are read: a store, or the segments of a journal with a store behind them."""
+
+    def read(self, key: str) -> bytes | None:
+        """The whole content, or None when nothing is there."""
+        ...
+
+
 _marker_decoder = msgspec.json.Decoder(Marker)
 
 
-def read_marker(store: Store, key: str, number: int, sha256: str) -> Marker | None:
+def read_marker(store: Reads, key: str, number: int, sha256: str) -> Marker | None:
     """The marker at a key, if any; it must be about this very entry."""
     raw = store.read(key)
     if raw is None:
@@ -47,6 +57,14 @@ def check_marker(key: str, raw: bytes, number: int, sha256: str) -> Marker:
             f"and entry {number} has {sha256[:16]}...",
         )
     return marker
+
+
+def marked_hash(raw: bytes) -> str:
+    """The hash of the entry that a marker names; empty when it cannot be read."""
+    try:
+        return _marker_decoder.decode(raw).sha256
+    except msgspec.MsgspecError:
+        return ""
 
 
 def create_marker(store: Store, key: str, marker: Marker, sleep: Sleep = without_waiting) -> Marker:
@@ -79,12 +97,12 @@ def mark_done(
             create_marker(store, layout.part_marker(undone.number, part), late, sleep)
 
 
-def first_marker(store: Store, layout: Layout, undone: UndoneEntry) -> Marker | None:
+def first_marker(store: Reads, layout: Layout, undone: UndoneEntry) -> Marker | None:
     """The marker that was left first for an entry, if any."""
     return read_marker(store, layout.marker(undone.number), undone.number, undone.sha256)
 
 
-def still_undone(store: Store, layout: Layout, undone: UndoneEntry) -> list[str]:
+def still_undone(store: Reads, layout: Layout, undone: UndoneEntry) -> list[str]:
     """The parts of an entry that no marker proves done."""
     number, sha256 = undone.number, undone.sha256
     first = first_marker(store, layout, undone)

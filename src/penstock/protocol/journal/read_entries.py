@@ -6,13 +6,22 @@ not there is asked for again by itself, and what lies beyond the listing is aske
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from penstock.api.store import Store
 from penstock.model.layout import Layout, number_in
-from penstock.runtime.surroundings import Surroundings
+from penstock.protocol.journal.segments import Segments
+from penstock.runtime.surroundings import Acts, Surroundings
 
 BATCH = 64  # entries that are in memory at once; enough that all threads have work
+
+
+class Wanted(NamedTuple):
+    """Entries from `number` on, up to one, or to the tail."""
+
+    number: int
+    up_to: int | None = None
+
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,11 +53,33 @@ def listed_entries(store: Store, layout: Layout, number: int, up_to: int | None)
     return found
 
 
+def entry_bytes(
+    segments: Segments, numbers: Sequence[int], do_all: Callable[[Acts], None]
+) -> list[bytes | None]:
+    """The bytes of these entries, read at once; sealed ones come out of their segments.
+
+    An entry that was read where it was created counts only if its number is not sealed after that.
+    """
+    found: dict[int, bytes | None] = {}
+
+    def read(number: int) -> None:
+        found[number] = segments.original(number)
+
+    asked = [number for number in numbers if not segments.covers(number)]
+    if len(asked) == 1:
+        read(asked[0])
+    elif asked:
+        do_all([partial(read, number) for number in asked])
+    if asked:
+        segments.look()
+    return [segments.entry(n) if segments.covers(n) else found[n] for n in numbers]
+
+
 def listed_bytes(
-    store: Store, layout: Layout, around: Surroundings, number: int, up_to: int | None
+    store: Store, layout: Layout, around: Surroundings, wanted: Wanted
 ) -> Iterator[tuple[int, bytes]]:
-    """The listed entries from `number` on, as far as they are there."""
-    listed = listed_entries(store, layout, number, up_to)
+    """The listed entries from a number on, as far as they are there."""
+    listed = listed_entries(store, layout, wanted.number, wanted.up_to)
     for each, raw in ask_all(around, lambda n: store.read(layout.entry(n)), listed):
         if raw is None:
             return

@@ -1,7 +1,7 @@
 """Witnesses: objects that could prove that the journal was longer than it is now.
 
-Done markers, checkpoints and tail marks are all made after the entry they name. One that lies
-beyond the last entry means that entries were removed, or that an old copy was put back.
+Done markers, checkpoints, segments and tail marks are all made after the entry they name. One that
+lies beyond the last entry means that entries were removed, or that an old copy was put back.
 """
 
 from typing import TYPE_CHECKING
@@ -12,7 +12,8 @@ from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.value import Value
 from penstock.protocol.journal.book import B, L
 from penstock.protocol.journal.book_state import BookState, S
-from penstock.protocol.journal.markers import read_marker
+from penstock.protocol.journal.markers import check_marker, marked_hash
+from penstock.protocol.journal.segments import Segments
 
 if TYPE_CHECKING:
     from penstock.protocol.journal.journal import Journal
@@ -33,11 +34,18 @@ class Witnesses(Value, frozen=True):
     data: tuple[str, ...] = ()
 
     @classmethod
-    def look(cls, store: Store, layout: Layout, known: int, checkpoints: list[str]) -> "Witnesses":
-        """Find the witnesses beyond the entries that are already known."""
+    def look(
+        cls, store: Store, layout: Layout, known: int, checkpoints: list[str], segments: Segments
+    ) -> "Witnesses":
+        """Find the witnesses beyond the entries that are already known.
+
+        Markers of sealed entries lie in their segments, so only those after them are listed.
+        """
+        if known < 0:
+            segments.look()
         tail = _newest(store.list_after(layout.tails))
         found = (
-            _newest_marker(store, layout, known),
+            _newest_marker(store, layout, max(known, segments.sealed_to)),
             _newest(checkpoints),
             tail,
         )
@@ -77,16 +85,20 @@ def check_witnesses(journal: "Journal[S, B, L]", state: BookState, seen: Witness
         return
     for witness in seen.newest:
         check_not_beyond(witness, state.number)
+    sealed_to = journal.segments.sealed_to  # what is sealed has successors
+    check_not_beyond(Witness(sealed_to + 1, journal.segments.newest_key()), state.number)
     if seen.newest_tail is not None:
         check_tail_mark(journal, seen.newest_tail, state.number)
 
 
 def check_tail_mark(journal: "Journal[S, B, L]", mark: Witness, tail: int) -> None:
     """The newest tail mark must name an entry that is in the journal, with the same hash."""
-    sealed = journal.read(mark.number)
+    raw = journal.store.read(mark.key)
+    sealed = journal.read(mark.number, "" if raw is None else marked_hash(raw))
     if sealed is None:
         raise JournalCut(mark.key, tail)
-    read_marker(journal.store, mark.key, mark.number, sealed.sha256)
+    if raw is not None:
+        check_marker(mark.key, raw, mark.number, sealed.sha256)
 
 
 def check_not_beyond(witness: Witness, tail: int) -> None:

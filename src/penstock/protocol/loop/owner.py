@@ -330,7 +330,8 @@ class Owner:
         numbers = [number for number in state.undone if state.open_parts(number)]
 
         def read_one(number: int) -> None:
-            load_content(journal, self.fold, journal.require(number))
+            known = journal.require(number, state.undone[number].sha256)
+            load_content(journal, self.fold, known)
 
         self._around.do_all([partial(read_one, number) for number in numbers])
 

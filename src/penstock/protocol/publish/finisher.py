@@ -144,7 +144,7 @@ class Finisher:
             yield from works_of(sealed, content, self._to_do(number))
 
     def _load(self, number: int) -> tuple[SealedEntry, Content]:
-        sealed = self._journal.require(number)
+        sealed = self._journal.require(number, self._fold.state.undone[number].sha256)
         return sealed, load_content(self._journal, self._fold, sealed)
 
     def _finish(self, works: list[GroupWork], blocked: set[str]) -> None:
@@ -224,7 +224,7 @@ class Finisher:
         """
         journal, undone = self._journal, self._fold.state.undone
         asked = [undone[number] for number in numbers if number in undone]
-        answers = journal.ask_all(partial(first_marker, journal.store, journal.layout), asked)
+        answers = journal.ask_all(partial(first_marker, journal.segments, journal.layout), asked)
         return {each.number: first for each, first in answers}
 
     def _mark(
@@ -416,9 +416,9 @@ class Finisher:
 
     def _delete(self, owed: Owed, due: list[str]) -> None:
         journal = self._journal
-        left = still_undone(journal.store, journal.layout, owed)
+        left = still_undone(journal.segments, journal.layout, owed)
         proven = [part for part in owed.parts if part not in left]  # by somebody else
-        sealed = journal.require(owed.number)
+        sealed = journal.require(owed.number, owed.sha256)
         works = works_of(sealed, journal.content_of(sealed.body), set(due) & set(left))
         found = self._try(works, alone=self._mine is not None)  # what a command leaves stays owed
         proven += [work.part for work in works if work.key in found.done]

@@ -13,6 +13,7 @@ from penstock.protocol.journal.book import Book, JsonObject
 from penstock.protocol.journal.checkpoints import newest_checkpoint, write_checkpoint
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.lease import Contender, Lease, newest_beat
+from penstock.protocol.journal.sealing import SealPolicy, seal_old
 from penstock.testing.memory_store import MemoryStore
 from tests.simulator.programs import surroundings
 from tests.simulator.tally_book import (
@@ -69,6 +70,27 @@ def test_entries_of_an_older_format_are_upgraded_by_the_book() -> None:
     assert found.state is None
     state = newer.open().state
     assert (state.total, state.limit, sorted(state.undone)) == (700, 5000, [3])
+
+
+def test_the_journal_of_any_book_is_sealed_and_an_old_format_is_read_out_of_it() -> None:
+    """Goal: sealing knows no feed. Method: the tally, whose long part has no checkpoints."""
+    store = MemoryStore()
+    journal = a_journal(store)
+    fold, epoch = begun(journal)
+    asleep = journal.open()
+    for token in "abcd":
+        journal.append(fold, Add(token, 1), epoch)
+    post_all(journal, fold)
+    write_checkpoint(journal, fold.state)
+    done = seal_old(a_journal(store), SealPolicy(0.0), epoch, surroundings("now").now())
+    assert done is not None
+    assert (done.first, done.last) == (0, 4)
+    assert store.list_after(LAYOUT.journal) == [LAYOUT.entry(5), LAYOUT.entry(6)]
+    sealed = a_journal(store).append(asleep, Add("late", 2), epoch)
+    assert sealed.number == 7, "its number was free, and sealed"
+    deep = a_journal(store).open(deep=True)
+    assert (deep.state.total, deep.inventory) == (6, {2: 1, 3: 1, 4: 1, 5: 1, 7: 2})
+    assert a_journal(store, NEXT_BOOK).open().state.total == 600
 
 
 def test_an_entry_of_a_newer_format_says_upgrade() -> None:

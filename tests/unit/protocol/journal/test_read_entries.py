@@ -103,7 +103,7 @@ def test_a_hole_is_found_wherever_it_is(hole: int) -> None:
 
 def test_entries_that_lie_in_two_shards_are_all_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.model.layout.SHARD", 16)
-    monkeypatch.setattr("penstock.protocol.journal.journal.SHARD", 16)
+    monkeypatch.setattr("penstock.protocol.journal.entry_reader.SHARD", 16)
     monkeypatch.setattr("penstock.protocol.journal.witnesses.SHARD", 16)
     store, tail = a_long_feed()
     journal, asked = a_journal(store)

@@ -49,7 +49,7 @@ def test_a_steady_window_keeps_to_its_budget(files: int, budget_s: float) -> Non
     for _ in range(2):
         cost = far.window()
         assert cost.seconds <= budget_s
-        assert cost.requests == {"create": 3, "publish": 2 * files}
+        assert cost.requests == {"create": 3, "head": 1, "publish": 2 * files}
 
 
 def test_the_window_that_comes_to_a_checkpoint_costs_what_others_cost() -> None:

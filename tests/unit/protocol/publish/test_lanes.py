@@ -192,7 +192,7 @@ def test_a_dataset_that_is_parked_for_long_is_not_looked_at_when_a_journal_is_op
     store.acts.clear()
     room.journal().open()
     assert len([act for act in store.acts if "/done/" in act.key and act.name == "read"]) == 0
-    assert len(store.acts) < 12
+    assert len(store.acts) < 13
 
 
 def test_recovery_publishes_the_files_of_many_entries_together() -> None:
