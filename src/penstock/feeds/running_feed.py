@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from penstock.api.source import ExportsLag, HashesLastRecords, Source
+from penstock.api.source import ExportsLag, HashesLastRecords, RunsTasks, Source
 from penstock.api.store import Store
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
@@ -18,6 +18,7 @@ from penstock.errors import GapFound, JournalError, PenstockError
 from penstock.feeds.cleaning import Job
 from penstock.feeds.configured_rules import (
     ConfiguredRules,
+    file_policy,
     paces_of,
     publish_policy,
     window_policies,
@@ -319,10 +320,17 @@ class RunningFeed:
             shape=shape_of(feed),
             poll_s=0.0 if self._once else POLL_S,  # a last turn has to see all
             publish=publish_policy(feed),
+            gathering=file_policy(feed),
+            cores=self._cores,
         )
         rules = ConfiguredRules(feed, self._journal, self._paces, self._source)
         around, order = self._tools.around, self._keep_order
         return Owner(self._journal, self._intake, around, spec, rules, self._moved, order)
+
+    def _cores(self) -> int | None:
+        """How many tasks can run at once, if the source knows."""
+        source = self._source
+        return source.tasks_at_once() if isinstance(source, RunsTasks) else None
 
     def doing(self, tick: float) -> str:
         """What the feed is at, in a few words. Any thread."""

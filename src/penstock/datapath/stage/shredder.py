@@ -25,7 +25,7 @@ from penstock.datapath.stage.batch_decoder import (
 )
 from penstock.datapath.stage.cost_tally import CostTally
 from penstock.datapath.stage.field_columns import times_of, waiting_values
-from penstock.datapath.stage.open_files import OpenFiles
+from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.own_columns import extra_columns
 from penstock.datapath.stage.placement import Placement
 from penstock.datapath.stage.range_tally import RangeTally
@@ -53,7 +53,7 @@ class RangeShredder:
         self,
         plan: ShredPlan,
         covered: OffsetRange,
-        files: OpenFiles,
+        group: GroupFiles,
         placement: Placement,
         decoder: BatchDecoder,
         samples: Sampling,
@@ -61,14 +61,13 @@ class RangeShredder:
     ) -> None:
         self._plan = plan
         self._feed = plan.feed
-        self._files = files
         self._placement = placement
         self._decoder = decoder
         self._samples = samples
         self._costs = costs
         self._tally = RangeTally(covered)
-        self._unwritten = UnwrittenRows(plan, covered, files, placement.declared)
-        self._to_files = RowsToFiles(plan, covered, files, placement, self._unwritten, samples)
+        self._unwritten = UnwrittenRows(plan, covered, group, placement.declared)
+        self._to_files = RowsToFiles(plan, covered, group, placement, self._unwritten, samples)
         self._ways = WayTally(covered)
         self._forks = plan.feed.forks
         self._only_to: str | None = None
@@ -91,12 +90,11 @@ class RangeShredder:
         self._only_to = dataset if is_fork and dataset else None
         self.take(batch)
 
-    def settle(self) -> None:
-        """Hand everything to the files: there may be other ranges to come."""
-        self._to_files.settle()
+    def report(self, *, learning: bool | None = None) -> TaskReport:
+        """Tell what happened to the records of the range; its group has the files.
 
-    def report(self) -> TaskReport:
-        """Close the files of the range and tell what happened."""
+        While any range of a task is `learning`, nothing counts but what there is to learn.
+        """
         quarantine = self._unwritten.quarantine
         evidence = self._tally.evidence(
             self._unwritten.filtered(),
@@ -104,8 +102,7 @@ class RangeShredder:
             in_order=not self._plan.is_replay,  # files of the quarantine overlap
         )
         spent = self._costs.spent(evidence.range.topic)
-        if self.is_learning:
-            self._files.abandon()
+        if self.is_learning if learning is None else learning:
             return TaskReport(
                 evidence,
                 samples=self._samples.all(),
@@ -116,7 +113,6 @@ class RangeShredder:
             )
         return TaskReport(
             evidence,
-            files=tuple(self._to_files.finish()),
             quarantined=quarantine.record_sets(),
             last_record=self._tally.last_record,
             samples=self._samples.all(),

@@ -6,20 +6,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
-from penstock.api.source import REPORT
+from penstock.api.source import REPORT, ReadFailed
 from penstock.api.store import Store
 from penstock.datapath.shape.route.router import Router
 from penstock.datapath.stage.cost_tally import CostTally, with_task_time
 from penstock.datapath.stage.feed_decoder import feed_decoder
+from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.open_files import OpenFiles
-from penstock.datapath.stage.own_columns import constant
-from penstock.datapath.stage.placement import Placement
+from penstock.datapath.stage.placement import Placement, declared_datasets
 from penstock.datapath.stage.samples import Sampling
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
-from penstock.evidence.position_columns import split_by_place
 from penstock.model.ranges import TOO_LARGE, OffsetRange
 from penstock.runtime.worker import settle_in, worker_tick
 
@@ -82,44 +82,106 @@ def suit_worker() -> None:
 def shred_batches(
     plan: ShredPlan, store: Store, attempt: str, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[TaskReport]:
-    """Shred what a task reads; a report per range it met."""
+    """Shred what a task reads; a report per range it met, one of each file group with its files."""
     began = worker_tick()
     files = OpenFiles(store, plan, attempt)
-    router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
-    ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
-    any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
-    shredders: dict[OffsetRange, RangeShredder] = {}
-    latest: OffsetRange | None = None
+    work = _Task(plan, files)
     try:
         for batch in batches:
-            for topic, partition, piece in in_parts(batch, any_topic):
-                if partition == TOO_LARGE:
-                    raise RecordTooLarge
-                covered = ranges[topic, partition]
-                if latest is not None and latest != covered:
-                    shredders[latest].settle()
-                latest = covered
-                if covered not in shredders:
-                    shredders[covered] = range_shredder(plan, covered, files, router)
-                shredders[covered].take(piece)
-        reports = [shredder.report() for shredder in shredders.values()]
-        refused = router.refused_names()  # the router is shared, so one report has them
+            work.take(batch)
+        reports = work.reports()
+        refused = work.router.refused_names()  # the router is shared, so one report has them
         for report in with_task_time(reports, worker_tick() - began):
-            yield msgspec.structs.replace(report, refused_names=refused)
+            yield msgspec.structs.replace(report, refused_names=refused, attempt=attempt)
             refused = ()
     except BaseException:
         files.abandon()
         raise
 
 
+class _Task:
+    """The ranges and file groups that one attempt of a task has met. Used by one thread."""
+
+    def __init__(self, plan: ShredPlan, files: OpenFiles) -> None:
+        self._plan = plan
+        self._files = files
+        self.router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
+        self._ranges = {(each.topic, each.partition): each for each in plan.order.ranges}
+        groups = plan.order.groups
+        self._group_of = {covered: group for group in groups for covered in group.ranges}
+        self._any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
+        self._groups: dict[int, GroupFiles] = {}
+        self._shredders: dict[OffsetRange, RangeShredder] = {}
+        self._latest: GroupFiles | None = None
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Take the next batch of records."""
+        for topic, partition, some in in_parts(batch, self._any_topic):
+            if partition == TOO_LARGE:
+                raise RecordTooLarge
+            covered = self._covered(topic, partition, some)
+            group = self._group(covered)
+            if not group.parts.arrival.begin(partition):
+                raise self._foreign(f"records of {covered} came again after others had come")
+            shredder = self._shredder(covered, group)
+            for piece in group.parts.pieces(partition, some):
+                shredder.take(piece)
+
+    def reports(self) -> list[TaskReport]:
+        """What was met, and the files of every group; none while there is something to learn."""
+        learning = any(each.is_learning for each in self._shredders.values())
+        found: list[TaskReport] = []
+        for number, group in self._groups.items():
+            mine = [
+                msgspec.structs.replace(shredder.report(learning=learning), group=number)
+                for covered, shredder in self._shredders.items()
+                if self._group_of[covered].number == number
+            ]
+            if not learning:
+                mine[0] = msgspec.structs.replace(mine[0], files=group.finish())
+            found += mine
+        if learning:
+            self._files.abandon()
+        return found
+
+    def _covered(self, topic: str, partition: int, some: pa.RecordBatch) -> OffsetRange:
+        """The range that records belong to. What was not planned must not be read."""
+        covered = self._ranges.get((topic, partition))
+        offsets = some["offset"].to_numpy()
+        if covered is None or offsets[0] not in covered or offsets[-1] not in covered:
+            raise self._foreign(f"offset {offsets[0]} of {topic}/{partition} was not planned")
+        return covered
+
+    def _foreign(self, why: str) -> ReadFailed:
+        return ReadFailed(self._plan.order.window, why)
+
+    def _group(self, covered: OffsetRange) -> GroupFiles:
+        """The files of the group of a range; what waits for those of another one is handed on."""
+        number = self._group_of[covered].number
+        if number not in self._groups:
+            declared = declared_datasets(self._plan.feed)
+            of = self._group_of[covered]
+            self._groups[number] = GroupFiles(self._plan, of, self._files, declared)
+        group = self._groups[number]
+        if self._latest is not None and self._latest is not group:
+            self._latest.settle()
+        self._latest = group
+        return group
+
+    def _shredder(self, covered: OffsetRange, group: GroupFiles) -> RangeShredder:
+        if covered not in self._shredders:
+            self._shredders[covered] = range_shredder(self._plan, covered, group, self.router)
+        return self._shredders[covered]
+
+
 def range_shredder(
-    plan: ShredPlan, covered: OffsetRange, files: OpenFiles, router: Router
+    plan: ShredPlan, covered: OffsetRange, group: GroupFiles, router: Router
 ) -> RangeShredder:
     """A shredder for one range, with the decoder for the feed's records."""
     placement, samples = Placement(plan.feed, covered, router), Sampling()
     decoder = feed_decoder(plan, placement, samples)
     costs = CostTally(worker_tick)
-    return RangeShredder(plan, covered, files, placement, decoder, samples, costs)
+    return RangeShredder(plan, covered, group, placement, decoder, samples, costs)
 
 
 def gathered(batches: Iterable[pa.RecordBatch], datasets: int) -> Iterator[pa.RecordBatch]:
@@ -154,12 +216,19 @@ def read_report(encoded: bytes) -> TaskReport:
 
 
 def in_parts(batch: pa.RecordBatch, only_topic: str) -> Iterator[tuple[str, int, pa.RecordBatch]]:
-    """The parts of a batch that are of one topic and partition each.
+    """The parts of a batch that are of one topic and partition each, in the order they came in.
 
     A batch without the column `topic` is of the only topic that is read.
     """
-    names = batch.schema.names
-    topics = batch["topic"] if "topic" in names else constant(only_topic, batch.num_rows)
-    for topic, partition, chosen in split_by_place(topics, batch["partition"]):
-        whole = isinstance(chosen, slice)
-        yield topic, partition, batch if whole else batch.take(pa.array(chosen))
+    if not batch.num_rows:
+        return
+    partitions = batch["partition"].to_numpy()
+    is_new = partitions[1:] != partitions[:-1]
+    topics = batch["topic"].dictionary_encode() if "topic" in batch.schema.names else None
+    if topics is not None:
+        codes = topics.indices.to_numpy()
+        is_new |= codes[1:] != codes[:-1]
+    starts = [0, *(np.flatnonzero(is_new) + 1).tolist()]
+    for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
+        topic = only_topic if topics is None else topics[start].as_py()
+        yield topic, int(partitions[start]), batch.slice(start, end - start)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from penstock.datapath.stage.open_files import OpenFiles
+from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.quarantine_writer import QuarantineRows, StayingRows
 from penstock.datapath.stage.range_tally import Tally
 from penstock.datapath.stage.record_rows import numbers_of
@@ -26,12 +26,12 @@ class UnwrittenRows:
         self,
         plan: ShredPlan,
         covered: OffsetRange,
-        files: OpenFiles,
+        group: GroupFiles,
         declared: Mapping[str, DatasetSpec],
     ) -> None:
         kind = StayingRows if plan.is_replay else QuarantineRows
         self._is_replay = plan.is_replay
-        self.quarantine = kind(plan, covered, files, declared)
+        self.quarantine = kind(plan, covered, group, declared)
         self._filtered = Tally(covered.topic, covered.partition)
 
     def refuse(self, some: BatchRows, bad: list[BadRecord], dataset: str = "") -> Mask:

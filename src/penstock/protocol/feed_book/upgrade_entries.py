@@ -11,7 +11,8 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
                lane; deletions may have to wait; windows and replays name their configuration
                (`config`), and windows what records were read with (`reading`); long content is
                `packed`, in the entry or in its manifest; windows record their `cost`, and values
-               that plug-ins keep (`kept`)
+               that plug-ins keep (`kept`); windows say which ranges share files (`file_plan`),
+               and files to which `group` of ranges they belong: before, each range was one
 """
 
 from collections.abc import Mapping

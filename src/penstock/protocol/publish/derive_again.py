@@ -1,4 +1,8 @@
-"""Deriving lost files again: read the ranges of a decided window once more, for one group."""
+"""Deriving lost files again: read the ranges of a decided window once more, for one group.
+
+Only the ranges of file groups with a lost file are read: all files of such a file group come out
+again, with the same rows under the same names, and only those that were lost are kept.
+"""
 
 from collections.abc import Callable
 
@@ -12,7 +16,12 @@ from penstock.model.steps import DELIVER
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import is_pending
-from penstock.protocol.publish.deriving import check_same_config, order_again
+from penstock.protocol.publish.deriving import (
+    check_same_config,
+    groups_of_files,
+    of_groups,
+    order_again,
+)
 from penstock.protocol.publish.groups import append_marked, load_content
 
 Stage = Callable[[StageOrder], StagedWindow]
@@ -48,8 +57,10 @@ class Deriver:
         if not lost:
             return  # it was between two places when we looked; the next try finds it
         check_same_config(self._journal, body, self._config)
-        staged = self._stage(order_again(self._journal.layout, body))
-        check_same(body.window, content, staged, dataset)
+        gone = [file for file in content.files if file.handle.final in lost]
+        groups = groups_of_files(body, gone)
+        staged = self._stage(order_again(self._journal.layout, body, groups))
+        check_same(body.window, of_groups(content, groups), staged, dataset)
         self._decide(body, sealed.number, self._keep_only(lost, body.window, staged))
 
     def _lost_files(self, content: Content, dataset: str) -> set[str]:

@@ -241,7 +241,7 @@ class SourceContract(WithTopics):
         ranges = tuple(covering(source, topic, 0, 3, partition) for partition in (0, 1))
         each = source.read(ReadRequest("1-1", ranges), echo_once)
         assert sorted(b",".join(filter(None, each)).split(b",")) == [b"0", b"1"]
-        (one,) = source.read(ReadRequest("1-1", ranges, max_tasks=1), echo_once)
+        (one,) = source.read(ReadRequest("1-1", ranges, tasks=(ranges,)), echo_once)
         assert one == b"0,1"
 
     def test_a_record_that_is_gone_fails_the_read_and_is_not_left_out(
