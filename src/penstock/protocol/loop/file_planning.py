@@ -16,6 +16,7 @@ from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.topic_plan import RecordSizes, sizes_in
 
 GROUP_BYTES = 64_000_000  # so many bytes of records are worth a task, and files, of their own
+MOST_PARTS = 100  # of a group, however small files are wanted: cuts stand in every entry
 LIKELY_BYTES = 500.0  # of a record, before any was read
 
 
@@ -108,13 +109,16 @@ def _cuts(
     groups: Iterable[int],
     most_bytes: float,
 ) -> Iterator[Cut]:
-    """Where files are cut, so that no part of a group has more bytes of records than this."""
+    """Where files are cut, so that no part of a group has more bytes of records than this.
+
+    The parts of a group are of one size, and no more than there may be.
+    """
     first = 0
     for count in groups:
         members = range(first, first + count)
         first += count
         whole = sum(sizes[number] for number in members)
-        parts = math.ceil(whole / most_bytes) if most_bytes > 0 else 1
+        parts = min(math.ceil(whole / most_bytes), MOST_PARTS) if most_bytes > 0 else 1
         yield from _even_cuts(ranges, sizes, members, [whole * n / parts for n in range(1, parts)])
 
 
