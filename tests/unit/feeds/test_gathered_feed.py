@@ -92,10 +92,7 @@ def test_files_grow_with_volume_and_not_with_partitions(story: Story) -> None:
         assert parse_name(key) is not None
         assert f"0_events_0..{PARTITIONS - 1}_g0_1-1." in key
         table = pq.read_table(io.BytesIO(story.store.read(key) or b""))
-        found = list(
-            zip(table["_partition"].to_pylist(), table["_offset"].to_pylist(), strict=True)
-        )
-        assert found == sorted(found)
+        assert positions(table) == sorted(positions(table))
     (window,) = story.entries(Window)
     assert window.file_plan.groups == (PARTITIONS,)
     assert (window.file_plan.format, window.file_plan.compression) == ("parquet", "zstd")

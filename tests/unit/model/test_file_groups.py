@@ -59,5 +59,5 @@ def test_a_plan_that_cannot_be_that_of_its_window_is_refused(plan: FilePlan, why
     found = plan.objection(RANGES)
     assert found is not None
     assert why in found
-    with pytest.raises(ValueError, match="range|topics|order|cut"):
+    with pytest.raises(ValueError, match=r"range|topics|order|cut"):
         file_groups(RANGES, plan)

@@ -1,4 +1,4 @@
-"""One file over many ranges: rows in order whatever comes first, within memory, and nothing foreign.
+"""One file over many ranges: rows in order whatever comes first, and nothing foreign.
 
 Method: real tasks over batches of several partitions, handed over in orders that a source may
 choose; the files are read by pyarrow alone.
@@ -189,7 +189,7 @@ def test_files_are_cut_where_the_plan_says_and_groups_share_none(
 def test_the_same_groups_are_made_again_from_a_part_of_the_window() -> None:
     """Deriving a group again reads nothing of the others and gives the same names and rows."""
     order = an_order(4, FilePlan((2, 2), (Cut(3, 5),)))
-    store, reports = shredded(a_plan(order), range(4))
+    _, reports = shredded(a_plan(order), range(4))
     before = {
         file.handle.final: (file.evidence, file.ranges)
         for each in reports
@@ -200,7 +200,7 @@ def test_the_same_groups_are_made_again_from_a_part_of_the_window() -> None:
     again = msgspec.structs.replace(
         order, ranges=group.ranges, some_groups=(group,), decided=True, record_bytes=9e9
     )
-    store, reports = shredded(a_plan(again), (3, 2))
+    _, reports = shredded(a_plan(again), (3, 2))
     after = {
         file.handle.final: (file.evidence, file.ranges) for each in reports for file in each.files
     }
