@@ -9,6 +9,7 @@ days; the owner dies right after its decision and its staged files are lost; Duc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import duckdb
@@ -65,18 +66,25 @@ def test_many_partitions_and_types_are_few_files_also_when_they_are_derived_agai
     assert code == 0, told
     entries = bodies(tmp_path)
     assert any(isinstance(each, Replace) for each in entries)
-    for each in (each for each in entries if isinstance(each, Window)):
-        assert sum(group.files for group in each.groups) <= MOST_FILES
-        assert sum(each.file_plan.groups) == len(each.ranges)
+    for body in (body for body in entries if isinstance(body, Window)):
+        assert sum(group.files for group in body.groups) <= MOST_FILES
+        assert sum(body.file_plan.groups) == len(body.ranges)
     check_exact_by_duckdb(tmp_path, topic)
     receipt = audit_deep(spark, kafka, tmp_path)
     assert receipt.differences == ()
 
 
+def asked(query: str) -> list[tuple[Any, ...]]:
+    """What DuckDB answers."""
+    found = duckdb.sql(query)
+    assert found is not None
+    return list(found.fetchall())
+
+
 def check_exact_by_duckdb(lake: Path, topic: str) -> None:
     """Every offset once, each in the directory of its type and day, and rows in order."""
     each = RECORDS // PARTITIONS
-    found = duckdb.sql(
+    (found,) = asked(
         f"""
         select count(*), count(distinct (_partition, _offset)), min(_offset), max(_offset),
                count(distinct _partition), count(distinct (dataset, day)),
@@ -86,12 +94,12 @@ def check_exact_by_duckdb(lake: Path, topic: str) -> None:
               from read_parquet('{lake}/events/*/day=*/*.parquet',
                                 filename=true, hive_partitioning=true, union_by_name=true))
         """
-    ).fetchone()
+    )
     assert found == (RECORDS, RECORDS, 0, each - 1, PARTITIONS, TYPES * DAYS, 0)
     files = sorted(lake.rglob("events/kind*/day=*/*.parquet"))
     assert all(parse_name(str(path)) is not None for path in files)
     for path in files[:20]:
-        rows = duckdb.sql(f"select _partition, _offset from read_parquet('{path}')").fetchall()
+        rows = asked(f"select _partition, _offset from read_parquet('{path}')")
         assert rows == sorted(rows), "rows lie in the order of partitions and offsets"
 
 

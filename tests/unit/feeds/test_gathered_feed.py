@@ -7,7 +7,7 @@ Method: a feed whose records are a list in memory, with more partitions than its
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -39,7 +39,7 @@ BY_PARTITION = msgspec.structs.replace(MANY, files=FilesSpec(gather="partition")
 STAGING = "_penstock/feed/staging"
 
 
-def one_by_one(acts: list[Any]) -> None:
+def one_by_one(acts: Sequence[Callable[[], None]]) -> None:
     for act in acts:
         act()
 
