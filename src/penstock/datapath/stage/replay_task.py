@@ -46,7 +46,7 @@ def shred_quarantined(
     files = OpenFiles(store, plan, attempt)
     try:
         shredder, group, met = _shredded(plan, store, files, part)
-        report = shredder.report()
+        (report,) = shredder.reports()
         if shredder.is_learning:
             files.abandon()
         else:
@@ -67,7 +67,7 @@ def _shredded(
     own = FileGroup(NO_GROUP, ((part.covered,),))  # each partition has files of its own
     group = GroupFiles(plan, own, files, declared_datasets(plan.feed))
     group.parts.arrival.begin(part.covered.partition)
-    shredder = range_shredder(plan, part.covered, group, router)
+    shredder = range_shredder(plan, (part.covered,), group, router)
     met: Met = {}
     for dataset, batch in wanted_batches(store, part):
         offsets = batch["offset"].to_numpy()

@@ -21,7 +21,7 @@ from penstock.datapath.stage.own_columns import row_column, with_meta_columns
 from penstock.datapath.stage.record_rows import or_firsts
 from penstock.datapath.stage.row_arrays import Column, Fields, Mask, Rows
 from penstock.datapath.stage.shred_plan import ShredPlan, data_suffix
-from penstock.evidence.position_columns import Hashes, Offsets, evidence_of, position_hashes
+from penstock.evidence.position_columns import Hashes, Offsets, evidence_of, hashes_of_places
 from penstock.model.fork import ROW_COLUMN
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
@@ -34,7 +34,8 @@ class Piece:
     """Rows of one dataset: where they come from, their columns, event times, fields by path.
 
     The values of a field are a list, or a column. `extras` are columns that a feed asked for.
-    `rows` are the numbers of rows within their records; without, each is the first.
+    `rows` are the numbers of rows within their records; without, each is the first. `partitions`
+    are those of the rows, where they are of several.
     """
 
     schema: DatasetSchema
@@ -45,6 +46,7 @@ class Piece:
     fields: Fields
     extras: dict[str, pa.Array] = field(default_factory=dict)
     rows: Offsets | None = None
+    partitions: Offsets | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -66,6 +68,7 @@ class Piece:
             fields={path: _filtered(values, good) for path, values in self.fields.items()},
             extras={name: column.filter(mask) for name, column in self.extras.items()},
             rows=None if self.rows is None else self.rows[good],
+            partitions=None if self.partitions is None else self.partitions[good],
         )
 
 
@@ -182,9 +185,9 @@ class Splitter:
         is_numbered = self._plan.is_numbered or any(p.rows is not None for _, p in waiting)
         return np.concatenate(
             [
-                position_hashes(
+                hashes_of_places(
                     self._topic,
-                    partition,
+                    _partitions([(partition, piece)]),
                     piece.offsets,
                     or_firsts(piece.rows, len(piece.offsets)) if is_numbered else None,
                 )
@@ -224,8 +227,12 @@ def _values(piece: Piece, path: str) -> Sequence[object]:
 
 def _partitions(waiting: list[tuple[int, Piece]]) -> Offsets:
     """The partition of each row."""
-    numbers = np.array([partition for partition, _ in waiting], np.int64)
-    return np.repeat(numbers, [len(piece.offsets) for _, piece in waiting])
+    return np.concatenate(
+        [
+            np.full(len(piece.offsets), partition) if piece.partitions is None else piece.partitions
+            for partition, piece in waiting
+        ]
+    )
 
 
 def _in_order(members: Rows, partitions: Offsets, offsets: Offsets) -> Rows:

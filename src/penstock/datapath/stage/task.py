@@ -6,14 +6,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
 from penstock.api.source import REPORT, ReadFailed
 from penstock.api.store import Store
+from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.shape.route.router import Router
+from penstock.datapath.stage.batch_parts import in_parts
 from penstock.datapath.stage.cost_tally import CostTally, with_task_time
 from penstock.datapath.stage.feed_decoder import feed_decoder
+from penstock.datapath.stage.file_parts import FilePart
 from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.placement import Placement, declared_datasets
@@ -21,6 +23,7 @@ from penstock.datapath.stage.samples import Sampling
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
 from penstock.model.ranges import TOO_LARGE, OffsetRange
+from penstock.model.spec import FeedSpec
 from penstock.runtime.worker import settle_in, worker_tick
 
 _task_report_decoder = msgspec.msgpack.Decoder(TaskReport)
@@ -110,32 +113,65 @@ class _Task:
         groups = plan.order.groups
         self._group_of = {covered: group for group in groups for covered in group.ranges}
         self._any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
+        self._is_shared = is_shared(plan.feed)
         self._groups: dict[int, GroupFiles] = {}
-        self._shredders: dict[OffsetRange, RangeShredder] = {}
+        self._ranges_of: dict[int, dict[int, tuple[OffsetRange, ...]]] = {}
+        self._by_ranges: dict[tuple[OffsetRange, ...], RangeShredder] = {}
+        self._shredders: dict[int, list[RangeShredder]] = {}
         self._latest: GroupFiles | None = None
 
     def take(self, batch: pa.RecordBatch) -> None:
-        """Take the next batch of records."""
+        """Take the next batch of records.
+
+        Records of several ranges of a group are decoded together, where nothing depends on their
+        partition: much is done once per batch and dataset, however few records there are.
+        """
+        start = end = 0
+        before: tuple[GroupFiles, FilePart] | None = None
+        partitions: list[int] = []
         for topic, partition, some in in_parts(batch, self._any_topic):
             if partition == TOO_LARGE:
                 raise RecordTooLarge
-            covered = self._covered(topic, partition, some)
-            group = self._group(covered)
-            if not group.parts.arrival.begin(partition):
-                raise self._foreign(f"records of {covered} came again after others had come")
-            shredder = self._shredder(covered, group)
+            group = self._group(self._covered(topic, partition, some))
             for piece in group.parts.pieces(partition, some):
-                shredder.take(piece)
+                now = (group, group.parts.now)
+                is_apart = not self._is_shared and partition not in partitions
+                if before is not None and (before != now or is_apart):
+                    self._shred(*before, partitions, batch.slice(start, end - start))
+                    start, partitions = end, []
+                before = now
+                partitions.append(partition)
+                end += piece.num_rows
+        if before is not None:
+            self._shred(*before, partitions, batch.slice(start, end - start))
+
+    def _shred(
+        self, group: GroupFiles, part: FilePart, partitions: list[int], some: pa.RecordBatch
+    ) -> None:
+        """Shred records of one part of a group. Later partitions begin when earlier ones are in."""
+        if self._latest is not None and self._latest is not group:
+            self._latest.settle()
+        self._latest = group
+        group.parts.now = part
+        self._begin(group, partitions[0])
+        self._shredder(group, partitions[0]).take(some)
+        for partition in partitions[1:]:
+            self._begin(group, partition)
+
+    def _begin(self, group: GroupFiles, partition: int) -> None:
+        if not group.parts.arrival.begin(partition):
+            why = f"records of partition {partition} came again after others had come"
+            raise self._foreign(why)
 
     def reports(self) -> list[TaskReport]:
         """What was met, and the files of every group; none while there is something to learn."""
-        learning = any(each.is_learning for each in self._shredders.values())
+        learning = any(shr.is_learning for each in self._shredders.values() for shr in each)
         found: list[TaskReport] = []
         for number, group in self._groups.items():
             mine = [
-                msgspec.structs.replace(shredder.report(learning=learning), group=number)
-                for covered, shredder in self._shredders.items()
-                if self._group_of[covered].number == number
+                msgspec.structs.replace(report, group=number)
+                for shredder in self._shredders[number]
+                for report in shredder.reports(learning=learning)
             ]
             if not learning:
                 mine[0] = msgspec.structs.replace(mine[0], files=group.finish())
@@ -156,32 +192,49 @@ class _Task:
         return ReadFailed(self._plan.order.window, why)
 
     def _group(self, covered: OffsetRange) -> GroupFiles:
-        """The files of the group of a range; what waits for those of another one is handed on."""
-        number = self._group_of[covered].number
-        if number not in self._groups:
+        """The files of the group of a range."""
+        of = self._group_of[covered]
+        if of.number not in self._groups:
             declared = declared_datasets(self._plan.feed)
-            of = self._group_of[covered]
-            self._groups[number] = GroupFiles(self._plan, of, self._files, declared)
-        group = self._groups[number]
-        if self._latest is not None and self._latest is not group:
-            self._latest.settle()
-        self._latest = group
-        return group
+            self._groups[of.number] = GroupFiles(self._plan, of, self._files, declared)
+            ranges = [of.ranges] if self._is_shared else [(each,) for each in of.ranges]
+            self._ranges_of[of.number] = {r.partition: each for each in ranges for r in each}
+            self._shredders[of.number] = []
+        return self._groups[of.number]
 
-    def _shredder(self, covered: OffsetRange, group: GroupFiles) -> RangeShredder:
-        if covered not in self._shredders:
-            self._shredders[covered] = range_shredder(self._plan, covered, group, self.router)
-        return self._shredders[covered]
+    def _shredder(self, group: GroupFiles, partition: int) -> RangeShredder:
+        """The shredder of the ranges that are decoded together with those of a partition."""
+        number = group.parts.number
+        ranges = self._ranges_of[number][partition]
+        if ranges not in self._by_ranges:
+            made = range_shredder(self._plan, ranges, group, self.router)
+            self._by_ranges[ranges] = made
+            self._shredders[number].append(made)
+        return self._by_ranges[ranges]
+
+
+def is_shared(feed: FeedSpec) -> bool:
+    """True if records of several partitions can be decoded together.
+
+    Plug-ins and converters are told the partition of their records, those with schemas are held
+    back by partition, and records that become several rows are counted by it.
+    """
+    if feed.convert or feed.has_rows or feed.route.kind == "plugin":
+        return False
+    keys = [*feed.partition, *(key for each in feed.datasets for key in each.partition or ())]
+    if any(key.kind == "plugin" for key in keys):
+        return False
+    return codec_of(feed.decode).schemas_for(feed.decode) is None
 
 
 def range_shredder(
-    plan: ShredPlan, covered: OffsetRange, group: GroupFiles, router: Router
+    plan: ShredPlan, ranges: tuple[OffsetRange, ...], group: GroupFiles, router: Router
 ) -> RangeShredder:
-    """A shredder for one range, with the decoder for the feed's records."""
-    placement, samples = Placement(plan.feed, covered, router), Sampling()
+    """A shredder for ranges of a group, with the decoder for the feed's records."""
+    placement, samples = Placement(plan.feed, ranges[0], router), Sampling()
     decoder = feed_decoder(plan, placement, samples)
     costs = CostTally(worker_tick)
-    return RangeShredder(plan, covered, group, placement, decoder, samples, costs)
+    return RangeShredder(plan, ranges, group, placement, decoder, samples, costs)
 
 
 def gathered(batches: Iterable[pa.RecordBatch], datasets: int) -> Iterator[pa.RecordBatch]:
@@ -213,22 +266,3 @@ def read_report(encoded: bytes) -> TaskReport:
     if encoded == _NOT_READ:
         raise RecordTooLarge
     return _task_report_decoder.decode(encoded)
-
-
-def in_parts(batch: pa.RecordBatch, only_topic: str) -> Iterator[tuple[str, int, pa.RecordBatch]]:
-    """The parts of a batch that are of one topic and partition each, in the order they came in.
-
-    A batch without the column `topic` is of the only topic that is read.
-    """
-    if not batch.num_rows:
-        return
-    partitions = batch["partition"].to_numpy()
-    is_new = partitions[1:] != partitions[:-1]
-    topics = batch["topic"].dictionary_encode() if "topic" in batch.schema.names else None
-    if topics is not None:
-        codes = topics.indices.to_numpy()
-        is_new |= codes[1:] != codes[:-1]
-    starts = [0, *(np.flatnonzero(is_new) + 1).tolist()]
-    for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
-        topic = only_topic if topics is None else topics[start].as_py()
-        yield topic, int(partitions[start]), batch.slice(start, end - start)

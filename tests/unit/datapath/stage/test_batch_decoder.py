@@ -115,9 +115,9 @@ def shredded(text: str) -> TaskReport:
     files = OpenFiles(MemoryStore(), plan, "attempt")
     group = GroupFiles(plan, FileGroup(0, ((COVERED,),)), files, {})
     decoder, costs = DigitDecoder(), CostTally(worker_tick)
-    shredder = RangeShredder(plan, COVERED, group, a_placement(plan), decoder, Sampling(), costs)
+    shredder = RangeShredder(plan, (COVERED,), group, a_placement(plan), decoder, Sampling(), costs)
     shredder.take(batch)
-    return msgspec.structs.replace(shredder.report(), files=group.finish())
+    return msgspec.structs.replace(shredder.reports()[0], files=group.finish())
 
 
 def test_the_shredder_needs_nothing_of_a_format_but_its_decoder() -> None:
