@@ -17,6 +17,9 @@ PYTEST := $(PY) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 READY := $(VENV)/.ready
 HAS_JARS := $(VENV)/.has-jars
 HAS_UV := $(VENV)/.has-uv
+# Only tests need Prometheus. Its package is unpacked here and not installed: that starts no service.
+PROMETHEUS := $(VENV)/prometheus
+HAS_PROMETHEUS := $(VENV)/.has-prometheus
 
 # How many random schedules to simulate, and from which seed (empty: a fresh one, printed).
 N ?= 2000
@@ -110,6 +113,26 @@ $(HAS_JARS): $(READY) src/penstock/jars.lock
 	@$(PY) -m penstock.spark.jars fetch --group connector --group broker --group registry
 	@touch $@
 
+$(HAS_PROMETHEUS): | $(READY)
+	@if ! { command -v prometheus && command -v promtool; } >/dev/null 2>&1; then \
+		if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg >/dev/null 2>&1; then \
+			echo "The tests of alerts need prometheus and promtool on the PATH. Install them, from" \
+				"your system's package prometheus or another one, and run make test again." >&2; \
+			exit 2; \
+		fi; \
+		echo "Fetching Prometheus from this system's packages, for tests." >&2; \
+		if [ "$$(id -u)" = 0 ]; then apt-get -qq update >&2 || true; fi; \
+		rm -rf $(PROMETHEUS) && mkdir -p $(PROMETHEUS)/package && \
+		( cd $(PROMETHEUS)/package && apt-get -qq download prometheus >&2 ) && \
+		dpkg -x $(PROMETHEUS)/package/*.deb $(PROMETHEUS) || { \
+			echo "The package prometheus could not be fetched. Install it, and run make test" \
+				"again." >&2; \
+			exit 2; \
+		}; \
+		rm -rf $(PROMETHEUS)/package; \
+	fi
+	@touch $@
+
 # A lock that stays as it was keeps its date, so that .venv is not made anew for nothing.
 lock: $(HAS_UV) ## Resolve pyproject.toml again into requirements/*.lock (UPGRADE=1 takes newer ones)
 	@$(uv_like_pip); set -e; \
@@ -136,7 +159,7 @@ lint: setup ## Check rules, format and types
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-test: lint ## Lint, explore the quick small worlds, then run every test
+test: lint $(HAS_PROMETHEUS) ## Lint, explore the quick small worlds, then run every test
 	$(PY) -m tests.simulator exhaustive --quick
 	$(PYTEST) --durations=10
 

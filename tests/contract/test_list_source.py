@@ -8,6 +8,7 @@ from penstock.testing.contracts.source import (
     GroupsContract,
     HashesContract,
     LagContract,
+    RetentionContract,
     SourceContract,
     SourceWorld,
     StartsContract,
@@ -22,7 +23,14 @@ class ListWorld(ListCluster):
         return ListSource(FeedSpec(name="feed", topics=topics), self)
 
 
-class TestListSource(SourceContract, HashesContract, StartsContract, LagContract, GroupsContract):
+class TestListSource(
+    SourceContract,
+    HashesContract,
+    StartsContract,
+    LagContract,
+    GroupsContract,
+    RetentionContract,
+):
     @pytest.fixture
     def world(self) -> ListWorld:
         return ListWorld()

@@ -15,7 +15,13 @@ HEADING = re.compile(r"^## (penstock [a-z-]+(?: [a-z-]+)?)$", re.MULTILINE)
 # A word that begins with a hyphen, unless it stands inside another word or a line of dashes.
 OPTION = re.compile(r"(?<![\w-])(--?[a-z][a-z-]*)")
 SHARED = {"-h", "--help", "--config"}
-PRINTS_NO_DATA = {"penstock demo", "penstock init", "penstock run", "penstock jars fetch"}
+PRINTS_NO_DATA = {
+    "penstock demo",
+    "penstock init",
+    "penstock run",
+    "penstock serve",
+    "penstock jars fetch",
+}
 
 
 def parsers(found: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, str, bool]]:

@@ -1,6 +1,7 @@
 """What docs/plugins.md shows can be loaded and run, and it has a section for every door."""
 
 import re
+import socket
 import tomllib
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,6 +22,7 @@ from penstock.model.store_spec import StoreSpec
 from penstock.model.window import PartitionOffsets
 from penstock.testing.contracts.codec import JsonContract
 from penstock.testing.contracts.file_format import FileFormatContract
+from penstock.testing.contracts.reporter import EXAMPLE
 from penstock.testing.contracts.source import read, rows
 from penstock.testing.sample_records import sample_records
 
@@ -68,6 +70,7 @@ HEADINGS = {
     "converter": "Converters",
     "fork function": "Forks",
     "price": "Prices",
+    "reporter": "Reporters",
 }
 
 
@@ -81,6 +84,16 @@ def test_every_door_has_an_example_that_its_entry_point_names(door: Door[object]
         assert any(missing_members(found, shape) == () for shape in door.shapes)
     else:
         assert callable(found)
+
+
+def test_the_reporter_of_the_page_sends_every_gauge() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(20)
+        made = run("Reporters")["Statsd"](port=str(server.getsockname()[1]))
+        made.report(EXAMPLE)
+        assert server.recv(1000).startswith(b"penstock_visible_offset.events.")
+        made._socket.close()
 
 
 def test_the_store_of_the_page_opens_a_lake(tmp_path: Path) -> None:

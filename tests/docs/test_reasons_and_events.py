@@ -1,4 +1,4 @@
-"""The tables of reasons and of events name what the code has, and nothing else."""
+"""The tables of reasons, of events and of alerts name what the code has, and nothing else."""
 
 import ast
 import re
@@ -70,4 +70,14 @@ def test_the_page_has_every_reason_and_no_other() -> None:
 def test_the_page_has_every_event_and_no_other() -> None:
     found = events_in_code()
     assert {"window", "halted", "stopped", "dataset_stopped", "stopping"} <= found
-    assert first_cells(OPERATE.read_text(encoding="utf-8")) == found
+    assert first_cells(OPERATE.read_text(encoding="utf-8").partition("\n## Events\n")[2]) == found
+
+
+def test_the_page_has_every_alert_and_no_other() -> None:
+    alerts = re.findall(
+        r"- alert: (\w+)", (ROOT / "deploy/prometheus/penstock.rules.yml").read_text()
+    )
+    page = OPERATE.read_text(encoding="utf-8").partition("\n## Events\n")[0]
+    shown = [name for name in first_cells(page) if name.startswith("Penstock")]
+    assert sorted(shown) == sorted(alerts)
+    assert len(alerts) == 10

@@ -22,6 +22,7 @@ from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, WindowSpec
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
+from penstock.runtime.run_figures import RunFigures
 from penstock.testing.list_source import ListCluster, ListedRecord, ListSource
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.clock import Clock
@@ -55,12 +56,18 @@ class Story:
         self.clock = Clock()
         self.said: list[str] = []
         self.events: list[Event] = []
+        self.figures = RunFigures()
 
     def run_once(self, feed: FeedSpec = FEED, source: OpensListed = ListSource) -> int:
         """`penstock run --once` in a process of its own; its exit code."""
         self.said, self.events = [], []
-        around = self.clock.around()
-        tools = FeedTools(lambda spec: source(spec, self.cluster), self.store, around)
+        self.figures = RunFigures()
+        tools = FeedTools(
+            lambda spec: source(spec, self.cluster),
+            self.store,
+            self.clock.around(),
+            figures=self.figures,
+        )
         once = RunSpec(once=True, take_over=True)  # as a new process takes over from a dead one
 
         def tell(event: Event) -> None:

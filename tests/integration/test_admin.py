@@ -130,3 +130,16 @@ def test_a_jvm_that_does_not_start_and_one_without_a_client_say_why(java: Java) 
         pass
     with pytest.raises(GatewayFailed, match="no Kafka client"), kafka_jvm(JvmSpec(java.path, [])):
         pass
+
+
+def test_the_time_that_topics_keep_records_is_read_where_it_is_known(
+    admin: KafkaAdmin, client: KafkaClient
+) -> None:
+    """A day, the broker's week, for ever, and never: a compacted topic drops nothing by time."""
+    client.create_topic("kept-day", config={"retention.ms": "86400000"})
+    client.create_topic("kept-week")
+    client.create_topic("kept-ever", config={"retention.ms": "-1"})
+    client.create_topic("kept-keys", config={"cleanup.policy": "compact"})
+    asked = ["kept-day", "kept-week", "kept-ever", "kept-keys", "kept-nowhere"]
+    assert admin.retention_s(asked) == {"kept-day": 86_400.0, "kept-week": 604_800.0}
+    assert admin.retention_s([]) == {}

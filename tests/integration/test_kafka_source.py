@@ -11,6 +11,7 @@ from penstock.testing.contracts.source import (
     GroupsContract,
     HashesContract,
     LagContract,
+    RetentionContract,
     SourceContract,
     SourceWorld,
     StartsContract,
@@ -47,7 +48,14 @@ class KafkaWorld:
         self.client.delete_records(topic, partition, before)
 
 
-class TestKafkaSource(SourceContract, HashesContract, StartsContract, LagContract, GroupsContract):
+class TestKafkaSource(
+    SourceContract,
+    HashesContract,
+    StartsContract,
+    LagContract,
+    GroupsContract,
+    RetentionContract,
+):
     @pytest.fixture
     def world(self, spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient) -> KafkaWorld:
         return KafkaWorld(spark, kafka, client)

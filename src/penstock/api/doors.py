@@ -9,6 +9,7 @@ from penstock.api.find import Door
 from penstock.api.fork_function import ForkFunction
 from penstock.api.partition_value import PartitionValue
 from penstock.api.price import Price
+from penstock.api.reporter import Reporter
 from penstock.api.route import Route
 from penstock.api.source import OpensSource, Source
 from penstock.api.store import Store
@@ -28,6 +29,9 @@ FORKS: Door[Callable[..., ForkFunction]] = Door(
     "fork function", "penstock.forks", (ForkFunction,), is_maker=True
 )
 PRICES: Door[Callable[..., Price]] = Door("price", "penstock.prices", (Price,), is_maker=True)
+REPORTERS: Door[Callable[..., Reporter]] = Door(
+    "reporter", "penstock.reporters", (Reporter,), is_maker=True
+)
 
 EVERY_DOOR: tuple[Door[object], ...] = (
     STORES,
@@ -39,4 +43,5 @@ EVERY_DOOR: tuple[Door[object], ...] = (
     CONVERTERS,
     FORKS,
     PRICES,
+    REPORTERS,
 )

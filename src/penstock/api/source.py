@@ -14,7 +14,7 @@ What only some sources can do is a protocol of its own below. A caller asks for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
@@ -48,6 +48,7 @@ __all__ = [
     "SourceTools",
     "SourceUnavailable",
     "Task",
+    "TellsRetention",
 ]
 
 REPORT = "report"  # the one column of what a task returns, of type binary
@@ -271,6 +272,23 @@ class KeepsValue(Protocol):
         """What to keep with a window that was read, with these ranges. At most `MOST_KEPT` long.
 
         An empty text keeps what was kept before. The window may still fail, and others come then.
+        """
+        ...
+
+
+@runtime_checkable
+class TellsRetention(Protocol):
+    """A source that knows how long its topics keep records.
+
+    Without it nobody is warned by time before records expire. Driver only; asked every ten minutes
+    about each topic, right after a look, on the feed's thread.
+    """
+
+    def retention_s(self, topics: Sequence[str]) -> Mapping[str, float]:
+        """How long records of these topics are kept, in seconds.
+
+        Topics that keep records for ever, and those whose settings may not be read, are left out.
+        Raises `SourceUnavailable`.
         """
         ...
 

@@ -5,6 +5,7 @@ If a record becomes several rows, each row counts.
 The owner proved this before it decided. An audit checks it again, from the entry alone.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from penstock.audit.receipt import Difference
@@ -25,6 +26,7 @@ def window_differences(number: int, window: Window, content: Content) -> Iterato
         yield from _range_differences(number, seen)
     yield from _file_differences(number, window, content)
     yield from _sum_differences(number, window, content)
+    yield from _reason_differences(number, window, content)
 
 
 def _range_differences(number: int, seen: RangeEvidence) -> Iterator[Difference]:
@@ -96,6 +98,17 @@ def _sum_differences(number: int, window: Window, content: Content) -> Iterator[
     refused = Evidence.total(seen.quarantined for seen in content.evidence)
     if records_evidence(content.quarantined) != refused:
         words = f"window {window.window} names other records than its evidence for the quarantine"
+        yield Difference("counts", words, ranges=window.ranges, entry=number)
+
+
+def _reason_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:
+    """The difference between reasons and quarantined records; older windows record no reasons."""
+    named: Counter[str] = Counter()
+    for records in content.quarantined:
+        named[records.dataset] += len(records.offsets)
+    counted = {dataset: sum(reasons.values()) for dataset, reasons in window.refused.items()}
+    if counted and counted != named:
+        words = f"window {window.window} has reasons for {counted}, and quarantined {dict(named)}"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
 
 

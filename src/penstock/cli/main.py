@@ -20,6 +20,7 @@ from penstock.cli.options import (
     plugins_options,
     run_options,
     schema_options,
+    serve_options,
     status_options,
     unpark_options,
     where_options,
@@ -28,8 +29,8 @@ from penstock.cli.options.shared_options import with_commands
 from penstock.cli.output_streams import CUT_OFF, all_is_out, escape_the_unprintable, say
 from penstock.errors import PenstockError
 
-# An interrupted run is a success, also if it is interrupted before it handles signals.
-INTERRUPTED = {"run": 0}
+# An interrupted run or server is a success, also if it is interrupted before it handles signals.
+INTERRUPTED = {"run": 0, "serve": 0}
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
 4 audit found a difference, 5 a feed has halted and needs an operator, 75 owned by another
 instance, or taken by it, with --no-wait or --once"""
@@ -82,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
         init_options,
         check_options,
         run_options,
+        serve_options,
         status_options,
         audit_options,
         files_options,

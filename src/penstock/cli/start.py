@@ -14,7 +14,7 @@ def main() -> int:
     try:
         commands = import_module("penstock.cli.main")
     except KeyboardInterrupt:
-        return 0 if sys.argv[1:2] == ["run"] else 1  # nothing was started
+        return 0 if sys.argv[1:2] in (["run"], ["serve"]) else 1  # nothing was started
     code: int = commands.main(begin=_begin)
     return code
 

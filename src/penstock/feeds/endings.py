@@ -30,6 +30,13 @@ def waits_for_a_person(error: PenstockError) -> bool:
     return error.exit_code == HALTED or not passes
 
 
+def outcome_of(error: PenstockError) -> str:
+    """What an error means for the window that it ended, in one word."""
+    if isinstance(error, OWNED_BY_ANOTHER):
+        return "fenced"
+    return "failed" if isinstance(error, PASSING) else "halted"
+
+
 def failing_and_stopped(state: FeedState) -> tuple[dict[str, str], dict[str, str]]:
     """The parked datasets, with why: those that could not be published, and those to wait."""
     parked = state.parked_datasets

@@ -1,10 +1,11 @@
 """What the owner of a feed reads through: its source as far as it may be read, and its stager."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
 
-from penstock.api.source import MOST_KEPT, KeepsValue, Source
+from penstock.api.source import MOST_KEPT, KeepsValue, Source, SourceUnavailable, TellsRetention
 from penstock.datapath.driver.stager import Stager
 from penstock.feeds.errors import KeptValueWrong
 from penstock.model.ranges import OffsetRange
@@ -13,6 +14,8 @@ from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.protocol.loop.bounded_look import BoundedLook
 from penstock.runtime.surroundings import Surroundings
 
+RETENTION_EVERY_S = 600.0  # how often a source is asked how long it keeps records
+TOPICS_AT_ONCE = 50  # of which it is asked after one look: a pattern may match thousands
 BY_SOURCE = "source"  # the name of what the source keeps with a window
 
 
@@ -20,7 +23,8 @@ class FeedIntake:
     """One feed's source and stager, and what was seen at the last look. Driver only.
 
     `once` ends what there is to read where it ended at the start. `ways` says how the records of
-    the window that was staged last were read.
+    the window that was staged last were read. `retention_s` is how long topics keep records, where
+    the source tells it.
     """
 
     def __init__(self, source: Source, stager: Stager, around: Surroundings, *, once: bool) -> None:
@@ -31,6 +35,9 @@ class FeedIntake:
         self.seen: Available | None = None
         self.seen_at_s = 0.0
         self.ways: tuple[ReadWays, ...] = ()
+        self.retention_s: dict[str, float] = {}
+        self._unasked: list[str] = []
+        self._next_retention = 0.0
 
     @property
     def again(self) -> str:
@@ -45,7 +52,23 @@ class FeedIntake:
         held = self._stager.held_now()
         self.seen = self._source.look().without(held)
         self.seen_at_s = self._around.now()
+        self._ask_retention(self.seen)
         return self.seen if self._bounds is None else self._bounds.bound(self.seen)
+
+    def _ask_retention(self, seen: Available) -> None:
+        """Now and then, for metrics; nothing depends on the answer."""
+        tick = self._around.tick()
+        if not isinstance(self._source, TellsRetention):
+            return
+        if tick >= self._next_retention:
+            self._next_retention = tick + RETENTION_EVERY_S
+            self._unasked = [each.topic for each in seen.topics]
+        some, self._unasked = self._unasked[:TOPICS_AT_ONCE], self._unasked[TOPICS_AT_ONCE:]
+        if some:
+            with suppress(SourceUnavailable):  # it is asked again, and what was known stays
+                known = self._source.retention_s(some)
+                kept = {name: s for name, s in self.retention_s.items() if name not in some}
+                self.retention_s = {**kept, **known}
 
     def stage(self, order: StageOrder) -> StagedWindow:
         """Read exactly the ranges, once, and write them invisibly."""

@@ -23,6 +23,7 @@ from penstock.feeds.configured_rules import (
     publish_policy,
     window_policies,
 )
+from penstock.feeds.endings import outcome_of
 from penstock.feeds.feed_intake import FeedIntake
 from penstock.feeds.field_events import conflict_events
 from penstock.feeds.halt_records import record_halt
@@ -51,6 +52,7 @@ from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.window_plan import waiting_ranges
 from penstock.protocol.publish.troubles import Trouble
+from penstock.runtime.run_figures import PHASES, RunFigures
 from penstock.runtime.surroundings import Surroundings
 from penstock.runtime.this_process import is_dead, this_process
 
@@ -65,7 +67,7 @@ class FeedTools:
     `open_source` gives the source of a feed without waiting for anything; `wait_until_ready` waits
     for what sources need, such as Spark, which starts while journals are folded. `clean` removes
     what nobody needs any more of a feed, given which of its owner's windows are settled; without it
-    nothing is cleaned.
+    nothing is cleaned. `figures` count what only this process knows.
     """
 
     open_source: Callable[[FeedSpec], Source]
@@ -75,6 +77,7 @@ class FeedTools:
     keys: Keys = field(default_factory=Keys)
     wait_until_ready: Callable[[], object] = lambda: None
     clean: Callable[[FeedJournal, OwnWindows], Cleaned] | None = None
+    figures: RunFigures = field(default_factory=RunFigures)
 
 
 def instance_name() -> str:
@@ -96,6 +99,7 @@ class RunningFeed:
         self._journal = FeedJournal(tools.store, self._layout, lake, tools.around)
         self._name = instance_name()
         me = Contender(self._name, this_process(), is_dead)
+        self._counters = tools.figures.of(feed.name)
         self._phase = ""
         self._window = ""
         self._order: StageOrder | None = None
@@ -166,6 +170,11 @@ class RunningFeed:
                 raise
             self._accept(gap)
             return True
+        except PenstockError as error:
+            if self._phase in PHASES:  # else no window was begun
+                self._counters.window_ended(outcome_of(error))
+            self._moved("", None)  # the pause that follows belongs to no phase
+            raise
         if delivered and self._order is not None:
             self._paces.delivered(self._order.ranges)
         self._moved("", None)
@@ -325,7 +334,9 @@ class RunningFeed:
         )
         rules = ConfiguredRules(feed, self._journal, self._paces, self._source)
         around, order = self._tools.around, self._keep_order
-        return Owner(self._journal, self._intake, around, spec, rules, self._moved, order)
+        owner = Owner(self._journal, self._intake, around, spec, rules, self._moved, order)
+        owner.troubles.counters = self._counters
+        return owner
 
     def _cores(self) -> int | None:
         """How many tasks can run at once, if the source knows."""
@@ -345,7 +356,10 @@ class RunningFeed:
         return 0 if self._order is None else sum(map(len, self._order.ranges))
 
     def _moved(self, phase: str, order: StageOrder | None) -> None:
-        self._moved_at = self._tools.around.tick()
+        tick = self._tools.around.tick()
+        if self._phase in PHASES:
+            self._counters.phase_took(self._phase, tick - self._moved_at)
+        self._moved_at = tick
         self._phase = phase
         if order is not None:
             self._order, self._window = order, order.window
@@ -356,6 +370,10 @@ class RunningFeed:
             topic.topic: {p: offsets.latest for p, offsets in topic.partitions.items()}
             for topic in (seen.topics if seen is not None else ())
         }
+        earliest = {
+            topic.topic: {p: offsets.earliest for p, offsets in topic.partitions.items()}
+            for topic in (seen.topics if seen is not None else ())
+        }
         looked_at = datetime.fromtimestamp(self._intake.seen_at_s, UTC)
         return Note(
             epoch=self.owner.epoch,
@@ -363,6 +381,8 @@ class RunningFeed:
             looked_at=looked_at.isoformat(timespec="milliseconds") if seen is not None else "",
             phase=self._phase,
             window=self._window,
+            earliest=earliest,
+            retention_s=dict(self._intake.retention_s),
         )
 
     def _accept(self, gap: GapFound) -> None:

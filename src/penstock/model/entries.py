@@ -122,8 +122,9 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     configuration that shaped its rows (`RowConfig`), empty in older formats; `schemas` are the
     versions of the schemas of its files, and `reading` of those that records were read with, where
     they were converted. `cost` is what it took, None in older formats; `kept` are values that
-    plug-ins keep with it, by what they are. Neither decides anything. `file_plan` says which ranges
-    share files, where these are cut, and how they are written.
+    plug-ins keep with it, by what they are; `refused` counts its quarantined records by dataset and
+    reason. None of the three decides anything. `file_plan` says which
+    ranges share files, where these are cut, and how they are written.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -140,6 +141,7 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     reading: dict[str, int] = {}
     cost: WindowCost | None = None
     kept: dict[str, str] = {}
+    refused: dict[str, dict[str, int]] = {}
     file_plan: FilePlan = FilePlan()
 
 

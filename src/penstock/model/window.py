@@ -117,7 +117,8 @@ class StagedWindow(Value, frozen=True):
     datasets that were not known before this window, with those that there was no room for.
     `schemas` are the versions of its files; `reading` those that their records were read with, if
     they were converted. `spent` says by topic and dataset what it took; empty: nobody counted.
-    `kept` are values that plug-ins keep with the window.
+    `kept` are values that plug-ins keep with the window. `refused` counts quarantined records by
+    dataset and reason.
     """
 
     files: tuple[ManifestFile, ...] = ()
@@ -137,3 +138,4 @@ class StagedWindow(Value, frozen=True):
     reading: dict[str, int] = {}
     spent: tuple[TaskSpent, ...] = ()
     kept: dict[str, str] = {}
+    refused: dict[str, dict[str, int]] = {}

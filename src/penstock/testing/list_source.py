@@ -8,7 +8,7 @@ import base64
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, NoReturn
 
@@ -93,6 +93,7 @@ class ListCluster:
         self.is_down = False
         self.cores = 2  # how many tasks are said to run at once
         self.exported: dict[str, dict[Place, int]] = {}
+        self.retention_s: dict[str, float] = {}
         self.reads: list[ReadRequest] = []
         self._topics: dict[str, tuple[str, list[Log]]] = {}
         self._ids = itertools.count(1)
@@ -168,7 +169,10 @@ class ListCluster:
 
 
 class ListSource:
-    """One feed's records of a `ListCluster`; also exports lag, resolves times, hashes records."""
+    """One feed's records of a `ListCluster`.
+
+    Also exports lag, resolves times, hashes records, and tells how long they are kept.
+    """
 
     kind = "list"
 
@@ -239,6 +243,12 @@ class ListSource:
         """What a reader has exported, or what a test has put there."""
         self._cluster.topics()
         return dict(self._cluster.exported.get(group, {}))
+
+    def retention_s(self, topics: Sequence[str]) -> dict[str, float]:
+        """What a test has said of these topics."""
+        self._cluster.topics()
+        known = self._cluster.retention_s
+        return {topic: known[topic] for topic in topics if topic in known}
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -17,7 +17,10 @@ from tests.helpers.lakes_on_disk import DiskLake
 from tests.helpers.parser_words import leaves
 from tests.simulator.programs import FEED
 
-HEAVY = {"pyspark", "py4j", "pyarrow", "numpy", "numba", "pandas"}
+HEAVY = {
+    *("pyspark", "py4j", "pyarrow", "numpy", "numba", "pandas"),
+    *("starlette", "uvicorn", "prometheus_client", "anyio"),
+}
 RUN = """
 import json, sys
 from penstock.cli import start

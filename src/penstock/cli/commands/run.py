@@ -23,6 +23,7 @@ from penstock.cli.first_compilation import COMPILING
 from penstock.cli.moving_line import Ticker
 from penstock.cli.options.run_options import GRACE_S
 from penstock.cli.run_output import abandon_event, stop_event, teller
+from penstock.cli.serving import observed, watching_of
 from penstock.config.clients import reveal_spark
 from penstock.config.convert_section import reveal_keys
 from penstock.config.secrets import has_reference
@@ -45,6 +46,7 @@ def run(chosen: argparse.Namespace) -> int:
     for feed in feeds:
         source_options(spec, feed)  # a missing secret is told before anything starts
     keys = reveal_keys(feeds, os.environ)
+    watching = watching_of(chosen)
     around, tell = surroundings(), teller(os.environ)
     beside = compiling_told(tell)
     session = starting_session(spec, "run")
@@ -69,7 +71,10 @@ def run(chosen: argparse.Namespace) -> int:
         )
         runner = Runner(feeds, tools, tell, is_stopping, how)
         runners.append(runner)
-        with Ticker(runner, around.tick, sys.stderr, beside):
+        watched = observed(spec, feeds, watching, tools.figures, watching_told(tell))
+        with watched as url, Ticker(runner, around.tick, sys.stderr, beside):
+            if url:
+                tell(Event("", "serving", f"answering on {url}", {"url": url}))
             return runner.run()
     finally:
         over.set()
@@ -89,6 +94,15 @@ def compiling_told(tell: Tell) -> Callable[[], str]:
 def waiting_told(feed: str, tell: Tell) -> Callable[[str], None]:
     """Tells what the source of a feed waits for, as an event."""
     return lambda sentence: tell(Event(feed, "waiting_for_source", sentence, level="warning"))
+
+
+def watching_told(tell: Tell) -> Callable[[str], None]:
+    """Tells that metrics could not be given to who wants them. No feed is harmed by that."""
+
+    def told(sentence: str) -> None:
+        tell(Event("", "metrics_failed", f"metrics: {sentence}", level="warning"))
+
+    return told
 
 
 def starting_session(spec: LakeSpec, name: str) -> StartingSession:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from penstock.api.later import Later
+from penstock.cli.options.serve_options import with_address
 from penstock.cli.options.shared_options import with_config
 
 GRACE_S = 10.0  # after a signal, the current window has this time before its job is cancelled
@@ -30,6 +31,22 @@ def add_to(commands: Any) -> None:
         "--take-over",
         action="store_true",
         help="take the feeds from another instance, which then waits",
+    )
+    command.add_argument(
+        "--serve", action="store_true", help="answer for metrics and health meanwhile"
+    )
+    with_address(command)
+    command.add_argument(
+        "--metrics-file",
+        metavar="F",
+        help="write metrics to this file every 15 s and at the end, for the node exporter",
+    )
+    command.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="'NAME KEY=VALUE ...'",
+        help="give metrics to this plug-in every 15 s and at the end",
     )
     with_config(command)
     command.set_defaults(command=Later("penstock.cli.commands.run:run"))

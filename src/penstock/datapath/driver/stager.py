@@ -26,6 +26,7 @@ from penstock.datapath.stage.task import RecordTooLarge
 from penstock.model.broken_groups import merged
 from penstock.model.manifest import schema_versions
 from penstock.model.read_ways import window_ways
+from penstock.model.refused_records import all_refused
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StagedWindow, StageOrder
 from penstock.model.window_cost import added_task_spent, with_more_time
@@ -206,4 +207,5 @@ def staged_window(reports: Sequence[TaskReport], learned: int = 0) -> StagedWind
         broken=merged(group for report in reports for group in report.broken),
         new_types=learned + count_of(name for each in reports for name in each.refused_names),
         spent=added_task_spent(each for report in reports for each in report.spent),
+        refused=all_refused(report.refused for report in reports),
     )

@@ -24,6 +24,7 @@ from penstock.model.fork import ROW_COLUMN
 from penstock.model.layout import Layout
 from penstock.model.manifest import QUARANTINE, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
+from penstock.model.refused_records import Refused
 from penstock.model.schema_merging import SCHEMA_INCOMPATIBLE
 from penstock.model.spec import DatasetSpec
 
@@ -77,6 +78,7 @@ class QuarantineRows:
         self._has_rows = plan.feed.has_rows
         self._met: dict[str, list[tuple[Offsets, Offsets]]] = {}  # offsets, and numbers of rows
         self.reasons: Counter[str] = Counter()
+        self._refused: dict[str, Counter[str]] = {}  # the same by dataset
         self.misfits: Counter[str] = Counter()  # by dataset, those whose schema cannot be merged
         self.broken = BrokenTally(covered, range_bytes(len(plan.order.ranges)))
 
@@ -89,6 +91,7 @@ class QuarantineRows:
         taken = some.batch.take(pa.array(chosen[order]))
         reasons = [bad[int(i)] for i in order]
         self.reasons.update(record.reason for record in bad)
+        self._refused.setdefault(dataset, Counter()).update(record.reason for record in bad)
         self.misfits[dataset] += sum(record.reason == SCHEMA_INCOMPATIBLE for record in bad)
         self._meet(dataset, taken)
         self._put(taken, reasons, dataset)
@@ -96,7 +99,12 @@ class QuarantineRows:
     def keep(self, reason: str, some: BatchRows) -> None:
         """Take records without writing them down."""
         self.reasons[reason] += len(some)
+        self._refused.setdefault("", Counter())[reason] += len(some)
         self._meet("", some.batch.take(pa.array(some.rows)))
+
+    def refused(self) -> Refused:
+        """How many there are, by the dataset they were meant for, and by reason."""
+        return {dataset: dict(reasons) for dataset, reasons in self._refused.items()}
 
     def offsets(self) -> dict[int, OffsetSet]:
         """All of them by their number in the record, whatever dataset they were meant for."""

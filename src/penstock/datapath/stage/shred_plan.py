@@ -98,9 +98,9 @@ class TaskReport(Value, frozen=True):
     replay, `tried` says how many quarantined records were read, and `delivered` which of them are
     in the files. `ways` says by dataset how records were read. `broken` has the records in the
     quarantine by group, within bounds, and `refused_names` stand for the new datasets that the task
-    had no room for. `spent` says by dataset what the range took of the task. `files` are those of
-    the whole file group with this number; one report of the group has them. `attempt` tells the
-    attempts of tasks apart.
+    had no room for. `spent` says by dataset what the range took of the task. `refused` counts the
+    records in the quarantine by dataset and reason. `files` are those of the whole file group with
+    this number; one report of the group has them. `attempt` tells the attempts of tasks apart.
     """
 
     evidence: RangeEvidence
@@ -120,5 +120,6 @@ class TaskReport(Value, frozen=True):
     broken: tuple[BrokenGroup, ...] = ()
     refused_names: tuple[int, ...] = ()
     spent: tuple[TaskSpent, ...] = ()
+    refused: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     group: int = NO_GROUP
     attempt: str = ""

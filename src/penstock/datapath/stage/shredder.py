@@ -130,6 +130,7 @@ class RangeShredder:
             last_record=tally.last_record,
             reasons=dict(quarantine.reasons),
             misfits=dict(quarantine.misfits),
+            refused=quarantine.refused(),
             broken=quarantine.broken.groups(),
             largest_bytes=tally.largest_bytes,
         )

@@ -1,5 +1,7 @@
 """The lease of a feed, whose beats say what its owner does and what it last saw of Kafka."""
 
+from functools import partial
+
 import msgspec
 
 from penstock.api.store import Store
@@ -9,23 +11,31 @@ from penstock.protocol.journal.beats import Beat
 from penstock.protocol.journal.lease import Contender, Lease, newest_beat
 from penstock.runtime.surroundings import Surroundings
 
-BEAT_FORMAT = 1  # a beat of a newer format is one that says nothing to us, and decides nothing
+# 1 had only the ends of logs. A beat of a newer format says nothing to us, and decides nothing.
+BEAT_FORMAT = 2
 
 
 class Note(Value, frozen=True):
-    """What the holder says about its work, for `status`: Kafka's ends by topic and partition."""
+    """What the holder says about its work, for `status` and metrics.
+
+    `latest` is where Kafka's logs end, and `earliest` where they begin, by topic and partition;
+    `retention_s` is how long topics keep records, of those whose source says so.
+    """
 
     epoch: int = 0
     latest: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
     looked_at: str = ""
     phase: str = ""
     window: str = ""
+    earliest: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
+    retention_s: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 class FeedBeat(Beat, frozen=True):
     """One sign of life of a feed's owner."""
 
     note: Note = Note()
+    format: int = 1
 
 
 _decoder = msgspec.json.Decoder(FeedBeat)
@@ -37,13 +47,20 @@ class FeedLease(Lease[FeedBeat]):
     def __init__(self, store: Store, layout: Layout, me: Contender, around: Surroundings) -> None:
         super().__init__(store, layout.lease, me, around, _decoder)
 
+    def _a_beat(self, lease: int, beat: int) -> FeedBeat:
+        return msgspec.structs.replace(super()._a_beat(lease, beat), format=BEAT_FORMAT)
+
     def beat(self, note: Note) -> None:
         """Leave the next sign of life; nothing when we hold no lease."""
-        self.leave_beat(lambda beat: msgspec.structs.replace(beat, note=note))
+        self.leave_beat(partial(_with_note, note))
 
     def release(self, note: Note) -> None:
         """Let go, so that the next one need not wait."""
-        self.let_go(lambda beat: msgspec.structs.replace(beat, note=note))
+        self.let_go(partial(_with_note, note))
+
+
+def _with_note(note: Note, beat: FeedBeat) -> FeedBeat:
+    return msgspec.structs.replace(beat, note=note)
 
 
 def last_beat(store: Store, layout: Layout) -> FeedBeat | None:

@@ -28,6 +28,7 @@ from penstock.model.lanes import DELETE, dataset_of, lane_in, part_of, parts_of
 from penstock.model.learned import Learned
 from penstock.model.manifest import Content
 from penstock.model.names import parse_name
+from penstock.model.refused_records import add_refused
 from penstock.model.steps import DeleteInputs
 from penstock.model.window_cost import Spent, WindowCost, add_spent
 from penstock.protocol.feed_book.state import FeedState, Owed, PartitionState, Undone
@@ -120,6 +121,7 @@ def _cover(state: FeedState, window: Window, at: str) -> None:
     # Slower: a topic that had a large record will have another one, perhaps not in every window.
     state.recent_largest = max(state.recent_largest * 15 // 16, window.counts.largest_bytes)
     state.kept |= window.kept
+    add_refused(state.refused, window.refused)
     if window.cost is not None:
         _learn(state, window.cost)
 

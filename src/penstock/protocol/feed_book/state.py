@@ -71,7 +71,8 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     `learned_topics` the same by dataset and topic; `spent_datasets` and `spent_topics` are the
     sums of what all windows took. Windows without a cost, of older formats, have no part in these:
     `costed_windows` counts those that have one.
-    `kept` are the values that plug-ins kept with the last window that had some.
+    `kept` are the values that plug-ins kept with the last window that had some. `refused` counts
+    all records that windows since format 4 have put into the quarantine, by dataset and reason.
     """
 
     number: int = -1
@@ -108,6 +109,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     spent_datasets: dict[str, Spent] = {}
     spent_topics: dict[str, Spent] = {}
     kept: dict[str, str] = {}
+    refused: dict[str, dict[str, int]] = {}
 
     @property
     def record_bytes(self) -> float:

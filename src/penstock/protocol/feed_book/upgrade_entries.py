@@ -10,9 +10,10 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
     format 4   what consumes files names the groups that it `consumes`; `park` and `unpark` name a
                lane; deletions may have to wait; windows and replays name their configuration
                (`config`), and windows what records were read with (`reading`); long content is
-               `packed`, in the entry or in its manifest; windows record their `cost`, and values
-               that plug-ins keep (`kept`); windows say which ranges share files (`file_plan`),
-               and files to which `group` of ranges they belong: before, each range was one
+               `packed`, in the entry or in its manifest; windows record their `cost`, values that
+               plug-ins keep (`kept`), and why records are in the quarantine (`refused`);
+               windows say which ranges share files (`file_plan`), and files to which `group` of
+               ranges they belong: before, each range was one
 """
 
 from collections.abc import Mapping

@@ -276,6 +276,7 @@ class Owner:
                 reading=staged.reading,
                 cost=cost_of(staged, content, self._around.tick() - self._planned_at),
                 kept=staged.kept,
+                refused=staged.refused,
                 file_plan=order.file_plan,
             ),
             content,

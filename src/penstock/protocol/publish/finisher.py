@@ -170,7 +170,15 @@ class Finisher:
             left = self._try_each(left, found)
         for work in left:
             self._finish_alone(work, found)
+        self._count_tries(works, found)
         return found
+
+    def _count_tries(self, works: list[GroupWork], found: _Round) -> None:
+        """Count what an owner has tried, for metrics."""
+        if self._mine is not None:
+            for work in works:
+                has_failed = work.key in found.failed
+                self._mine.troubles.counters.publish_tried(work.dataset, has_failed=has_failed)
 
     def _try_each(self, works: list[GroupWork], found: _Round) -> list[GroupWork]:
         """Try each part by itself, all at the same time: those that hang must not add up.
@@ -351,13 +359,17 @@ class Finisher:
             sealed = self._journal.require(number)
             content = load_content(self._journal, self._fold, sealed)
             (work,) = works_of(sealed, content, {part})
+            counters = mine.troubles.counters
             try:
                 publish_group(self._tools, work)
             except StagedGone:
                 pass  # once it is unparked, what was lost is derived again
             except FAILURES as error:
+                counters.publish_tried(work.dataset, has_failed=True)
                 mine.troubles.failed(part, str(error), self._around.tick())
                 return
+            else:
+                counters.publish_tried(work.dataset, has_failed=False)
         self._unpark(part, mine)
 
     def _ready(self, numbers: list[int], part: str) -> list[int]:

@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 from penstock.model.value import Value
+from penstock.runtime.run_figures import FeedCounters
 
 
 class PublishPolicy(Value, frozen=True):
@@ -33,11 +34,13 @@ class Troubles:
     """The parts of one feed that fail, as its owner knows them. A new owner begins without any.
 
     `own` are parts that failed while other datasets worked, so it is not trouble of the store.
+    `counters` count every try.
     """
 
     policy: PublishPolicy = field(default_factory=PublishPolicy)
     parts: dict[str, Trouble] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)
+    counters: FeedCounters = field(default_factory=FeedCounters)
     _parked: set[str] = field(default_factory=set)
 
     def failed(self, part: str, why: str, tick: float) -> Trouble:

@@ -30,6 +30,7 @@ from penstock.api.source import (
     ReadsGroupOffsets,
     ResolvesStarts,
     Source,
+    TellsRetention,
 )
 from penstock.model.ranges import TOO_LARGE, OffsetRange
 from penstock.model.window import PartitionOffsets, TopicOffsets
@@ -345,6 +346,18 @@ class KeepsContract(WithTopics):
             again = source.to_keep((covering(source, topic, 0, 3),))
             assert type(again) is str
             assert len(again) <= MOST_KEPT
+
+
+class RetentionContract(WithTopics):
+    """For a source that knows how long its topics keep records."""
+
+    def test_only_topics_with_a_known_retention_are_named(self, source: Source, topic: str) -> None:
+        assert isinstance(source, TellsRetention)
+        assert dict(source.retention_s([])) == {}
+        found = source.retention_s([topic, f"nobody-{topic}"])
+        assert set(found) <= {topic}
+        assert all(seconds >= 0 for seconds in found.values())
+        assert source.retention_s([topic]) == found
 
 
 class LagContract(WithTopics):

@@ -6,7 +6,7 @@ a call from Python to Java per partition takes seconds where there are thousands
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -152,6 +152,32 @@ class KafkaAdmin:
             raise self._unavailable(error) from error
         except (Py4JError, OSError, Interrupted) as error:
             raise self._unavailable(error) from error
+        return found
+
+    def retention_s(self, topics: Sequence[str]) -> dict[str, float]:
+        """How long topics keep records by time, of those whose settings may be read.
+
+        A topic that is only compacted, or keeps records for ever, is left out.
+        """
+        resource = self._kafka.common.config.ConfigResource
+        of_topic = resource.Type.TOPIC
+        wanted = self._jvm.java.util.ArrayList()
+        named = {name: resource(of_topic, name) for name in topics}
+        for each in named.values():
+            wanted.add(each)
+        asked = self._ask(lambda: self._client.describeConfigs(wanted).values())
+        found: dict[str, float] = {}
+        for name, each in named.items():
+            try:
+                settings = asked.get(each).get()
+                policy = str(settings.get("cleanup.policy").value())
+                kept_ms = int(settings.get("retention.ms").value())
+            except Py4JJavaError:
+                continue  # not allowed, or deleted meanwhile: not known
+            except (Py4JError, OSError, Interrupted) as error:
+                raise self._unavailable(error) from error
+            if kept_ms >= 0 and "delete" in policy:
+                found[name] = kept_ms / 1000
         return found
 
     def _list_offsets(self, wanted: Mapping[Place, int]) -> dict[Place, int]:

@@ -1,7 +1,7 @@
 """Kafka as a source: looks through the admin client, reads through one Spark job. Driver only."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +25,8 @@ from penstock.spark.job_errors import cause_of_job
 class KafkaSource:
     """The topics of one feed.
 
-    Also exports lag, resolves times, reads offsets of groups, and hashes last records.
+    Also exports lag, resolves times, reads offsets of groups, hashes last records, and tells how
+    long topics keep records.
     """
 
     kind = "kafka"
@@ -75,6 +76,10 @@ class KafkaSource:
     def group_offsets(self, group: str) -> dict[Place, int]:
         """The committed offsets of a consumer group."""
         return self._admin().group_offsets(group)
+
+    def retention_s(self, topics: Sequence[str]) -> dict[str, float]:
+        """How long topics keep records, by their own settings."""
+        return self._admin().retention_s(topics)
 
     def export_offsets(self, reader: str, offsets: Mapping[Place, int]) -> None:
         """Write the offsets into a consumer group of that name."""
