@@ -62,7 +62,7 @@ class Job:
 
         def run() -> None:
             try:
-                self.outcome = source.read(ReadRequest(name, ranges, max_tasks=1), task)
+                self.outcome = source.read(ReadRequest(name, ranges, tasks=(ranges,)), task)
             except ReadFailed as error:
                 self.outcome = error
 

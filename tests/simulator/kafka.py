@@ -8,8 +8,8 @@ from penstock.api.store import Store
 from penstock.errors import GapFound, PenstockError, TopicReplaced
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.file_groups import NO_GROUP, name_of_part
 from penstock.model.manifest import QUARANTINE, ManifestFile, RecordSet
-from penstock.model.names import FileName
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.window import (
     Available,
@@ -95,9 +95,18 @@ class SimKafka:
             raise missing
 
 
+Records = list[tuple[int, str]]  # offsets and fates
+Rows = list[tuple[OffsetRange, list[int]]]  # ranges, and the offsets of each
+
+
 def rows_as_bytes(partition: int, offsets: list[int]) -> bytes:
     """A data file of the simulator: the positions of its rows."""
-    return json.dumps([[partition, offset] for offset in offsets]).encode()
+    return positions_as_bytes([(partition, offset) for offset in offsets])
+
+
+def positions_as_bytes(rows: list[tuple[int, int]]) -> bytes:
+    """The same for rows of several partitions."""
+    return json.dumps([list(row) for row in rows]).encode()
 
 
 class SimSource:
@@ -113,7 +122,7 @@ class SimSource:
         return self._kafka.available()
 
     def stage(self, order: StageOrder) -> StagedWindow:
-        """One file per dataset and partition."""
+        """One file per dataset and part of a file group."""
         files: list[ManifestFile] = []
         evidence: list[RangeEvidence] = []
         quarantined: list[RecordSet] = []
@@ -121,7 +130,6 @@ class SimSource:
         misfits = 0
         for covered in order.ranges:
             records = self._kafka.records(covered)
-            files += self._stage_range(order, covered, records)
             evidence.append(_evidence(covered, records))
             quarantined += _quarantined(covered, records)
             misfits += sum(fate == MISFIT for _, fate in records)
@@ -129,6 +137,9 @@ class SimSource:
                 offset = records[-1][0]
                 value = content_hash(known_as(covered.topic_id, covered.partition), offset)
                 last.append(LastRecord(covered.topic_id, covered.partition, offset, value))
+        for group in order.groups:
+            for part in group.parts:
+                files += self._stage_part(order, group.number, part)
         return StagedWindow(
             tuple(files),
             tuple(evidence),
@@ -137,16 +148,20 @@ class SimSource:
             misfits={STOPPING: misfits} if misfits else {},
         )
 
-    def _stage_range(
-        self, order: StageOrder, covered: OffsetRange, records: list[tuple[int, str]]
+    def _stage_part(
+        self, order: StageOrder, group: int, part: tuple[OffsetRange, ...]
     ) -> list[ManifestFile]:
-        by_dataset: dict[str, list[int]] = {}
-        for offset, fate in records:
-            if fate != FILTERED:
-                by_dataset.setdefault(QUARANTINE if fate in BROKEN else fate, []).append(offset)
+        by_dataset: dict[str, Rows] = {}
+        for covered in part:
+            mine: dict[str, list[int]] = {}
+            for offset, fate in self._kafka.records(covered):
+                if fate != FILTERED:
+                    mine.setdefault(QUARANTINE if fate in BROKEN else fate, []).append(offset)
+            for dataset, offsets in mine.items():
+                by_dataset.setdefault(dataset, []).append((covered, offsets))
         return [
-            write_file(self._store, self._around, order, dataset, covered, offsets)
-            for dataset, offsets in sorted(by_dataset.items())
+            write_rows(self._store, self._around, order, dataset, (group, part), rows)
+            for dataset, rows in sorted(by_dataset.items())
         ]
 
 
@@ -159,16 +174,33 @@ def write_file(
     offsets: list[int],
 ) -> ManifestFile:
     """Stage one file of rows of one partition."""
-    name = FileName(
-        0, covered.topic, covered.partition, covered.start, covered.end, order.window, "rows"
-    )
+    part = (NO_GROUP, (covered,))
+    return write_rows(store, around, order, dataset, part, [(covered, offsets)])
+
+
+def write_rows(
+    store: Store,
+    around: Surroundings,
+    order: StageOrder,
+    dataset: str,
+    part: tuple[int, tuple[OffsetRange, ...]],
+    rows: Rows,
+) -> ManifestFile:
+    """Stage one file of rows of one part of a file group."""
+    group, ranges = part
+    name = name_of_part(0, order.window, group, ranges, "rows")
     place = (
         f"_penstock/{order.feed}/quarantine" if dataset == QUARANTINE else f"{order.feed}/{dataset}"
     )
     writer = store.open_staged(f"{place}/day=2026-11-15/{name}", order.spot(around.nonce()[:8]))
-    writer.write(rows_as_bytes(known_as(covered.topic_id, covered.partition), offsets))
-    seen = Evidence.of_positions(covered.topic, covered.partition, offsets)
-    return ManifestFile(dataset, writer.finish(), seen, (covered,))
+    if len(rows) == 1:
+        ((covered, offsets),) = rows
+        writer.write(rows_as_bytes(known_as(covered.topic_id, covered.partition), offsets))
+    else:
+        found = [(known_as(each.topic_id, each.partition), o) for each, mine in rows for o in mine]
+        writer.write(positions_as_bytes(found))
+    seen = Evidence.total(Evidence.of_positions(each.topic, each.partition, o) for each, o in rows)
+    return ManifestFile(dataset, writer.finish(), seen, ranges, group=group)
 
 
 def _quarantined(covered: OffsetRange, records: list[tuple[int, str]]) -> list[RecordSet]:

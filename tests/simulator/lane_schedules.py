@@ -7,13 +7,22 @@ import json
 from dataclasses import replace
 from itertools import count
 
+from penstock.protocol.loop.file_planning import FilePolicy
 from penstock.protocol.publish.finisher import Finisher, Ownership
 from penstock.protocol.publish.troubles import PublishPolicy, Trouble, Troubles
 from penstock.testing.memory_store import Act
 from tests.simulator.kafka import BAD, SimKafka, SimSource
 from tests.simulator.oracle import DONE, JOURNAL
 from tests.simulator.outside_faults import CHECKPOINTS, place_of
-from tests.simulator.programs import Program, Room, compactor, owner, replayer, retirer
+from tests.simulator.programs import (
+    GATHERED,
+    Program,
+    Room,
+    compactor,
+    owner,
+    replayer,
+    retirer,
+)
 from tests.simulator.scheduler import When
 from tests.simulator.world import World, unparker
 
@@ -178,6 +187,38 @@ def an_owner_dies_while_it_derives_again() -> None:
             world.run_alone("next", owner())
             world.settle()
             assert world.oracle.story(world.shelf).replaced
+
+
+def a_group_is_derived_again_by_an_owner_that_gathers_otherwise() -> None:
+    """Files over several partitions come back as they were, whatever the next owner would plan.
+
+    Only groups with a lost file are read. The first owner has one core and cuts its files; the
+    next ones have more cores, or give every partition its own files.
+    """
+    cut = FilePolicy("auto", 1_200)
+    others = (
+        owner(max_records=6, gathering=FilePolicy("partition")),
+        owner(max_records=6, gathering=GATHERED, cores=8),
+        owner(max_records=6, gathering=FilePolicy("auto", 700), cores=None),
+    )
+    for other in others:
+        world = _world(["a", "b", BAD], ["a", "a", "b"])
+        world.spawn("first", owner(max_records=6, max_windows=1, gathering=cut))
+        world.run_until("first", at("link", "feed/"))
+        for key in sorted(world.shelf.staged):
+            world.lose(key)
+        world.crash("first")
+        world.run_alone("next", other)
+        world.settle()
+        story = world.oracle.story(world.shelf)
+        assert story.replaced
+        assert sum(len(fact.rows) for fact in story.files.values()) == 6
+        names = {final.rpartition("/")[2] for final in story.files}
+        assert names == {
+            "0_events_0_0-2_1-1.rows",
+            "0_events_0..1_g0_1-1.rows",
+            "0_events_1_1-3_1-1.rows",
+        }
 
 
 def a_file_is_consumed_while_it_is_derived_again() -> None:
@@ -429,7 +470,7 @@ def a_parked_deletion_waits_for_the_files_that_take_the_place() -> None:
 def an_older_part_that_fails_blocks_the_marker_of_a_later_one() -> None:
     """Files of one dataset are marked in journal order, whichever could be shown first."""
     world = _world(["a"] * 4, ["b"] * 4)
-    world.broken = lambda act: place_of("a", "files")(act) and "0-1_1-1" in act.other
+    world.broken = lambda act: place_of("a", "files")(act) and "_1-1.rows" in act.other
     world.spawn("owner", owner(publish=PublishPolicy(tries=50, retry_after_s=0.0)))
     world.run("owner")
     numbers = _entries_of(world, "window")
@@ -488,6 +529,7 @@ LANE_SCHEDULES = (
     a_marker_is_lost_under_an_owner_that_slept,
     a_file_is_derived_again_while_another_process_opens,
     an_owner_dies_while_it_derives_again,
+    a_group_is_derived_again_by_an_owner_that_gathers_otherwise,
     a_file_is_consumed_while_it_is_derived_again,
     unknown_outcomes_of_one_dataset_park_it,
     a_parked_dataset_is_left_alone_until_it_is_let_go,

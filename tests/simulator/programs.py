@@ -24,6 +24,7 @@ from penstock.model.window import PartitionOffsets, StageOrder
 from penstock.ports.store.create_once import create_once
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.loop.feed_rules import TakeEverything
+from penstock.protocol.loop.file_planning import FilePolicy
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.tidying import TidyOrder, tidy
 from penstock.protocol.loop.window_plan import FirstOffset, WindowPolicy, from_earliest
@@ -83,6 +84,9 @@ def surroundings(seed: str) -> Surroundings:
     return Surroundings(now=lambda: 1_800_000_000.0, sleep=lambda _s: None, random=Random(seed))
 
 
+GATHERED = FilePolicy("auto")  # all ranges of a window share files
+
+
 def owner(
     max_records: int = 2,
     max_windows: int = 10,
@@ -90,6 +94,8 @@ def owner(
     first_offset: FirstOffset = from_earliest,
     publish: PublishPolicy = AT_ONCE_AGAIN,
     hand_out: Callable[[TidyOrder], None] | None = None,
+    gathering: FilePolicy = GATHERED,
+    cores: int | None = 1,
 ) -> Program:
     """An owner that delivers windows until there is nothing left.
 
@@ -103,6 +109,8 @@ def owner(
             files="parquet",
             checkpoint_every=checkpoint_every,
             publish=publish,
+            gathering=gathering,
+            cores=lambda: cores,
         )
         source = SimSource(room.kafka, room.store, room.around)
         rules = GivenRules(begin=first_offset, stopping=is_stopping)

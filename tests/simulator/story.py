@@ -137,14 +137,15 @@ def _window(story: Story, number: int, body: Any, kafka: SimKafka) -> dict[str, 
 def _window_file(
     number: int, file: Any, ranges: dict[int, tuple[int, int]], kafka: SimKafka
 ) -> FileFact:
-    covered = file["ranges"][0]
-    partition = known_as(covered["topic_id"], covered["partition"])
     wanted = BROKEN if file["dataset"] == QUARANTINE_GROUP else {file["dataset"]}
-    rows = {
-        (partition, o)
-        for o in range(covered["start"], covered["end"])
-        if kafka.partitions[partition][o] in wanted
-    }
+    rows = set()
+    for covered in file["ranges"]:
+        partition = known_as(covered["topic_id"], covered["partition"])
+        if not ranges[partition][0] <= covered["start"] <= covered["end"] <= ranges[partition][1]:
+            raise Violation("I5", f"entry {number} has a file that covers {covered} of {ranges}")
+        for offset in range(covered["start"], covered["end"]):
+            if kafka.partitions[partition][offset] in wanted:
+                rows.add((partition, offset))
     return fact_of(number, file, frozenset(rows))
 
 

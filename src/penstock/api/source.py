@@ -45,6 +45,7 @@ __all__ = [
     "ReadFailed",
     "ReadRequest",
     "ResolvesStarts",
+    "RunsTasks",
     "Source",
     "SourceTools",
     "SourceUnavailable",
@@ -117,14 +118,14 @@ class ReadRequest(Value, frozen=True):
     `name` stands in messages: the window's id, mostly. `largest_bytes` is the size of the largest
     record of recent windows, 0 if nobody knows. A source may rely on it, and hand out a record
     that is much larger without its contents, with the partition `TOO_LARGE`: its task then reports
-    nothing, and the caller reads again with `ANY_SIZE`. `max_tasks` is how many tasks the work is
-    worth at most; None: as many as the source sees fit.
+    nothing, and the caller reads again with `ANY_SIZE`. `tasks` are the ranges of each task: it
+    gets all of them and no others. Empty: each range goes to a task as the source sees fit.
     """
 
     name: str
     ranges: tuple[OffsetRange, ...]
     largest_bytes: int = 0
-    max_tasks: int | None = None
+    tasks: tuple[tuple[OffsetRange, ...], ...] = ()
 
 
 class Source(Protocol):
@@ -155,7 +156,8 @@ class Source(Protocol):
         """Run a task over exactly the records of some ranges; what successful attempts report.
 
         Called once per window, and again when something new was learned. Every range goes to one
-        task as a whole, in the order of offsets; a task may get several. Batches have the columns
+        task as a whole, in the order of offsets; a task may get several, one after the other, in
+        any order. Where the request has `tasks`, these are the tasks. Batches have the columns
         `RECORD_COLUMNS`, and `TOPIC_COLUMN` where the ranges are of several topics. A task that
         fails may be tried again, and a slow one run twice: reports of one attempt each are
         returned, in any order.
@@ -192,6 +194,18 @@ class OpensSource(Protocol):
 
     def __call__(self, feed: FeedSpec, tools: SourceTools, /) -> Source:
         """The source of one feed. Waits for nothing."""
+        ...
+
+
+@runtime_checkable
+class RunsTasks(Protocol):
+    """A source that knows how many of its tasks can run at once.
+
+    Without it, no two ranges share files. Driver only; asked once per window.
+    """
+
+    def tasks_at_once(self) -> int:
+        """How many tasks can run at once, 1 or more. Changes nothing."""
         ...
 
 

@@ -12,8 +12,8 @@ from penstock.audit.receipt import Difference
 from penstock.evidence.position_columns import records_evidence, set_evidence
 from penstock.model.entries import Counts, Window
 from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.file_groups import NO_GROUP, FileGroup, file_groups, parts_by_ranges
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile
-from penstock.model.ranges import TopicPartition
 
 
 def window_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:
@@ -22,40 +22,56 @@ def window_differences(number: int, window: Window, content: Content) -> Iterato
     if len(evidence) != len(content.evidence) or set(evidence) != set(window.ranges):
         words = f"window {window.window} has evidence for other ranges than its own"
         yield Difference("counts", words, ranges=window.ranges, entry=number)
-    by_place = _by_place(content.files)
     for seen in content.evidence:
-        yield from _range_differences(number, seen, by_place.get(seen.range.place, []))
+        yield from _range_differences(number, seen)
+    yield from _file_differences(number, window, content)
     yield from _sum_differences(number, window, content)
     yield from _reason_differences(number, window, content)
 
 
-def _by_place(files: tuple[ManifestFile, ...]) -> dict[TopicPartition, list[ManifestFile]]:
-    """The files of each partition; a window's file belongs to one range."""
-    found: dict[TopicPartition, list[ManifestFile]] = {}
-    for file in files:
-        for place in {part.place for part in file.ranges}:
-            found.setdefault(place, []).append(file)
-    return found
-
-
-def _range_differences(
-    number: int, seen: RangeEvidence, files: list[ManifestFile]
-) -> Iterator[Difference]:
-    here = [file for file in files if any(part.lies_in(seen.range) for part in file.ranges)]
-    written = Evidence.total(file.evidence for file in here if file.dataset != QUARANTINE)
-    refused = Evidence.total(file.evidence for file in here if file.dataset == QUARANTINE)
+def _range_differences(number: int, seen: RangeEvidence) -> Iterator[Difference]:
     if len(seen.offsets) != seen.read.count or not seen.offsets.within(seen.range):
         words = f"{seen.range} gave {seen.read.count} records at the offsets {seen.offsets}"
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
     elif set_evidence(seen.range.topic, seen.range.partition, seen.offsets) != seen.read:
         words = f"{seen.range}: the evidence is not that of the offsets that were read"
         yield Difference("counts", words, ranges=(seen.range,), entry=number)
-    if refused != seen.quarantined or written + refused + seen.filtered != seen.all_rows:
+
+
+def _file_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:
+    """The differences between the files of each file group and what was read of its ranges."""
+    why = window.file_plan.objection(window.ranges)
+    if why is not None:
+        words = f"window {window.window} cannot have these files: {why}"
+        yield Difference("counts", words, ranges=window.ranges, entry=number)
+        return
+    groups = file_groups(window.ranges, window.file_plan)
+    parts = parts_by_ranges(groups)
+    files: dict[int, list[ManifestFile]] = {}
+    for file in content.files:
+        files.setdefault(parts.get(file.ranges, NO_GROUP), []).append(file)
+    for group in groups:
+        mine = set(group.ranges)
+        reads = [seen for seen in content.evidence if seen.range in mine]
+        yield from _group_differences(number, group, reads, files.get(group.number, []))
+
+
+def _group_differences(
+    number: int, group: FileGroup, reads: list[RangeEvidence], files: list[ManifestFile]
+) -> Iterator[Difference]:
+    written = Evidence.total(file.evidence for file in files if file.dataset != QUARANTINE)
+    refused = Evidence.total(file.evidence for file in files if file.dataset == QUARANTINE)
+    filtered = Evidence.total(seen.filtered for seen in reads)
+    all_rows = Evidence.total(seen.all_rows for seen in reads)
+    quarantined = Evidence.total(seen.quarantined for seen in reads)
+    if refused != quarantined or written + refused + filtered != all_rows:
+        ranges = group.ranges
+        where = str(ranges[0]) if len(ranges) == 1 else f"{ranges[0]} to {ranges[-1]}"
         words = (
-            f"{seen.range}: read {seen.all_rows.count}, written {written.count}, quarantined "
-            f"{refused.count}, filtered {seen.filtered.count}, or other rows"
+            f"{where}: read {all_rows.count}, written {written.count}, quarantined "
+            f"{refused.count}, filtered {filtered.count}, or other rows"
         )
-        yield Difference("counts", words, ranges=(seen.range,), entry=number)
+        yield Difference("counts", words, ranges=ranges, entry=number)
 
 
 def _sum_differences(number: int, window: Window, content: Content) -> Iterator[Difference]:

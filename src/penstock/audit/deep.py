@@ -24,6 +24,7 @@ from penstock.audit.lake_files import (
     odd_differences,
 )
 from penstock.audit.ledger import Ledger, Progress, read_ledger
+from penstock.audit.range_rows import range_differences
 from penstock.audit.receipt import DeepReceipt, Difference, Offsets, Receipt
 from penstock.audit.shallow import (
     Sight,
@@ -92,6 +93,7 @@ def deep_audit(journal: FeedJournal, spec: DeepSpec, tools: DeepTools) -> Receip
     found = [
         *journal_differences(journal, sight),
         *rows_differences(journal, sight, orders, findings, tools),
+        *range_differences(opened.ledger, orders, findings),
         *other_files(journal, sight, orders, tools.progress),
         *lost_files(journal, opened.state, sight.odd),
         *odd_differences(opened.ledger, sight.odd),
@@ -115,6 +117,7 @@ def check_dataset(feed: str, ledger: Ledger, dataset: str) -> None:
     """Raise if the feed never delivered to the dataset."""
     known = {live.dataset for live in ledger.files.values()}
     known |= {name for coverage in ledger.coverage.values() for name in coverage.datasets}
+    known |= ledger.gathered.keys()
     if dataset and dataset not in known:
         raise DatasetUnknown(feed, dataset, known)
 

@@ -1,5 +1,6 @@
 """The journal for an audit: the inventory, and what became of every offset."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -91,6 +92,7 @@ class Ledger(Inventory):
         self.differences: list[Difference] = []
         self.written = Evidence()  # all rows that were ever written to datasets
         self.removed = Evidence()  # rows of them that retention or a new generation removed
+        self.gathered: Counter[str] = Counter()  # rows by dataset, of files over several partitions
         self._on_entry = on_entry
 
     def apply(self, entry: Entry, content: Content) -> None:
@@ -178,10 +180,14 @@ class Ledger(Inventory):
 
     def _write(self, content: Content) -> None:
         for file in content.files:
-            # A rewritten file belongs to one partition; a forged one to none.
-            place = file.ranges[0].place if file.ranges else None
-            if file.dataset != QUARANTINE and place in self.coverage:
-                self.coverage[place].deliver(file.dataset, file.evidence.count)
+            if file.dataset == QUARANTINE:
+                continue
+            places = {covered.place for covered in file.ranges}
+            if len(places) > 1:
+                self.gathered[file.dataset] += file.evidence.count
+            elif places <= self.coverage.keys():  # a forged file may belong to no partition
+                for place in places:
+                    self.coverage[place].deliver(file.dataset, file.evidence.count)
         self.written += Evidence.total(
             file.evidence for file in content.files if file.dataset != QUARANTINE
         )

@@ -16,7 +16,7 @@ from penstock.datapath.formats.arrow_errors import UNREADABLE
 from penstock.datapath.formats.formats_by_ending import format_of_file
 from penstock.model.event_paths import steps_of
 from penstock.model.field_conflicts import FieldConflict
-from penstock.model.names import FileName, encode_component
+from penstock.model.names import FileName, GatheredName, encode_component, parse_name
 from penstock.model.schema import REST
 
 MOST_FILES = 20  # that are opened for one sample
@@ -39,11 +39,9 @@ def sample_of(store: Store, files: list[str], conflict: FieldConflict) -> str | 
 def _covering(files: list[str], conflict: FieldConflict) -> Iterator[str]:
     """The files that may hold the record, by their names; those of other kinds may, too."""
     for final in files:
-        name = FileName.parse(final.rpartition("/")[2])
+        name = parse_name(final)
         if name is None or (
-            name.topic == encode_component(conflict.topic)
-            and name.partition == conflict.partition
-            and name.start <= conflict.offset < name.end
+            name.topic == encode_component(conflict.topic) and _covers(name, conflict)
         ):
             yield final
 
@@ -64,6 +62,12 @@ def _likely_first(files: list[str], conflict: FieldConflict) -> list[str]:
         return abs((place + 0.5) / len(files) - share)
 
     return [final for _, final in sorted(enumerate(files), key=distance)]
+
+
+def _covers(name: FileName | GatheredName, conflict: FieldConflict) -> bool:
+    if isinstance(name, GatheredName):
+        return name.first <= conflict.partition <= name.last
+    return name.partition == conflict.partition and name.start <= conflict.offset < name.end
 
 
 def _rest_at(store: Store, final: str, conflict: FieldConflict) -> str | None:

@@ -1,7 +1,7 @@
 """The shallow audit of one feed: journal, sums and files. Only reads, also while an owner runs."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.audit.corrections import correction_differences
@@ -165,12 +165,12 @@ def receipt_of(journal: FeedJournal, opened: Opened, found: list[Difference]) ->
         pending=pending,
         differences=tuple(found),
         notices=tuple(dict.fromkeys(journal.notices)),
-        datasets=_sums(each.datasets for each in partitions),
+        datasets=_sums([*(each.datasets for each in partitions), ledger.gathered]),
         corrected=tuple(ledger.corrected),
     )
 
 
-def _sums(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+def _sums(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The rows of each dataset in all partitions."""
     found: Counter[str] = Counter()
     for part in parts:

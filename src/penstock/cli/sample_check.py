@@ -56,7 +56,7 @@ def batches_of(source: AskedSource, ranges: tuple[OffsetRange, ...]) -> list[pa.
         return [few_records(source.jvm, source.options, ranges)]
     if not isinstance(source, ReadsRanges):
         raise TypeError(f"{type(source).__name__} cannot be read")
-    found = source.read(ReadRequest("sample", ranges, max_tasks=1), packed)
+    found = source.read(ReadRequest("sample", ranges, tasks=(ranges,)), packed)
     tables = [pa.ipc.open_stream(report).read_all() for report in found]
     return [batch for table in tables for batch in table.to_batches()]
 

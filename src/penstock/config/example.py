@@ -117,6 +117,7 @@ feeds:
     # rename drop keep cast set filter flatten mask hash encrypt plugin; see docs/converters.md
     format: parquet            # parquet | orc
     compression: zstd          # zstd | snappy | gzip | lz4 | none
+    files: {target: 256MB, gather: auto}   # cut above target; auto (by volume) | partition
     # per_topic:               # topics whose windows are cut by a policy of their own
     #   events: {window: {every: 5m, max_records: 100000}}
     on_gap: stop               # records expired before they were read: stop | accept

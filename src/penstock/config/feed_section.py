@@ -39,6 +39,7 @@ from penstock.model.fork import MOST_FORKS
 from penstock.model.spec import (
     DatasetSpec,
     FeedSpec,
+    FilesSpec,
     PublishSpec,
     QuarantineSpec,
     SourceSpec,
@@ -217,6 +218,13 @@ QUARANTINE = Section(
         "min_records": _numbers(units.whole(), 0),
     },
 )
+FILES = Section(
+    FilesSpec,
+    {
+        "target": Key(parsed(units.size_bytes, units.SIZE), "target_bytes"),
+        "gather": Key(choice("auto", "partition")),
+    },
+)
 PUBLISH = Section(
     PublishSpec,
     {
@@ -266,6 +274,7 @@ FEED = Section(
         "window": Key(WINDOW),
         "per_topic": Key(Named(_topic, PER_TOPIC)),
         "quarantine": Key(QUARANTINE),
+        "files": Key(FILES),
         "publish": Key(PUBLISH),
         "on_gap": Key(choice("stop", "accept")),
         "export_offsets": Key(choice("group", "none")),

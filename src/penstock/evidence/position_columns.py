@@ -30,9 +30,22 @@ def position_hashes(
     topic: str, partition: int, offsets: Offsets, rows: Offsets | None = None
 ) -> Hashes:
     """The hash of each position; equal to `position_hash`. Without `rows`, one row per record."""
+    return _hashes(np.uint64(place_seed(topic, partition)), offsets, rows)
+
+
+def hashes_of_places(
+    topic: str, partitions: Offsets, offsets: Offsets, rows: Offsets | None = None
+) -> Hashes:
+    """The same for positions of several partitions of a topic."""
+    found, numbers = np.unique(partitions, return_inverse=True)
+    seeds = np.array([place_seed(topic, int(each)) for each in found], np.uint64)
+    return _hashes(seeds[numbers.reshape(-1)], offsets, rows)
+
+
+def _hashes(seeds: Hashes | np.uint64, offsets: Offsets, rows: Offsets | None) -> Hashes:
     with np.errstate(over="ignore"):
         value = _mix64(offsets.astype(np.uint64) + _GOLDEN)
-        value = _mix64(value ^ np.uint64(place_seed(topic, partition)))
+        value = _mix64(value ^ seeds)
         if rows is None:
             return _mix64(value + _GOLDEN)
         return _mix64(value + (rows.astype(np.uint64) + np.uint64(1)) * _GOLDEN)

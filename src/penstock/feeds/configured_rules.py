@@ -14,6 +14,7 @@ from penstock.model.window import PartitionOffsets
 from penstock.protocol.feed_book.acceptance import is_accepted
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.loop.file_planning import FilePolicy
 from penstock.protocol.loop.paces import FeedPaces, Paces, PaceSpec
 from penstock.protocol.loop.prove import Findings
 from penstock.protocol.loop.topic_plan import WaitingPart, WindowPolicies
@@ -85,6 +86,12 @@ def paces_of(feed: FeedSpec, tick: Callable[[], float], *, eager: bool = False) 
     return Paces(
         FeedPaces(PaceSpec(feed.window.every_s, feed.window.max_rate), own), tick, eager=eager
     )
+
+
+def file_policy(feed: FeedSpec) -> FilePolicy:
+    """Which ranges share files, and how files are written."""
+    given = feed.files
+    return FilePolicy(given.gather, given.target_bytes, feed.format, feed.compression)
 
 
 def publish_policy(feed: FeedSpec) -> PublishPolicy:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from penstock.api.source import ExportsLag, Source
+from penstock.api.source import ExportsLag, RunsTasks, Source
 from penstock.api.store import Store
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
@@ -17,6 +17,7 @@ from penstock.errors import GapFound, JournalError, PenstockError
 from penstock.feeds.cleaning import Job
 from penstock.feeds.configured_rules import (
     ConfiguredRules,
+    file_policy,
     paces_of,
     publish_policy,
     window_policies,
@@ -371,12 +372,19 @@ class RunningFeed:
             shape=shape_of(feed),
             poll_s=0.0 if self._once else POLL_S,  # a last turn has to see all
             publish=publish_policy(feed),
+            gathering=file_policy(feed),
+            cores=self._cores,
         )
         rules = ConfiguredRules(feed, self._journal, self._gate, self._source)
         around, order = self._tools.around, self._upkeep.keep_order
         owner = Owner(self._journal, self._intake, around, spec, rules, self._moved, order)
         owner.troubles.counters = self._counters
         return owner
+
+    def _cores(self) -> int | None:
+        """How many tasks can run at once, if the source knows."""
+        source = self._source
+        return source.tasks_at_once() if isinstance(source, RunsTasks) else None
 
     def doing(self, tick: float) -> str:
         """What the feed is at, in a few words. Any thread."""

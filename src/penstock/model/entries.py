@@ -7,6 +7,7 @@ values from a closed set (`model/steps.py`), and there is no class path in an en
 from typing import TypeAlias
 
 from penstock.model.envelope import Body, Common, Envelope, Sealed
+from penstock.model.file_groups import FilePlan
 from penstock.model.lanes import FILES
 from penstock.model.manifest import Content, Group, ManifestRef
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
@@ -122,7 +123,8 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     versions of the schemas of its files, and `reading` of those that records were read with, where
     they were converted. `cost` is what it took, None in older formats; `kept` are values that
     plug-ins keep with it, by what they are; `refused` counts its quarantined records by dataset and
-    reason. None of the three decides anything.
+    reason. None of the three decides anything. `file_plan` says which
+    ranges share files, where these are cut, and how they are written.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -140,6 +142,7 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     cost: WindowCost | None = None
     kept: dict[str, str] = {}
     refused: dict[str, dict[str, int]] = {}
+    file_plan: FilePlan = FilePlan()
 
 
 class Gap(Body, frozen=True, tag="gap"):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.file_groups import NO_GROUP
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.staged import StagedHandle
 from penstock.model.steps import Steps
@@ -16,13 +17,18 @@ INLINE_RUNS = 10_000
 
 
 class ManifestFile(Value, frozen=True):
-    """One staged file as a task reported it. `dataset` is the directory name."""
+    """One staged file as a task reported it. `dataset` is the directory name.
+
+    `ranges` are those that it covers, in order; `group` is the number of its file group in the
+    window, which formats before 4 do not have.
+    """
 
     dataset: str
     handle: StagedHandle
     evidence: Evidence
     ranges: tuple[OffsetRange, ...]
     schema: int = 0
+    group: int = NO_GROUP
 
 
 class Group(Value, frozen=True):
@@ -74,6 +80,7 @@ class Content(Value, frozen=True):
         """True when it is too large to be inside the entry."""
         runs = sum(len(seen.offsets.runs) for seen in self.evidence)
         runs += sum(len(part.offsets.runs) for part in (*self.quarantined, *self.records))
+        runs += sum(len(file.ranges) - 1 for file in self.files if file.ranges)
         return len(self.files) > INLINE_FILES or len(self.inputs) + runs > INLINE_RUNS
 
 

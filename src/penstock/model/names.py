@@ -16,6 +16,12 @@ _FILE_NAME = re.compile(
     re.ASCII,
 )
 
+_GATHERED_NAME = re.compile(
+    r"(?P<generation>\d+)_(?P<topic>.+)_(?P<first>\d+)\.\.(?P<last>\d+)_g(?P<group>\d+)"
+    r"_(?P<window>\d+-[0-9a-z]+)\.(?P<suffix>[a-z0-9.]+)",
+    re.ASCII,
+)
+
 
 def encode_component(value: str) -> str:
     """The directory name of a route value: percent-encoded, never hidden, never too long.
@@ -92,3 +98,47 @@ class FileName(Value, frozen=True):
             window=found["window"],
             suffix=found["suffix"],
         )
+
+
+class GatheredName(Value, frozen=True):
+    """The name of a file over several partitions of one topic, from the first to the last.
+
+    `group` is the number of its file group in the window. The journal and the footer have the
+    ranges; only partitions that the window has read are among them.
+    """
+
+    generation: int
+    topic: str
+    first: int
+    last: int
+    group: int
+    window: str
+    suffix: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.generation}_{self.topic}_{self.first}..{self.last}_g{self.group}"
+            f"_{self.window}.{self.suffix}"
+        )
+
+    @classmethod
+    def parse(cls, name: str) -> "GatheredName | None":
+        """Parse a name from the right, as `FileName.parse` does; None if it fails."""
+        found = _GATHERED_NAME.fullmatch(name)
+        if found is None:
+            return None
+        return cls(
+            generation=int(found["generation"]),
+            topic=found["topic"],
+            first=int(found["first"]),
+            last=int(found["last"]),
+            group=int(found["group"]),
+            window=found["window"],
+            suffix=found["suffix"],
+        )
+
+
+def parse_name(final: str) -> FileName | GatheredName | None:
+    """The name of a data file that a window wrote, in any form; None for all others."""
+    name = final.rpartition("/")[2]
+    return FileName.parse(name) or GatheredName.parse(name)

@@ -214,6 +214,17 @@ class PublishSpec(Value, frozen=True):
     retry_most_s: float = 3600.0
 
 
+class FilesSpec(Value, frozen=True):
+    """How rows are gathered into files.
+
+    A file that would become larger than `target_bytes` is cut. `gather`: "auto" lets Kafka
+    partitions of a topic share files by volume, "partition" gives each of them its own.
+    """
+
+    target_bytes: int = 256_000_000
+    gather: Literal["auto", "partition"] = "auto"
+
+
 class FeedSpec(Value, frozen=True, kw_only=True):
     """One feed: its topics, how to decode them, where to write them.
 
@@ -242,6 +253,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     convert: tuple[ConvertSpec, ...] = ()
     format: str = "parquet"
     compression: str = "zstd"
+    files: FilesSpec = FilesSpec()
     window: WindowSpec = WindowSpec()
     per_topic: tuple[TopicSpec, ...] = ()
     quarantine: QuarantineSpec = QuarantineSpec()

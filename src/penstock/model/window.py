@@ -7,6 +7,7 @@ import msgspec
 from penstock.model.broken_groups import BrokenGroup
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
+from penstock.model.file_groups import FileGroup, FilePlan, file_groups
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange
 from penstock.model.read_ways import ReadWays
@@ -78,6 +79,8 @@ class StageOrder(Value, frozen=True):
     `record_bytes` is the mean size of a record of recent windows, likewise.
     `decided`: an entry already names the window, and perhaps files that are staged for it. Then
     `schemas` and `reading` are the versions that the entry records. None: the newest.
+    `file_plan` says how the rows of the window are laid out in files. Where only some groups of it
+    are read, `some_groups` are these, and `ranges` are theirs.
     """
 
     feed: str
@@ -91,6 +94,13 @@ class StageOrder(Value, frozen=True):
     schemas: dict[str, int] | None = None
     reading: dict[str, int] = {}
     record_bytes: float = 0.0
+    file_plan: FilePlan = FilePlan()
+    some_groups: tuple[FileGroup, ...] = ()
+
+    @property
+    def groups(self) -> tuple[FileGroup, ...]:
+        """The file groups that are read."""
+        return self.some_groups or file_groups(self.ranges, self.file_plan)
 
     def spot(self, attempt: str) -> StagingSpot:
         """Where one attempt of one task may write."""

@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 ROWS_KEY = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BYTES_KEY = "spark.sql.execution.arrow.maxBytesPerBatch"
 ROWS = 8_192
+# With it, Spark joins a union of frames of one partition each into a single partition.
+KEEP_APART = "spark.sql.unionOutputPartitioning"
 UNBOUNDED = str(2**31 - 1)
 _WEIGHED_BYTES = str(64 * 1024 * 1024)
 _one_by_one = threading.Lock()

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from penstock.config.places import java_home, log_directory
 from penstock.runtime.worker import DAEMON
-from penstock.spark.batch_size import BYTES_KEY, ROWS, ROWS_KEY, UNBOUNDED
+from penstock.spark.batch_size import BYTES_KEY, KEEP_APART, ROWS, ROWS_KEY, UNBOUNDED
 from penstock.spark.errors import SparkFailed
 from penstock.spark.gateway import with_java_options
 from penstock.spark.java import find_java
@@ -73,6 +73,7 @@ def open_session(
         "spark.sql.session.timeZone": "UTC",
         ROWS_KEY: str(ROWS),
         BYTES_KEY: UNBOUNDED,
+        KEEP_APART: "false",
         **KEEPING,
     }
     is_local = settings.get("spark.master", "local").startswith("local")

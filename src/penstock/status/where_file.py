@@ -4,7 +4,7 @@ import msgspec
 
 from penstock.model.entries import Deciding, SealedEntry
 from penstock.model.manifest import Content, ManifestFile
-from penstock.model.names import FileName
+from penstock.model.names import parse_name
 from penstock.model.ranges import OffsetRange
 from penstock.protocol.feed_book.entry_search import OF_COMMANDS, TAKING, EntrySearch
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -46,7 +46,7 @@ def _entry_of(
     journal: FeedJournal, state: FeedState, search: EntrySearch, key: str
 ) -> tuple[SealedEntry, ManifestFile] | None:
     """The entry that delivered a file: its name has the window. Else every command is asked."""
-    name = FileName.parse(key.rpartition("/")[2])
+    name = parse_name(key)
     sealed = None if name is None else search.window(name.window)
     if sealed is not None:
         file = _file_in(journal, sealed, key)

@@ -91,6 +91,7 @@ class ListCluster:
     def __init__(self, cluster_id: str = "list-cluster-1") -> None:
         self.cluster_id = cluster_id
         self.is_down = False
+        self.cores = 2  # how many tasks are said to run at once
         self.exported: dict[str, dict[Place, int]] = {}
         self.retention_s: dict[str, float] = {}
         self.reads: list[ReadRequest] = []
@@ -178,6 +179,10 @@ class ListSource:
     def __init__(self, feed: FeedSpec, cluster: ListCluster) -> None:
         self._feed = feed
         self._cluster = cluster
+
+    def tasks_at_once(self) -> int:
+        """As many as the test wants."""
+        return self._cluster.cores
 
     def look(self) -> Available:
         """What the feed's topics hold now."""
@@ -275,9 +280,8 @@ def content_hash(offset: int, record: ListedRecord) -> int:
 
 
 def _tasks(request: ReadRequest) -> list[tuple[OffsetRange, ...]]:
-    """The ranges of each task: one, or as many as it takes to have no more tasks than wanted."""
-    count = min(request.max_tasks or len(request.ranges), len(request.ranges))
-    return [request.ranges[number::count] for number in range(count)]
+    """The ranges of each task. Where nobody says, each range has its own."""
+    return list(request.tasks) or [(covered,) for covered in request.ranges]
 
 
 def _row(

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from penstock.model.names import (
     MAX_COMPONENT_BYTES,
     FileName,
+    GatheredName,
     decode_component,
     encode_component,
     epoch_of,
+    parse_name,
     window_id,
 )
 from penstock.ports.store.keys import check_component
@@ -102,6 +104,52 @@ def test_a_file_name_says_what_the_file_covers_whatever_the_topic_is_called(
     )
     assert FileName.parse(str(name)) == name
     assert check_component(str(name)) == str(name)
+
+
+@given(
+    COUNTS,
+    VALUES
+    | LONG_VALUES
+    | st.sampled_from(["t_1_2-3_4-5.rows", "t_0..3_g1_4-5.rows", "t_0..3_g1", "t_7_0-9"]),
+    st.tuples(COUNTS, COUNTS),
+    COUNTS,
+    st.tuples(COUNTS, SEQUENCES),
+    st.sampled_from(["parquet", "zstd.parquet", "rows", "jsonl.gz"]),
+)
+def test_the_name_of_a_file_over_several_partitions_says_which_whatever_the_topic_is_called(
+    generation: int,
+    topic: str,
+    partitions: tuple[int, int],
+    group: int,
+    window: tuple[int, int | str],
+    suffix: str,
+) -> None:
+    word = encode_component(topic)
+    name = GatheredName(generation, word, *partitions, group, window_id(*window), suffix)
+    assert parse_name(f"feed/some dataset/day=2026-11-15/{name}") == name
+    assert FileName.parse(str(name)) is None, "a name has one meaning"
+    assert check_component(str(name)) == str(name)
+    alone = FileName(generation, word, partitions[0], 0, group, window_id(*window), suffix)
+    assert parse_name(f"feed/some dataset/{alone}") == alone
+    assert GatheredName.parse(str(alone)) is None
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        "",
+        "0_t_0..3_0_1-1.rows",
+        "0_t_0.3_g0_1-1.rows",
+        "0_t_0..3_g_1-1.rows",
+        "0_t_..3_g0_1-1.rows",
+        "0_t_0..3_g0_11.rows",
+        "0__0..3_g0_1-1.rows",
+        "0_t_0..3_g0_1-1",
+        "0_t_0..3_g0_1-1.rows\n",
+    ],
+)
+def test_a_strange_name_of_several_partitions_is_not_guessed_at(stranger: str) -> None:
+    assert parse_name(stranger) is None
 
 
 @pytest.mark.parametrize(

@@ -134,10 +134,14 @@ class Stager:
         return order, self._run_tasks(self._plan(order, in_use, room))
 
     def _plan(self, order: StageOrder, in_use: SchemasInUse, room: int) -> ShredPlan:
-        """What the tasks need to know, with all that is known by now."""
+        """What the tasks need to know, with all that is known by now.
+
+        Files are compressed as the plan of the window says, also when it was made long ago.
+        """
+        compression = order.file_plan.compression or self._feed.compression
         return ShredPlan(
             order=order,
-            feed=self._feed,
+            feed=msgspec.structs.replace(self._feed, compression=compression),
             schemas=in_use.read,
             now_s=order.planned_s,
             format=find(FORMATS, self._feed.format),

@@ -1,20 +1,22 @@
 """One file being written: buffered as Arrow, written in its format, staged through the store."""
 
 import io
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.api.file_format import ByteStream, FileFormat, FileWriter, WriteOptions
 from penstock.api.store import StagedWriter, Store
+from penstock.datapath.stage.file_parts import FilePart
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.datapath.stage.spool import Place, Spool
-from penstock.evidence.position_columns import Offsets
 from penstock.model.evidence import Evidence
+from penstock.model.file_groups import ranges_as_words
 from penstock.model.manifest import ManifestFile
-from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle
 
 # A batch of records gives a file a few rows only. Many small arrays cost more than the rows in
@@ -26,16 +28,19 @@ WRITE_BYTES = 64 * 1024
 # it the way of every piece through Python.
 SMALL_BYTES = 1024 * 1024
 
+POSITION = ("_partition", "_offset")  # the columns that a file is in order of
+Spot = tuple[int, int]  # a partition and an offset
+
 
 @dataclass(frozen=True, slots=True)
 class FileTarget:
-    """What a file shall be: rows of one dataset, one directory, one Kafka partition."""
+    """What a file shall be: rows of one dataset, one directory, one part of a file group."""
 
     dataset: str
     schema_version: int
     directory: str
     name: str
-    covered: OffsetRange
+    part: FilePart
     format: FileFormat
     compression: str
 
@@ -78,12 +83,11 @@ class FileStarter:
 
     def _words(self, target: FileTarget) -> dict[str, str]:
         """What a file says about itself to whoever finds it alone."""
-        covered = target.covered
         return {
             "penstock.feed": self._plan.order.feed,
             "penstock.window": self._plan.order.window,
             "penstock.generation": str(self._plan.order.generation),
-            "penstock.ranges": f"{covered.topic}/{covered.partition}:{covered.start}-{covered.end}",
+            "penstock.ranges": ranges_as_words(target.part.ranges),
         }
 
 
@@ -95,24 +99,26 @@ class OpenFile:
         self.buffered_bytes = 0
         self._starter = starter
         self._evidence = Evidence()
-        self._newest = -1
+        self._newest = (-1, -1)
         self._is_mixed = False
         self._pieces: list[pa.RecordBatch] = []
         self._batches: list[pa.RecordBatch] = []
-        self._spooled: list[Place] = []
+        self._spooled: list[tuple[int, Place]] = []  # by partition
         self._staged: StagedWriter | None = None
         self._handle: StagedHandle | None = None
         self._stream: pa.NativeFile | None = None
         self._file: FileWriter | None = None
 
     def add(
-        self, batch: pa.RecordBatch, offsets: Offsets, evidence: Evidence, size_bytes: int
+        self, batch: pa.RecordBatch, span: tuple[Spot, Spot], evidence: Evidence, size_bytes: int
     ) -> None:
-        """Buffer rows, with the evidence of them and the bytes that they hold."""
+        """Buffer rows, which are in order, with the evidence of them and the bytes they hold.
+
+        `span` are the positions of the first and of the last row.
+        """
         self._pieces.append(batch)
-        if len(offsets):
-            self._is_mixed |= int(offsets[0]) < self._newest
-            self._newest = max(self._newest, int(offsets[-1]))
+        self._is_mixed |= span[0] < self._newest
+        self._newest = max(self._newest, span[1])
         if len(self._pieces) == BATCHES_TO_JOIN:
             self._join()
         self._evidence += evidence
@@ -122,21 +128,72 @@ class OpenFile:
         """Write what is buffered as row groups; returns how many bytes were freed.
 
         `is_all` when no more rows will come. Until then rows are spooled if their format wants to
-        write them at once.
+        write them at once, or if rows of an earlier partition may still come.
         """
         freed, self.buffered_bytes = self.buffered_bytes, 0
         self._join()
-        if self._batches:
-            table = pa.Table.from_batches(self._batches)
-            self._batches = []
-            if self._is_mixed:  # records that had to be looked at singly came after their batch
-                table = table.take(pc.sort_indices(table["_offset"]))
-                self._is_mixed = False
-            if self.target.format.traits.is_written_at_once and not is_all:
-                self._spooled.append(self._starter.spool.put(table))
-            else:
-                self._write(table, freed if is_all else None)
+        table = self._in_order() if self._batches else None
+        self._batches = []
+        settled = self._settled(is_all=is_all)
+        is_small = is_all and not self._spooled
+        for rows in self._final_rows(table, settled):
+            self._write(rows, freed if is_small else None)
         return freed
+
+    def _settled(self, *, is_all: bool) -> float:
+        """Rows of partitions up to this one can be written."""
+        if is_all:
+            return math.inf
+        return -1 if self.target.format.traits.is_written_at_once else self.target.part.settled
+
+    def _in_order(self) -> pa.Table:
+        """What is buffered, in order of partitions and offsets.
+
+        Records that had to be looked at singly came after their batch, and a source hands out the
+        ranges of a group in any order.
+        """
+        table = pa.Table.from_batches(self._batches)
+        if self._is_mixed:
+            table = table.sort_by([(name, "ascending") for name in POSITION])
+            self._is_mixed = False
+        return table
+
+    def _final_rows(self, table: pa.Table | None, settled: float) -> Iterator[pa.Table]:
+        """The rows that can be written now, in order; all others go to the spool."""
+        parts = [] if table is None else list(self._by_partition(table))
+        ready = [(partition, place) for partition, place in self._spooled if partition <= settled]
+        if not ready and all(partition <= settled for partition, _ in parts):
+            if table is not None:
+                yield table
+            return
+        self._spooled = [each for each in self._spooled if each[0] > settled]
+        for partition, rows in parts:
+            if partition > settled:
+                self._spooled.append((partition, self._starter.spool.put(rows)))
+        fresh = [(partition, rows) for partition, rows in parts if partition <= settled]
+        yield from self._merged(ready, fresh)
+
+    def _merged(
+        self, ready: list[tuple[int, Place]], fresh: list[tuple[int, pa.Table]]
+    ) -> Iterator[pa.Table]:
+        """Rows of the spool and fresh ones, by partition; of one partition the spool is older."""
+        ready.sort(key=lambda each: each[0])
+        for partition, rows in fresh:
+            while ready and ready[0][0] <= partition:
+                yield self._starter.spool.get(ready.pop(0)[1])
+            yield rows
+        for _, place in ready:
+            yield self._starter.spool.get(place)
+
+    def _by_partition(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """Ordered rows by partition."""
+        if len(self.target.part.ranges) == 1:
+            yield self.target.part.ranges[0].partition, table
+            return
+        numbers = table["_partition"].to_numpy()
+        starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist()]
+        for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
+            yield int(numbers[start]), table.slice(start, end - start)
 
     def _write(self, table: pa.Table, size_bytes: int | None) -> None:
         if self._file is None:
@@ -147,8 +204,6 @@ class OpenFile:
 
     def close(self) -> None:
         """Write the rest; the file is whole then, and not durable yet."""
-        for place in self._spooled:
-            self._write(self._starter.spool.get(place), None)
         self.flush(is_all=True)
         if self._staged is None or self._file is None or self._stream is None:
             raise ValueError(f"{self.target.final} has no rows")
@@ -178,8 +233,9 @@ class OpenFile:
             target.dataset,
             self._handle,
             self._evidence,
-            (target.covered,),
+            target.part.ranges,
             target.schema_version,
+            target.part.group,
         )
 
     def _join(self) -> None:

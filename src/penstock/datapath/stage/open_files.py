@@ -3,12 +3,10 @@
 import pyarrow as pa
 
 from penstock.api.store import Store
-from penstock.datapath.stage.open_file import FileStarter, FileTarget, OpenFile
+from penstock.datapath.stage.open_file import FileStarter, FileTarget, OpenFile, Spot
 from penstock.datapath.stage.shred_plan import ShredPlan
-from penstock.evidence.position_columns import Offsets
 from penstock.model.evidence import Evidence
 from penstock.model.manifest import ManifestFile
-from penstock.model.ranges import OffsetRange
 from penstock.runtime.surroundings import Beside
 
 # Files wait for the disk together; each of them holds a descriptor until it is durable.
@@ -21,7 +19,7 @@ class OpenFiles:
     def __init__(self, store: Store, plan: ShredPlan, attempt: str) -> None:
         self._starter = FileStarter(store, plan, attempt)
         self._limit_bytes = plan.buffer_bytes - plan.waiting_bytes
-        self._files: dict[tuple[str, str, OffsetRange], OpenFile] = {}
+        self._files: dict[tuple[str, str, int, int], OpenFile] = {}
         self._buffered_bytes = 0
 
     def look_at(self, dataset: str, rows: pa.RecordBatch) -> None:
@@ -32,23 +30,24 @@ class OpenFiles:
         self,
         target: FileTarget,
         batch: pa.RecordBatch,
-        offsets: Offsets,
+        span: tuple[Spot, Spot],
         evidence: Evidence,
         size_bytes: int,
     ) -> None:
         """Buffer rows, and write the largest buffers when all together are too large."""
-        key = (target.dataset, target.directory, target.covered)
+        part = target.part
+        key = (target.dataset, target.directory, part.group, part.number)
         file = self._files.get(key)
         if file is None:
             file = self._files[key] = OpenFile(target, self._starter)
-        file.add(batch, offsets, evidence, size_bytes)
+        file.add(batch, span, evidence, size_bytes)
         self._buffered_bytes += size_bytes
         if self._buffered_bytes > self._limit_bytes:
             self._make_room()
 
-    def finish_range(self, covered: OffsetRange) -> list[ManifestFile]:
-        """Close the files of one range, and wait until the store has all of them for good."""
-        files = [self._files[key] for key in sorted(self._files) if key[2] == covered]
+    def finish_group(self, group: int) -> list[ManifestFile]:
+        """Close the files of one group, and wait until the store has all of them for good."""
+        files = [self._files[key] for key in sorted(self._files) if key[2] == group]
         with Beside() as beside:
             for start in range(0, len(files), OPEN_FILES // 2):
                 some = files[start : start + OPEN_FILES // 2]
@@ -59,7 +58,7 @@ class OpenFiles:
         # Only now, so that a store can make the names of all of them durable at once.
         for file in files:
             file.make_durable()
-        self._files = {key: each for key, each in self._files.items() if key[2] != covered}
+        self._files = {key: each for key, each in self._files.items() if key[2] != group}
         if not self._files:
             self._starter.spool.clear()
         return [file.described() for file in files]

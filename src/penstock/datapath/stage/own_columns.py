@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.datapath.shape.event_time.zones import Micros
 from penstock.datapath.stage.row_arrays import BatchRows
 from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.evidence.position_columns import Offsets
-from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 
 TIMESTAMP = pa.timestamp("ms", tz="UTC")
@@ -28,17 +28,21 @@ def row_column(numbers: Offsets) -> pa.Array:
 
 def with_meta_columns(
     plan: ShredPlan,
-    covered: OffsetRange,
+    place: tuple[str, Offsets],
     columns: pa.RecordBatch,
     offsets: Offsets,
     kafka_ms: Micros,
     extras: Mapping[str, pa.Array],
 ) -> pa.RecordBatch:
-    """The event's columns followed by `_topic`, `_partition`, `_offset`, `_timestamp` and more."""
+    """The event's columns followed by `_topic`, `_partition`, `_offset`, `_timestamp` and more.
+
+    `place` has the topic of all rows, and the partition of each.
+    """
     count = len(offsets)
+    topic, partitions = place
     ours = {
-        "_topic": constant(covered.topic, count),
-        "_partition": pa.repeat(pa.scalar(covered.partition, pa.int32()), count),
+        "_topic": constant(topic, count),
+        "_partition": pa.array(partitions.astype(np.int32)),
         "_offset": pa.array(offsets),
         "_timestamp": pa.array(kafka_ms).view(TIMESTAMP),
         **extras,

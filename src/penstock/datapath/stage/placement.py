@@ -35,7 +35,12 @@ from penstock.model.bad_records import BadRecord
 from penstock.model.fork import ForkSpec
 from penstock.model.names import encode_component
 from penstock.model.ranges import OffsetRange
-from penstock.model.spec import FeedSpec
+from penstock.model.spec import DatasetSpec, FeedSpec
+
+
+def declared_datasets(feed: FeedSpec) -> dict[str, DatasetSpec]:
+    """The datasets that the configuration names, by their directories."""
+    return {encode_component(each.route): each for each in feed.datasets}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ class Placement:
         time = (feed.time.field,) if feed.time.field else ()
         every = (*self._route_paths, *time, *fork_paths(feed.forks), *self.kept_paths)
         self.paths = tuple(dict.fromkeys(every))
-        self.declared = {encode_component(each.route): each for each in feed.datasets}
+        self.declared = declared_datasets(feed)
         self._has_functions = any(fork.call is not None for fork in feed.forks)
 
     @property

@@ -53,7 +53,7 @@ class WantedPiece:
 def wanted_pieces(
     store: Store, part: QuarantinePart, columns: Sequence[str]
 ) -> Iterator[WantedPiece]:
-    """The rows of all files of a part; `columns` include the offset, dataset and fingerprint."""
+    """The rows of all files of a part; `columns` are at least those that choose them."""
     wanted = {(each.dataset, each.row): each.offsets for each in part.wanted}
     for final in part.files:
         source = store.open_read(final)
@@ -63,23 +63,25 @@ def wanted_pieces(
             try:
                 file = QUARANTINE_FORMAT.open(source)
                 for batch in file.pieces([*columns, *({ROW_COLUMN} & set(file.schema.names))]):
-                    yield _piece(batch, wanted, part.fingerprint)
+                    yield _piece(batch, wanted, part)
             except FileUnreadable as error:
                 raise StoreUnavailable("read", final, f"it is damaged: {error}") from error
 
 
-def _piece(batch: pa.RecordBatch, wanted: Wanted, fingerprint: str) -> WantedPiece:
+def _piece(batch: pa.RecordBatch, wanted: Wanted, part: QuarantinePart) -> WantedPiece:
     offsets = batch["_offset"].to_numpy()
     names = batch["dataset"].fill_null("").dictionary_encode()
     datasets, codes = names.dictionary.to_pylist(), names.indices.to_numpy()
     has_rows = ROW_COLUMN in batch.schema.names
     numbers = or_firsts(batch[ROW_COLUMN].to_numpy() if has_rows else None, len(offsets))
     chosen = np.zeros(len(offsets), dtype=bool)
+    here = batch["_partition"].to_numpy() == part.covered.partition
     for rows in _alike(codes, numbers):
         live = wanted.get((datasets[codes[rows[0]]], int(numbers[rows[0]])), OffsetSet())
         chosen[rows] = within(offsets[rows], live)
-    if fingerprint:
-        chosen &= _equal(batch["fingerprint"], fingerprint)
+    chosen &= here  # a file may hold records of several partitions
+    if part.fingerprint:
+        chosen &= _equal(batch["fingerprint"], part.fingerprint)
     return WantedPiece(batch, chosen, offsets, numbers, datasets, codes)
 
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from penstock.datapath.formats.quarantine_format import QUARANTINE_FORMAT
 from penstock.datapath.stage.broken_tally import BrokenTally
+from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.open_file import FileTarget
-from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import TIMESTAMP, row_column
 from penstock.datapath.stage.record_rows import numbers_of, or_firsts
 from penstock.datapath.stage.row_arrays import BatchRows
-from penstock.datapath.stage.shred_plan import ShredPlan, file_name
+from penstock.datapath.stage.shred_plan import ShredPlan
 from penstock.evidence.position_columns import Offsets, positions
 from penstock.model.bad_records import BadRecord
 from penstock.model.broken_groups import range_bytes
@@ -67,13 +67,13 @@ class QuarantineRows:
         self,
         plan: ShredPlan,
         covered: OffsetRange,
-        files: OpenFiles,
+        group: GroupFiles,
         declared: Mapping[str, DatasetSpec],
     ) -> None:
         self._order = plan.order
         self._format = plan.feed.decode.format
         self._covered = covered
-        self._files = files
+        self._group = group
         self._declared = declared
         self._has_rows = plan.feed.has_rows
         self._met: dict[str, list[tuple[Offsets, Offsets]]] = {}  # offsets, and numbers of rows
@@ -128,7 +128,8 @@ class QuarantineRows:
             rows = rows.append_column(ROW_COLUMN, row_column(numbers))
         place = self._covered
         seen = positions(place.topic, place.partition, offsets, numbers)
-        self._files.add(self._target(dataset), rows, offsets, seen, int(rows.nbytes))
+        span = (place.partition, int(offsets[0])), (place.partition, int(offsets[-1]))
+        self._group.files.add(self._target(dataset), rows, span, seen, int(rows.nbytes))
 
     def evidence(self) -> Evidence:
         """The positions of all of them."""
@@ -150,13 +151,13 @@ class QuarantineRows:
 
     def _target(self, dataset: str) -> FileTarget:
         """The file of the records that were meant for a dataset."""
-        suffix = QUARANTINE_FORMAT.suffixes[COMPRESSION]
+        suffix, part = QUARANTINE_FORMAT.suffixes[COMPRESSION], self._group.parts.now
         return FileTarget(
             dataset=QUARANTINE,
             schema_version=0,
             directory=Layout(self._order.feed).quarantine_of(self._team(dataset), dataset),
-            name=file_name(self._order, self._covered, suffix),
-            covered=self._covered,
+            name=part.file_name(self._order, suffix),
+            part=part,
             format=QUARANTINE_FORMAT,
             compression=COMPRESSION,
         )

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.datapath.stage.batch_parts import in_parts
 from penstock.datapath.stage.record_rows import ROW, largest_of
 from penstock.datapath.stage.row_arrays import Chosen
 from penstock.evidence.position_columns import Offsets, positions, runs_of, sum_mod64
@@ -89,6 +90,26 @@ class RangeTally:
             extra=self._extra.total(),
             rows=lowest_rows(self._numbers),
         )
+
+
+class RangeTallies:
+    """The same for several ranges of one topic."""
+
+    def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
+        self.of = {covered: RangeTally(covered) for covered in ranges}
+        self._by_partition = {covered.partition: each for covered, each in self.of.items()}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take in the records of a batch, range by range."""
+        for _, partition, some in in_parts(batch, ""):
+            self._by_partition[partition].add(some)
+
+    def add_extra(self, batch: pa.RecordBatch, rows: Chosen) -> None:
+        """Take in rows that are not the first of their records; they have numbers."""
+        chosen = np.arange(batch.num_rows)[rows]
+        partitions = batch["partition"].to_numpy()[chosen]
+        for partition in np.unique(partitions).tolist():
+            self._by_partition[partition].add_extra(batch, chosen[partitions == partition])
 
 
 def bytes_in(column: pa.Array) -> int:

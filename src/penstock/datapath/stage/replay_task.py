@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from penstock.api.store import Store
 from penstock.datapath.shape.route.router import Router
+from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.open_files import OpenFiles
+from penstock.datapath.stage.placement import declared_datasets
 from penstock.datapath.stage.quarantine_rows import QuarantinePart, WantedPiece, wanted_pieces
 from penstock.datapath.stage.quarantine_writer import by_number
 from penstock.datapath.stage.record_rows import numbers_of, or_firsts, with_numbers
@@ -18,6 +20,7 @@ from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
 from penstock.datapath.stage.task import range_shredder, suit_worker
 from penstock.evidence.position_columns import Offsets
+from penstock.model.file_groups import NO_GROUP, FileGroup
 from penstock.model.fork import FORK_ROWS
 from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetSet
@@ -42,8 +45,12 @@ def shred_quarantined(
         before, looked, part = _without_broken(plan, store, f"{attempt}-0", part)
     files = OpenFiles(store, plan, attempt)
     try:
-        shredder, met = _shredded(plan, store, files, part)
-        report = shredder.report()
+        shredder, group, met = _shredded(plan, store, files, part)
+        (report,) = shredder.reports()
+        if shredder.is_learning:
+            files.abandon()
+        else:
+            report = msgspec.structs.replace(report, files=group.finish())
     except BaseException:
         files.abandon()
         raise
@@ -55,16 +62,19 @@ def shred_quarantined(
 
 def _shredded(
     plan: ShredPlan, store: Store, files: OpenFiles, part: QuarantinePart
-) -> tuple[RangeShredder, Met]:
+) -> tuple[RangeShredder, GroupFiles, Met]:
     router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
-    shredder = range_shredder(plan, part.covered, files, router)
+    own = FileGroup(NO_GROUP, ((part.covered,),))  # each partition has files of its own
+    group = GroupFiles(plan, own, files, declared_datasets(plan.feed))
+    group.parts.arrival.begin(part.covered.partition)
+    shredder = range_shredder(plan, (part.covered,), group, router)
     met: Met = {}
     for dataset, batch in wanted_batches(store, part):
         offsets = batch["offset"].to_numpy()
         rows = or_firsts(numbers_of(batch, slice(None)), len(offsets))
         met.setdefault(dataset, []).append((offsets, rows))
         shredder.take_again(batch, dataset)
-    return shredder, met
+    return shredder, group, met
 
 
 def _without_broken(
@@ -81,7 +91,7 @@ def _without_broken(
     look = msgspec.structs.replace(part, wanted=unknown)
     files = OpenFiles(store, plan, attempt)
     try:
-        shredder, met = _shredded(plan, store, files, look)
+        shredder, _, met = _shredded(plan, store, files, look)
     finally:
         files.abandon()
     if shredder.is_learning:

@@ -5,19 +5,17 @@ and the splitter waits for enough rows. While the task is learning nothing is wr
 """
 
 from collections import Counter
-from collections.abc import Iterable
 
 import numpy as np
 
 from penstock.datapath.stage.convert_rows import Converters
-from penstock.datapath.stage.open_files import OpenFiles
+from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.placement import Placement
 from penstock.datapath.stage.row_arrays import BatchRows, Mask, Rows
 from penstock.datapath.stage.samples import Sampling
-from penstock.datapath.stage.shred_plan import ShredPlan, data_suffix, file_name
-from penstock.datapath.stage.split_rows import Piece, Splitter
+from penstock.datapath.stage.shred_plan import ShredPlan
+from penstock.datapath.stage.split_rows import Piece
 from penstock.datapath.stage.unwritten_rows import UnwrittenRows
-from penstock.model.manifest import ManifestFile
 from penstock.model.ranges import OffsetRange
 from penstock.model.schema import REST
 
@@ -32,21 +30,19 @@ class RowsToFiles:
         self,
         plan: ShredPlan,
         covered: OffsetRange,
-        files: OpenFiles,
+        group: GroupFiles,
         placement: Placement,
         unwritten: UnwrittenRows,
         samples: Sampling,
     ) -> None:
         self._covered = covered
-        self._files = files
+        self._group = group
         self._format = plan.format
         self._placement = placement
         self._unwritten = unwritten
         self._samples = samples
         self._converters = Converters(plan, covered)
         self.rest_rows: Counter[str] = Counter()
-        name = file_name(plan.order, covered, data_suffix(plan))
-        self._splitter = Splitter(plan, covered, files, name, placement.declared)
 
     def put(self, some: BatchRows, piece: Piece, good: Mask) -> Rows:
         """Convert the good rows of a piece, and let what becomes of them wait for their files.
@@ -64,15 +60,6 @@ class RowsToFiles:
     def put_unconverted(self, some: BatchRows, piece: Piece, good: Mask) -> Rows:
         """The same for rows that have the columns of their files already."""
         return np.flatnonzero(self._wait(some, *self._partitioned(some, piece, good)))
-
-    def settle(self) -> None:
-        """Hand everything to the files: there may be other ranges to come."""
-        self._splitter.split()
-
-    def finish(self) -> Iterable[ManifestFile]:
-        """Close the files of the range."""
-        self._splitter.split_last()
-        return self._files.finish_range(self._covered)
 
     def _partitioned(self, some: BatchRows, piece: Piece, good: Mask) -> tuple[Piece, Mask]:
         """A piece with the directories that plug-ins name, and the mask of those left in it."""
@@ -93,7 +80,7 @@ class RowsToFiles:
     def _wait(self, some: BatchRows, piece: Piece, good: Mask) -> Mask:
         """Let the good rows wait for their files, and tell which; while learning none do."""
         if self._samples.has_new:
-            self._splitter.forget()
+            self._group.splitter.forget()
             return good
         piece = piece.only(good)
         unfit = list(self._format.refused(piece.columns, piece.kafka_ms))
@@ -103,5 +90,5 @@ class RowsToFiles:
             good[np.flatnonzero(good)] = fits
         rest = piece.columns[REST]
         self.rest_rows[piece.schema.dataset] += len(rest) - rest.null_count
-        self._splitter.add(piece)
+        self._group.splitter.add(piece, self._covered.partition, self._group.parts.now)
         return good

@@ -7,9 +7,8 @@ from penstock.model.broken_groups import BrokenGroup
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import LastRecord
 from penstock.model.evidence import RangeEvidence
+from penstock.model.file_groups import NO_GROUP
 from penstock.model.manifest import ManifestFile, RecordSet
-from penstock.model.names import FileName, encode_component
-from penstock.model.ranges import OffsetRange
 from penstock.model.read_ways import ReadWays
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import DatasetSchema
@@ -68,21 +67,6 @@ def data_suffix(plan: ShredPlan) -> str:
     return plan.format.suffixes[plan.feed.compression]
 
 
-def file_name(order: StageOrder, covered: OffsetRange, suffix: str) -> str:
-    """The last part of a final name: what the file covers, and in which window."""
-    return str(
-        FileName(
-            order.generation,
-            encode_component(covered.topic),
-            covered.partition,
-            covered.start,
-            covered.end,
-            order.window,
-            suffix,
-        )
-    )
-
-
 class Samples(Value, frozen=True):
     """Payloads from which the driver learns a schema: a new dataset's, or new fields'."""
 
@@ -115,7 +99,8 @@ class TaskReport(Value, frozen=True):
     in the files. `ways` says by dataset how records were read. `broken` has the records in the
     quarantine by group, within bounds, and `refused_names` stand for the new datasets that the task
     had no room for. `spent` says by dataset what the range took of the task. `refused` counts the
-    records in the quarantine by dataset and reason.
+    records in the quarantine by dataset and reason. `files` are those of the whole file group with
+    this number; one report of the group has them. `attempt` tells the attempts of tasks apart.
     """
 
     evidence: RangeEvidence
@@ -136,3 +121,5 @@ class TaskReport(Value, frozen=True):
     refused_names: tuple[int, ...] = ()
     spent: tuple[TaskSpent, ...] = ()
     refused: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    group: int = NO_GROUP
+    attempt: str = ""

@@ -10,6 +10,7 @@ on the rest of the range is only looked through for more such datasets.
 from collections import Counter
 from collections.abc import Iterator
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -25,10 +26,10 @@ from penstock.datapath.stage.batch_decoder import (
 )
 from penstock.datapath.stage.cost_tally import CostTally
 from penstock.datapath.stage.field_columns import times_of, waiting_values
-from penstock.datapath.stage.open_files import OpenFiles
+from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.own_columns import extra_columns
 from penstock.datapath.stage.placement import Placement
-from penstock.datapath.stage.range_tally import RangeTally
+from penstock.datapath.stage.range_tally import RangeTallies
 from penstock.datapath.stage.record_rows import as_fork, fork_members, numbers_of, spread_arrays
 from penstock.datapath.stage.row_arrays import BatchRows, Mask, Rows
 from penstock.datapath.stage.rows_to_files import RowsToFiles
@@ -44,7 +45,7 @@ from penstock.model.ranges import OffsetRange, OffsetSet
 
 
 class RangeShredder:
-    """One range of one Kafka partition, batch by batch. Used by one thread of one attempt.
+    """One range, or several of a file group, batch by batch. Used by one thread of one attempt.
 
     It knows no format: `decoder` reads records, and puts into `samples` what has to be learned.
     """
@@ -52,8 +53,8 @@ class RangeShredder:
     def __init__(
         self,
         plan: ShredPlan,
-        covered: OffsetRange,
-        files: OpenFiles,
+        ranges: tuple[OffsetRange, ...],
+        group: GroupFiles,
         placement: Placement,
         decoder: BatchDecoder,
         samples: Sampling,
@@ -61,21 +62,21 @@ class RangeShredder:
     ) -> None:
         self._plan = plan
         self._feed = plan.feed
-        self._files = files
         self._placement = placement
         self._decoder = decoder
         self._samples = samples
         self._costs = costs
-        self._tally = RangeTally(covered)
-        self._unwritten = UnwrittenRows(plan, covered, files, placement.declared)
-        self._to_files = RowsToFiles(plan, covered, files, placement, self._unwritten, samples)
-        self._ways = WayTally(covered)
+        self._ranges = ranges
+        self._tallies = RangeTallies(ranges)
+        self._unwritten = UnwrittenRows(plan, ranges, group, placement.declared)
+        self._to_files = RowsToFiles(plan, ranges[0], group, placement, self._unwritten, samples)
+        self._ways = WayTally(ranges[0].topic)
         self._forks = plan.feed.forks
         self._only_to: str | None = None
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Take the next batch of records of this range, in offset order."""
-        self._tally.add(batch)
+        self._tallies.add(batch)
         self._costs.read(batch)
         for part in self._spread(batch) if self._feed.decode.spread else [batch]:
             self._decoder.decode(self._with_value(part), self._only_to, self)
@@ -91,44 +92,47 @@ class RangeShredder:
         self._only_to = dataset if is_fork and dataset else None
         self.take(batch)
 
-    def settle(self) -> None:
-        """Hand everything to the files: there may be other ranges to come."""
-        self._to_files.settle()
+    def reports(self, *, learning: bool | None = None) -> list[TaskReport]:
+        """Tell what happened to the records of each range that had some; its group has the files.
 
-    def report(self) -> TaskReport:
-        """Close the files of the range and tell what happened."""
-        quarantine = self._unwritten.quarantine
-        evidence = self._tally.evidence(
-            self._unwritten.filtered(),
+        What was counted for all of them together is in the first. While any range of a task is
+        `learning`, nothing counts but what there is to learn.
+        """
+        is_learning = self.is_learning if learning is None else learning
+        met = [each for each, tally in self._tallies.of.items() if tally.last_record is not None]
+        return [
+            self._report(covered, is_first=number == 0, is_learning=is_learning)
+            for number, covered in enumerate(met or self._ranges[:1])
+        ]
+
+    def _report(self, covered: OffsetRange, *, is_first: bool, is_learning: bool) -> TaskReport:
+        quarantine, tally = self._unwritten.quarantine[covered], self._tallies.of[covered]
+        evidence = tally.evidence(
+            self._unwritten.filtered(covered),
             quarantine.evidence(),
             in_order=not self._plan.is_replay,  # files of the quarantine overlap
         )
-        spent = self._costs.spent(evidence.range.topic)
-        if self.is_learning:
-            self._files.abandon()
-            return TaskReport(
-                evidence,
+        report = TaskReport(evidence, read_bytes=tally.read_bytes)
+        if is_first:
+            report = msgspec.structs.replace(
+                report,
                 samples=self._samples.all(),
                 named=self._samples.named(),
-                unlearned=self._samples.unlearned(),
-                read_bytes=self._tally.read_bytes,
-                spent=spent,
+                unlearned=self._samples.unlearned() if is_learning else (),
+                ways=() if is_learning else self._ways.ways(self._to_files.rest_rows),
+                spent=self._costs.spent(covered.topic),
             )
-        return TaskReport(
-            evidence,
-            files=tuple(self._to_files.finish()),
+        if is_learning:
+            return report
+        return msgspec.structs.replace(
+            report,
             quarantined=quarantine.record_sets(),
-            last_record=self._tally.last_record,
-            samples=self._samples.all(),
+            last_record=tally.last_record,
             reasons=dict(quarantine.reasons),
             misfits=dict(quarantine.misfits),
             refused=quarantine.refused(),
             broken=quarantine.broken.groups(),
-            named=self._samples.named(),
-            read_bytes=self._tally.read_bytes,
-            largest_bytes=self._tally.largest_bytes,
-            ways=self._ways.ways(self._to_files.rest_rows),
-            spent=spent,
+            largest_bytes=tally.largest_bytes,
         )
 
     @property
@@ -139,12 +143,12 @@ class RangeShredder:
     @property
     def refused(self) -> dict[int, OffsetSet]:
         """The offsets of the rows that were refused so far, by their number in the record."""
-        return self._unwritten.quarantine.offsets()
+        return self._unwritten.quarantine[self._ranges[0]].offsets()
 
     @property
     def reasons(self) -> Counter[str]:
         """How many were refused so far, by reason."""
-        return Counter(self._unwritten.quarantine.reasons)
+        return Counter(self._unwritten.quarantine[self._ranges[0]].reasons)
 
     # --- what the decoder hands over -------------------------------------------------------------
 
@@ -175,7 +179,7 @@ class RangeShredder:
         for spread in spread_arrays(batch):
             part = spread.batch
             if len(spread.fresh):
-                self._tally.add_extra(part, spread.fresh)
+                self._tallies.add_extra(part, spread.fresh)
             if len(spread.empty):
                 self._unwritten.filter(BatchRows(part, spread.empty))
                 part = part.take(pa.array(np.delete(np.arange(part.num_rows), spread.empty)))
@@ -223,7 +227,7 @@ class RangeShredder:
             members = fork_members(fork, dataset, group, asked)
             if len(members):
                 again = as_fork(group.take(members), place)
-                self._tally.add_extra(again.origin.batch, slice(None))
+                self._tallies.add_extra(again.origin.batch, slice(None))
                 yield fork.dataset, again
 
     # --- records of a dataset to rows ------------------------------------------------------------
@@ -238,7 +242,10 @@ class RangeShredder:
         with self._costs.timing(dataset):
             for part in group.content.parts(dataset):
                 counts = part.counts_when(self._put(group, part))
-                self._ways.add(dataset, counts, group.origin.numbers("offset"))
+                origin = group.origin
+                self._ways.add(
+                    dataset, counts, origin.numbers("partition"), origin.numbers("offset")
+                )
 
     def _put(self, group: RecordGroup, part: DatasetPart) -> Rows:
         """Hand the good rows of a part to their files; the numbers of those that get there."""
@@ -270,4 +277,5 @@ class RangeShredder:
             {path: waiting_values(content.column(path)) for path in self._placement.kept_paths},
             extra_columns(self._feed, origin),
             numbers_of(origin.batch, origin.rows),
+            origin.numbers("partition").astype(np.int64) if len(self._ranges) > 1 else None,
         )

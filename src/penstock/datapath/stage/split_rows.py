@@ -14,15 +14,15 @@ import pyarrow as pa
 from penstock.datapath.shape.event_time.zones import Micros
 from penstock.datapath.shape.route.directories import partition_directories
 from penstock.datapath.shape.route.router import members_by_name
+from penstock.datapath.stage.file_parts import FilePart
 from penstock.datapath.stage.open_file import SMALL_BYTES, FileTarget
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.own_columns import row_column, with_meta_columns
 from penstock.datapath.stage.record_rows import or_firsts
 from penstock.datapath.stage.row_arrays import Column, Fields, Mask, Rows
-from penstock.datapath.stage.shred_plan import ShredPlan
-from penstock.evidence.position_columns import Offsets, evidence_of, position_hashes
+from penstock.datapath.stage.shred_plan import ShredPlan, data_suffix
+from penstock.evidence.position_columns import Hashes, Offsets, evidence_of, hashes_of_places
 from penstock.model.fork import ROW_COLUMN
-from penstock.model.ranges import OffsetRange
 from penstock.model.schema import DatasetSchema
 from penstock.model.spec import DatasetSpec, FeedSpec, PartitionKey
 
@@ -34,7 +34,8 @@ class Piece:
     """Rows of one dataset: where they come from, their columns, event times, fields by path.
 
     The values of a field are a list, or a column. `extras` are columns that a feed asked for.
-    `rows` are the numbers of rows within their records; without, each is the first.
+    `rows` are the numbers of rows within their records; without, each is the first. `partitions`
+    are those of the rows, where they are of several.
     """
 
     schema: DatasetSchema
@@ -45,6 +46,7 @@ class Piece:
     fields: Fields
     extras: dict[str, pa.Array] = field(default_factory=dict)
     rows: Offsets | None = None
+    partitions: Offsets | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -66,6 +68,7 @@ class Piece:
             fields={path: _filtered(values, good) for path, values in self.fields.items()},
             extras={name: column.filter(mask) for name, column in self.extras.items()},
             rows=None if self.rows is None else self.rows[good],
+            partitions=None if self.partitions is None else self.partitions[good],
         )
 
 
@@ -76,31 +79,33 @@ def _filtered(values: Column, good: Mask) -> Column:
 
 
 class Splitter:
-    """Gathers the pieces of one range and hands them to their files. Used by one thread."""
+    """Gathers pieces of the ranges of a group and hands them to their files. One thread."""
 
     def __init__(
-        self,
-        plan: ShredPlan,
-        covered: OffsetRange,
-        files: OpenFiles,
-        name: str,
-        declared: Mapping[str, DatasetSpec],
+        self, plan: ShredPlan, topic: str, files: OpenFiles, declared: Mapping[str, DatasetSpec]
     ) -> None:
         self._plan = plan
-        self._covered = covered
+        self._topic = topic
         self._files = files
-        self._name = name
         self._declared = declared
-        self._waiting: dict[str, list[Piece]] = {}
+        self._suffix = data_suffix(plan)
+        self._part: FilePart | None = None
+        self._waiting: dict[str, list[tuple[int, Piece]]] = {}
         self._rows: dict[str, int] = {}
         self._bytes: dict[str, int] = {}
 
-    def add(self, piece: Piece) -> None:
-        """Take rows; split when a dataset has enough, or when all together are too large."""
+    def add(self, piece: Piece, partition: int, part: FilePart) -> None:
+        """Take rows; split when a dataset has enough, or when all together are too large.
+
+        What waits is of one part: rows of another one send it to its files.
+        """
         if len(piece.offsets) == 0:
             return
+        if part != self._part:
+            self.split()
+            self._part = part
         dataset = piece.schema.dataset
-        self._waiting.setdefault(dataset, []).append(piece)
+        self._waiting.setdefault(dataset, []).append((partition, piece))
         self._rows[dataset] = self._rows.get(dataset, 0) + len(piece.offsets)
         self._bytes[dataset] = self._bytes.get(dataset, 0) + piece.size_bytes
         if sum(self._bytes.values()) > self._plan.waiting_bytes:
@@ -114,7 +119,7 @@ class Splitter:
             self._split(dataset)
 
     def split_last(self) -> None:
-        """Split whatever waits, when all files of the range are about to be closed.
+        """Split whatever waits, when all files of the group are about to be closed.
 
         Then files may share memory: what waited is no more than what may wait, and goes soon.
         """
@@ -122,16 +127,18 @@ class Splitter:
             self._split(dataset, is_last=True)
 
     def forget(self) -> None:
-        """Drop whatever waits: nothing of this range will be written."""
+        """Drop whatever waits: nothing of this group will be written."""
         self._waiting.clear()
         self._rows.clear()
         self._bytes.clear()
 
     def _split(self, dataset: str, *, is_last: bool = False) -> None:
-        pieces = self._waiting.pop(dataset)
+        waiting = self._waiting.pop(dataset)
         del self._rows[dataset], self._bytes[dataset]
         keys = partition_keys(self._plan.feed, self._declared.get(dataset))
+        pieces = [piece for _, piece in waiting]
         whole = _joined(pieces, [key.column for key in keys if not key.is_time])
+        partitions = _partitions(waiting)
         zone = self._plan.feed.time.zone
         found = partition_directories(whole.micros, keys, zone, whole.fields)
         numbers, extras = whole.rows, whole.extras
@@ -139,29 +146,54 @@ class Splitter:
             numbers = or_firsts(numbers, len(whole.offsets))
         if numbers is not None:
             extras = {**extras, ROW_COLUMN: row_column(numbers)}
+        place = (self._topic, partitions)
         rows = with_meta_columns(
-            self._plan, self._covered, whole.columns, whole.offsets, whole.kafka_ms, extras
+            self._plan, place, whole.columns, whole.offsets, whole.kafka_ms, extras
         )
         self._files.look_at(dataset, rows)
-        place = self._covered
-        hashes = position_hashes(place.topic, place.partition, whole.offsets, numbers)
+        hashes = self._hashes(waiting)
         base = f"{self._plan.order.feed}/{dataset}"
         named = members_by_name(found.codes, found.paths)
-        parts = [(path, _in_order(members, whole.offsets)) for path, members in named]
+        parts = [(path, _in_order(members, partitions, whole.offsets)) for path, members in named]
         cut = _slices if is_last else _copies
         cuts = cut(rows, [members for _, members in parts])
         for (path, members), (some, size) in zip(parts, cuts, strict=True):
-            target = FileTarget(
-                dataset=dataset,
-                schema_version=whole.schema.version,
-                directory=f"{base}/{path}" if path else base,
-                name=self._name,
-                covered=self._covered,
-                format=self._plan.format,
-                compression=self._plan.feed.compression,
+            target = self._target(whole.schema, f"{base}/{path}" if path else base)
+            first, last = int(members[0]), int(members[-1])
+            span = (
+                (int(partitions[first]), int(whole.offsets[first])),
+                (int(partitions[last]), int(whole.offsets[last])),
             )
-            evidence = evidence_of(hashes[members])
-            self._files.add(target, some, whole.offsets[members], evidence, size)
+            self._files.add(target, some, span, evidence_of(hashes[members]), size)
+
+    def _target(self, schema: DatasetSchema, directory: str) -> FileTarget:
+        """The file for rows of a dataset in a directory, of the part that waits now."""
+        if self._part is None:
+            raise ValueError("rows were split before any came")
+        return FileTarget(
+            dataset=schema.dataset,
+            schema_version=schema.version,
+            directory=directory,
+            name=self._part.file_name(self._plan.order, self._suffix),
+            part=self._part,
+            format=self._plan.format,
+            compression=self._plan.feed.compression,
+        )
+
+    def _hashes(self, waiting: list[tuple[int, Piece]]) -> Hashes:
+        """The hashes of all positions, in the order in which they came."""
+        is_numbered = self._plan.is_numbered or any(p.rows is not None for _, p in waiting)
+        return np.concatenate(
+            [
+                hashes_of_places(
+                    self._topic,
+                    _partitions([(partition, piece)]),
+                    piece.offsets,
+                    or_firsts(piece.rows, len(piece.offsets)) if is_numbered else None,
+                )
+                for partition, piece in waiting
+            ]
+        )
 
 
 def _joined(pieces: list[Piece], paths: list[str]) -> Piece:
@@ -193,12 +225,24 @@ def _values(piece: Piece, path: str) -> Sequence[object]:
     return values.to_pylist() if isinstance(values, pa.Array) else values
 
 
-def _in_order(members: Rows, offsets: Offsets) -> Rows:
-    """Some rows by offset: records that had to be looked at singly came after their batch."""
-    mine = offsets[members]
-    if bool((mine[1:] < mine[:-1]).any()):
-        return members[np.argsort(mine, kind="stable")]
-    return members
+def _partitions(waiting: list[tuple[int, Piece]]) -> Offsets:
+    """The partition of each row."""
+    return np.concatenate(
+        [
+            np.full(len(piece.offsets), partition) if piece.partitions is None else piece.partitions
+            for partition, piece in waiting
+        ]
+    )
+
+
+def _in_order(members: Rows, partitions: Offsets, offsets: Offsets) -> Rows:
+    """Some rows by partition and offset.
+
+    Records that had to be looked at singly came after their batch, and partitions in any order.
+    """
+    mine, places = offsets[members], partitions[members]
+    is_later = (places[1:] > places[:-1]) | ((places[1:] == places[:-1]) & (mine[1:] >= mine[:-1]))
+    return members if bool(is_later.all()) else members[np.lexsort((mine, places))]
 
 
 def _copies(rows: pa.RecordBatch, parts: list[Rows]) -> Iterator[tuple[pa.RecordBatch, int]]:

@@ -8,19 +8,22 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 import pyarrow as pa
 
-from penstock.api.source import REPORT
+from penstock.api.source import REPORT, ReadFailed
 from penstock.api.store import Store
+from penstock.datapath.codec.codecs import codec_of
 from penstock.datapath.shape.route.router import Router
+from penstock.datapath.stage.batch_parts import in_parts
 from penstock.datapath.stage.cost_tally import CostTally, with_task_time
 from penstock.datapath.stage.feed_decoder import feed_decoder
+from penstock.datapath.stage.file_parts import FilePart
+from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.open_files import OpenFiles
-from penstock.datapath.stage.own_columns import constant
-from penstock.datapath.stage.placement import Placement
+from penstock.datapath.stage.placement import Placement, declared_datasets
 from penstock.datapath.stage.samples import Sampling
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
-from penstock.evidence.position_columns import split_by_place
 from penstock.model.ranges import TOO_LARGE, OffsetRange
+from penstock.model.spec import FeedSpec
 from penstock.runtime.worker import settle_in, worker_tick
 
 _task_report_decoder = msgspec.msgpack.Decoder(TaskReport)
@@ -82,44 +85,156 @@ def suit_worker() -> None:
 def shred_batches(
     plan: ShredPlan, store: Store, attempt: str, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[TaskReport]:
-    """Shred what a task reads; a report per range it met."""
+    """Shred what a task reads; a report per range it met, one of each file group with its files."""
     began = worker_tick()
     files = OpenFiles(store, plan, attempt)
-    router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
-    ranges = {(covered.topic, covered.partition): covered for covered in plan.order.ranges}
-    any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
-    shredders: dict[OffsetRange, RangeShredder] = {}
-    latest: OffsetRange | None = None
+    work = _Task(plan, files)
     try:
         for batch in batches:
-            for topic, partition, piece in in_parts(batch, any_topic):
-                if partition == TOO_LARGE:
-                    raise RecordTooLarge
-                covered = ranges[topic, partition]
-                if latest is not None and latest != covered:
-                    shredders[latest].settle()
-                latest = covered
-                if covered not in shredders:
-                    shredders[covered] = range_shredder(plan, covered, files, router)
-                shredders[covered].take(piece)
-        reports = [shredder.report() for shredder in shredders.values()]
-        refused = router.refused_names()  # the router is shared, so one report has them
+            work.take(batch)
+        reports = work.reports()
+        refused = work.router.refused_names()  # the router is shared, so one report has them
         for report in with_task_time(reports, worker_tick() - began):
-            yield msgspec.structs.replace(report, refused_names=refused)
+            yield msgspec.structs.replace(report, refused_names=refused, attempt=attempt)
             refused = ()
     except BaseException:
         files.abandon()
         raise
 
 
+class _Task:
+    """The ranges and file groups that one attempt of a task has met. Used by one thread."""
+
+    def __init__(self, plan: ShredPlan, files: OpenFiles) -> None:
+        self._plan = plan
+        self._files = files
+        self.router = Router(plan.feed, frozenset(plan.schemas), plan.max_new)
+        self._ranges = {(each.topic, each.partition): each for each in plan.order.ranges}
+        groups = plan.order.groups
+        self._group_of = {covered: group for group in groups for covered in group.ranges}
+        self._any_topic = plan.order.ranges[0].topic if plan.order.ranges else ""
+        self._is_shared = is_shared(plan.feed)
+        self._groups: dict[int, GroupFiles] = {}
+        self._ranges_of: dict[int, dict[int, tuple[OffsetRange, ...]]] = {}
+        self._by_ranges: dict[tuple[OffsetRange, ...], RangeShredder] = {}
+        self._shredders: dict[int, list[RangeShredder]] = {}
+        self._latest: GroupFiles | None = None
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Take the next batch of records.
+
+        Records of several ranges of a group are decoded together, where nothing depends on their
+        partition: much is done once per batch and dataset, however few records there are.
+        """
+        start = end = 0
+        before: tuple[GroupFiles, FilePart] | None = None
+        partitions: list[int] = []
+        for topic, partition, some in in_parts(batch, self._any_topic):
+            if partition == TOO_LARGE:
+                raise RecordTooLarge
+            group = self._group(self._covered(topic, partition, some))
+            for piece in group.parts.pieces(partition, some):
+                now = (group, group.parts.now)
+                is_apart = not self._is_shared and partition not in partitions
+                if before is not None and (before != now or is_apart):
+                    self._shred(*before, partitions, batch.slice(start, end - start))
+                    start, partitions = end, []
+                before = now
+                partitions.append(partition)
+                end += piece.num_rows
+        if before is not None:
+            self._shred(*before, partitions, batch.slice(start, end - start))
+
+    def _shred(
+        self, group: GroupFiles, part: FilePart, partitions: list[int], some: pa.RecordBatch
+    ) -> None:
+        """Shred records of one part of a group. Later partitions begin when earlier ones are in."""
+        if self._latest is not None and self._latest is not group:
+            self._latest.settle()
+        self._latest = group
+        group.parts.now = part
+        self._begin(group, partitions[0])
+        self._shredder(group, partitions[0]).take(some)
+        for partition in partitions[1:]:
+            self._begin(group, partition)
+
+    def _begin(self, group: GroupFiles, partition: int) -> None:
+        if not group.parts.arrival.begin(partition):
+            why = f"records of partition {partition} came again after others had come"
+            raise self._foreign(why)
+
+    def reports(self) -> list[TaskReport]:
+        """What was met, and the files of every group; none while there is something to learn."""
+        learning = any(shr.is_learning for each in self._shredders.values() for shr in each)
+        found: list[TaskReport] = []
+        for number, group in self._groups.items():
+            mine = [
+                msgspec.structs.replace(report, group=number)
+                for shredder in self._shredders[number]
+                for report in shredder.reports(learning=learning)
+            ]
+            if not learning:
+                mine[0] = msgspec.structs.replace(mine[0], files=group.finish())
+            found += mine
+        if learning:
+            self._files.abandon()
+        return found
+
+    def _covered(self, topic: str, partition: int, some: pa.RecordBatch) -> OffsetRange:
+        """The range that records belong to. What was not planned must not be read."""
+        covered = self._ranges.get((topic, partition))
+        offsets = some["offset"].to_numpy()
+        if covered is None or offsets[0] not in covered or offsets[-1] not in covered:
+            raise self._foreign(f"offset {offsets[0]} of {topic}/{partition} was not planned")
+        return covered
+
+    def _foreign(self, why: str) -> ReadFailed:
+        return ReadFailed(self._plan.order.window, why)
+
+    def _group(self, covered: OffsetRange) -> GroupFiles:
+        """The files of the group of a range."""
+        of = self._group_of[covered]
+        if of.number not in self._groups:
+            declared = declared_datasets(self._plan.feed)
+            self._groups[of.number] = GroupFiles(self._plan, of, self._files, declared)
+            ranges = [of.ranges] if self._is_shared else [(each,) for each in of.ranges]
+            self._ranges_of[of.number] = {r.partition: each for each in ranges for r in each}
+            self._shredders[of.number] = []
+        return self._groups[of.number]
+
+    def _shredder(self, group: GroupFiles, partition: int) -> RangeShredder:
+        """The shredder of the ranges that are decoded together with those of a partition."""
+        number = group.parts.number
+        ranges = self._ranges_of[number][partition]
+        if ranges not in self._by_ranges:
+            made = range_shredder(self._plan, ranges, group, self.router)
+            self._by_ranges[ranges] = made
+            self._shredders[number].append(made)
+        return self._by_ranges[ranges]
+
+
+def is_shared(feed: FeedSpec) -> bool:
+    """True if records of several partitions can be decoded together.
+
+    Plug-ins and converters are told the partition of their records, those with schemas are held
+    back by partition, and records that become several rows are counted by it.
+    """
+    if feed.convert or feed.has_rows or feed.route.kind == "plugin":
+        return False
+    keys = [*feed.partition, *(key for each in feed.datasets for key in each.partition or ())]
+    if any(key.kind == "plugin" for key in keys):
+        return False
+    return codec_of(feed.decode).schemas_for(feed.decode) is None
+
+
 def range_shredder(
-    plan: ShredPlan, covered: OffsetRange, files: OpenFiles, router: Router
+    plan: ShredPlan, ranges: tuple[OffsetRange, ...], group: GroupFiles, router: Router
 ) -> RangeShredder:
-    """A shredder for one range, with the decoder for the feed's records."""
-    placement, samples = Placement(plan.feed, covered, router), Sampling()
+    """A shredder for ranges of a group, with the decoder for the feed's records."""
+    placement, samples = Placement(plan.feed, ranges[0], router), Sampling()
     decoder = feed_decoder(plan, placement, samples)
     costs = CostTally(worker_tick)
-    return RangeShredder(plan, covered, files, placement, decoder, samples, costs)
+    return RangeShredder(plan, ranges, group, placement, decoder, samples, costs)
 
 
 def gathered(batches: Iterable[pa.RecordBatch], datasets: int) -> Iterator[pa.RecordBatch]:
@@ -151,15 +266,3 @@ def read_report(encoded: bytes) -> TaskReport:
     if encoded == _NOT_READ:
         raise RecordTooLarge
     return _task_report_decoder.decode(encoded)
-
-
-def in_parts(batch: pa.RecordBatch, only_topic: str) -> Iterator[tuple[str, int, pa.RecordBatch]]:
-    """The parts of a batch that are of one topic and partition each.
-
-    A batch without the column `topic` is of the only topic that is read.
-    """
-    names = batch.schema.names
-    topics = batch["topic"] if "topic" in names else constant(only_topic, batch.num_rows)
-    for topic, partition, chosen in split_by_place(topics, batch["partition"]):
-        whole = isinstance(chosen, slice)
-        yield topic, partition, batch if whole else batch.take(pa.array(chosen))

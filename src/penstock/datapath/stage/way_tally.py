@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from penstock.datapath.stage.row_arrays import Rows
-from penstock.model.ranges import OffsetRange
 from penstock.model.read_ways import (
     Conflict,
     Misfit,
@@ -19,12 +18,13 @@ from penstock.model.read_ways import (
 class WayTally:
     """Adds up what decoders count, with offsets in place of numbers. Used by one thread."""
 
-    def __init__(self, covered: OffsetRange) -> None:
-        self._covered = covered
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self._places: list[tuple[int, int]] = []  # partitions and offsets of values that do not fit
         self._counts: dict[str, ReadCounts] = {}
 
-    def add(self, dataset: str, counts: ReadCounts, offsets: Rows) -> None:
-        """Take the counts of some records; `offsets` are theirs, by number."""
+    def add(self, dataset: str, counts: ReadCounts, partitions: Rows, offsets: Rows) -> None:
+        """Take the counts of some records; `partitions` and `offsets` are theirs, by number."""
         mine = self._counts.setdefault(dataset, ReadCounts())
         mine.fast += counts.fast
         mine.reference += counts.reference
@@ -32,7 +32,8 @@ class WayTally:
         for reason, (records, path) in counts.reasons.items():
             mine.add_reason(reason, path, records)
         for misfit, (records, first) in counts.misfits.items():
-            mine.add_misfit(misfit, int(offsets[first]), records)
+            self._places.append((int(partitions[first]), int(offsets[first])))
+            mine.add_misfit(misfit, len(self._places) - 1, records)
 
     def ways(self, rest_rows: Mapping[str, int]) -> tuple[ReadWays, ...]:
         """Everything, in an order that a retry repeats; `rest_rows` is by dataset."""
@@ -55,9 +56,6 @@ class WayTally:
             if counts.fast or counts.reference
         )
 
-    def _conflict(self, misfit: Misfit, records: int, offset: int) -> Conflict:
+    def _conflict(self, misfit: Misfit, records: int, first: int) -> Conflict:
         path, wanted, found = misfit
-        place = self._covered
-        return Conflict(
-            cut_path(path), wanted, found, records, place.topic, place.partition, offset
-        )
+        return Conflict(cut_path(path), wanted, found, records, self._topic, *self._places[first])

@@ -27,7 +27,7 @@ from penstock.model.envelope import Claim, Seal
 from penstock.model.lanes import DELETE, dataset_of, lane_in, part_of, parts_of
 from penstock.model.learned import Learned
 from penstock.model.manifest import Content
-from penstock.model.names import FileName
+from penstock.model.names import parse_name
 from penstock.model.refused_records import add_refused
 from penstock.model.steps import DeleteInputs
 from penstock.model.window_cost import Spent, WindowCost, add_spent
@@ -210,7 +210,7 @@ def _consumed(state: FeedState, body: Consuming) -> list[tuple[str, int]]:
         return [(each.dataset, number) for each in body.consumes for number in each.entries]
     numbers = {undone.window: number for number, undone in state.undone.items()}
     names = [
-        (taken.dataset, FileName.parse(taken.final.rpartition("/")[2]))
+        (taken.dataset, parse_name(taken.final))
         for taken in (body.content.inputs if body.content is not None else ())
     ]
     return [

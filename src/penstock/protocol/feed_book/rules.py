@@ -102,7 +102,7 @@ def window_objection(state: FeedState, epoch: int, window: Window) -> str | None
         if covered.is_empty:
             return f"{covered} is empty"
         seen.add(covered.place)
-    return last_records_objection(window)
+    return window.file_plan.objection(window.ranges) or last_records_objection(window)
 
 
 def last_records_objection(window: Window) -> str | None:

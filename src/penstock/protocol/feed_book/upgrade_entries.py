@@ -12,7 +12,8 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
                (`config`), and windows what records were read with (`reading`); long content is
                `packed`, in the entry or in its manifest; windows record their `cost`, values that
                plug-ins keep (`kept`), and why records are in the quarantine (`refused`);
-               `seal` is a new kind
+               windows say which ranges share files (`file_plan`), and files to which `group` of
+               ranges they belong: before, each range was one; `seal` is a new kind
 """
 
 from collections.abc import Mapping

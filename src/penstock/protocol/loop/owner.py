@@ -40,6 +40,7 @@ from penstock.protocol.journal.checkpoints import seal_checkpoint
 from penstock.protocol.journal.journal import nobody_objects
 from penstock.protocol.loop.errors import FormatChanged, PartitionChanged
 from penstock.protocol.loop.feed_rules import FeedRules, TakeEverything
+from penstock.protocol.loop.file_planning import FilePolicy, plan_files, volumes_in
 from penstock.protocol.loop.measured_cost import cost_of
 from penstock.protocol.loop.prove import counts_of, findings_of, prove
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
@@ -85,7 +86,8 @@ class OwnerSpec:
 
     Without a `shape`, directories are not compared with those that were written before. `poll_s`
     is how often an idle owner looks whether anything was decided; 0 is every turn. `topics` have
-    window policies of their own.
+    window policies of their own. `gathering` says which ranges may share files, and `cores` how
+    many tasks can run at once; None: nobody knows.
     """
 
     owner: str
@@ -97,6 +99,8 @@ class OwnerSpec:
     checkpoint_every: int = 100
     poll_s: float = 0.0
     topics: dict[str, WindowPolicy] = field(default_factory=dict)
+    gathering: FilePolicy = field(default_factory=FilePolicy)
+    cores: Callable[[], int | None] = lambda: None
 
     @property
     def policies(self) -> WindowPolicies:
@@ -216,6 +220,7 @@ class Owner:
         self._planned_at = self._around.tick()
         self._sequence += 1
         window = window_id(self.epoch, self._sequence)
+        files = plan_files(ranges, volumes_in(state), self._spec.gathering, self._spec.cores())
         return StageOrder(
             self._journal.layout.feed,
             window,
@@ -225,6 +230,7 @@ class Owner:
             self._around.now(),
             state.recent_largest,
             record_bytes=state.record_bytes,
+            file_plan=files,
         )
 
     def stage(self, order: StageOrder) -> StagedWindow:
@@ -271,6 +277,7 @@ class Owner:
                 cost=cost_of(staged, content, self._around.tick() - self._planned_at),
                 kept=staged.kept,
                 refused=staged.refused,
+                file_plan=order.file_plan,
             ),
             content,
         )

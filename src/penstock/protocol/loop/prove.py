@@ -9,6 +9,7 @@ from penstock.evidence.position_columns import records_evidence
 from penstock.model.broken_groups import BrokenGroup
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.file_groups import NO_GROUP, FileGroup, parts_by_ranges
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile
 from penstock.model.ranges import OffsetRange
 from penstock.model.window import StagedWindow, StageOrder
@@ -19,7 +20,8 @@ def prove(order: StageOrder, staged: StagedWindow) -> Content:
     evidence = _evidence_of_all(order, staged)
     _check_names(order, staged.files)
     for seen in evidence:
-        _check_range(order, seen, staged.files)
+        _check_range(order, seen)
+    _check_groups(order, evidence, staged.files)
     _check_records(order, evidence, staged)
     return Content(files=staged.files, evidence=evidence, quarantined=staged.quarantined)
 
@@ -96,34 +98,68 @@ def _check_names(order: StageOrder, files: tuple[ManifestFile, ...]) -> None:
     finals = [file.handle.final for file in files]
     if len(set(finals)) != len(finals):
         raise StagedSetWrong(order.window, "two files have one final name")
+
+
+def _by_group(order: StageOrder, files: tuple[ManifestFile, ...]) -> dict[int, list[ManifestFile]]:
+    """The files of each file group. Each covers one part of its group, whole and nothing else."""
+    parts = parts_by_ranges(order.groups)
+    found: dict[int, list[ManifestFile]] = {}
     for file in files:
-        if len(file.ranges) != 1:
+        number = parts.get(file.ranges)
+        if number is None or file.group not in (number, NO_GROUP):
             raise StagedSetWrong(
-                order.window, f"{file.handle.final!r} names {len(file.ranges)} ranges"
+                order.window,
+                f"{file.handle.final!r} covers {len(file.ranges)} ranges of group {file.group}, "
+                "which the plan does not have",
             )
+        found.setdefault(number, []).append(file)
+    return found
 
 
-def _check_range(order: StageOrder, seen: RangeEvidence, files: tuple[ManifestFile, ...]) -> None:
+def _check_range(order: StageOrder, seen: RangeEvidence) -> None:
     covered = seen.range
     if not seen.offsets.within(covered) or len(seen.offsets) != seen.read.count:
         raise StagedSetWrong(
             order.window, f"{covered} gave {seen.read.count} records at offsets {seen.offsets}"
         )
-    here = [file for file in files if file.ranges[0].lies_in(covered)]
-    written = Evidence.total(file.evidence for file in here if file.dataset != QUARANTINE)
-    refused = Evidence.total(file.evidence for file in here if file.dataset == QUARANTINE)
-    if refused != seen.quarantined:
+
+
+def _check_groups(
+    order: StageOrder, evidence: tuple[RangeEvidence, ...], files: tuple[ManifestFile, ...]
+) -> None:
+    by_range = {seen.range: seen for seen in evidence}
+    by_group = _by_group(order, files)
+    for group in order.groups:
+        reads = [by_range[covered] for covered in group.ranges]
+        _check_group(order, group, reads, by_group.get(group.number, []))
+
+
+def _check_group(
+    order: StageOrder, group: FileGroup, reads: list[RangeEvidence], files: list[ManifestFile]
+) -> None:
+    """The files of a group hold what was read of its ranges, each row once."""
+    what = _name_of(group)
+    written = Evidence.total(file.evidence for file in files if file.dataset != QUARANTINE)
+    refused = Evidence.total(file.evidence for file in files if file.dataset == QUARANTINE)
+    quarantined = Evidence.total(seen.quarantined for seen in reads)
+    filtered = Evidence.total(seen.filtered for seen in reads)
+    all_rows = Evidence.total(seen.all_rows for seen in reads)
+    if refused != quarantined:
         raise StagedSetWrong(
             order.window,
-            f"{covered} has {seen.quarantined.count} bad records and {refused.count} other "
-            "quarantine rows",
+            f"{what} has {quarantined.count} bad records and {refused.count} other quarantine rows",
         )
-    if written + seen.quarantined + seen.filtered != seen.all_rows:
+    if written + quarantined + filtered != all_rows:
         raise StagedSetWrong(
             order.window,
-            f"{covered} read {seen.all_rows.count}, wrote {written.count}, quarantined "
-            f"{seen.quarantined.count}, filtered {seen.filtered.count}, or not the same ones",
+            f"{what} read {all_rows.count}, wrote {written.count}, quarantined "
+            f"{quarantined.count}, filtered {filtered.count}, or not the same ones",
         )
+
+
+def _name_of(group: FileGroup) -> str:
+    ranges = group.ranges
+    return str(ranges[0]) if len(ranges) == 1 else f"{ranges[0]} to {ranges[-1]}"
 
 
 def _check_records(
@@ -136,6 +172,3 @@ def _check_records(
         raise StagedSetWrong(
             order.window, f"{wanted.count} bad records, and {named.count} named, or not the same"
         )
-    owned = sum(len([f for f in staged.files if f.ranges[0].lies_in(s.range)]) for s in evidence)
-    if owned != len(staged.files):
-        raise StagedSetWrong(order.window, "a file lies outside the planned ranges")

@@ -1,4 +1,8 @@
-"""Deriving lost files again: read the ranges of a decided window once more, for one group."""
+"""Deriving lost files again: read the ranges of a decided window once more, for one group.
+
+Only the ranges of file groups with a lost file are read: all files of such a file group come out
+again, with the same rows under the same names, and only those that were lost are kept.
+"""
 
 from collections.abc import Callable
 
@@ -12,7 +16,12 @@ from penstock.model.steps import DELIVER
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import is_pending
-from penstock.protocol.publish.deriving import check_same_config, order_again
+from penstock.protocol.publish.deriving import (
+    check_same_config,
+    groups_of_files,
+    of_groups,
+    order_again,
+)
 from penstock.protocol.publish.groups import append_marked, load_content
 
 Stage = Callable[[StageOrder], StagedWindow]
@@ -38,7 +47,9 @@ class Deriver:
     def derive(self, sealed: SealedEntry, dataset: str, why: str) -> None:
         """Read the ranges again, insist on the same records, and decide the new files.
 
-        Other groups of the entry are not touched: they may be done, or consumed already.
+        What else was lost of the same file groups comes out of the same read, so it is decided
+        too, each group of the entry by itself. Others are not touched: they may be done, or
+        consumed already.
         """
         body = sealed.body
         if not isinstance(body, Window):
@@ -48,9 +59,24 @@ class Deriver:
         if not lost:
             return  # it was between two places when we looked; the next try finds it
         check_same_config(self._journal, body, self._config)
-        staged = self._stage(order_again(self._journal.layout, body))
-        check_same(body.window, content, staged, dataset)
-        self._decide(body, sealed.number, self._keep_only(lost, body.window, staged))
+        gone = [file for file in content.files if file.handle.final in lost]
+        groups = groups_of_files(body, gone)
+        wanted = of_groups(content, groups)
+        others = self._lost_besides(sealed.number, wanted, dataset)
+        staged = self._stage(order_again(self._journal.layout, body, groups))
+        check_same(body.window, wanted, staged, dataset)
+        others = {name: each for name, each in others.items() if is_same(wanted, staged, name)}
+        kept = self._keep_only(lost.union(*others.values()), body.window, staged)
+        for each in (dataset, *others):
+            files = tuple(file for file in kept.files if file.dataset == each)
+            self._decide(body, sealed.number, Content(files=files))
+
+    def _lost_besides(self, number: int, content: Content, dataset: str) -> dict[str, set[str]]:
+        """What is lost of other datasets whose files nothing proves to be visible yet."""
+        names = sorted({file.dataset for file in content.files} - {dataset})
+        pending = (name for name in names if is_pending(self._fold.state, number, name))
+        found = {name: self._lost_files(content, name) for name in pending}
+        return {name: lost for name, lost in found.items() if lost}
 
     def _lost_files(self, content: Content, dataset: str) -> set[str]:
         """Final names of which nothing is left; the others keep their identity."""
@@ -90,13 +116,19 @@ def window_of(sealed: SealedEntry) -> str:
     return getattr(sealed.body, "window", str(sealed.number))
 
 
-def check_same(window: str, lost: Content, staged: StagedWindow, dataset: str) -> None:
-    """Derived files must hold the same rows under the same names; their bytes may differ."""
+def is_same(lost: Content, staged: StagedWindow, dataset: str) -> bool:
+    """True when the files of a dataset have the same rows under the same names again."""
 
     def rows(files: tuple[ManifestFile, ...]) -> dict[str, Evidence]:
         return {file.handle.final: file.evidence for file in files if file.dataset == dataset}
 
-    if rows(lost.files) != rows(staged.files):
+    return rows(lost.files) == rows(staged.files)
+
+
+def check_same(window: str, lost: Content, staged: StagedWindow, dataset: str) -> None:
+    """Derived files must hold the same rows under the same names; their bytes may differ."""
+
+    if not is_same(lost, staged, dataset):
         raise DecidedDataLost(window, "the source gives other records for these ranges now")
     if {seen.range: seen.content_sum for seen in lost.evidence if seen.read.count} != {
         seen.range: seen.content_sum for seen in staged.evidence if seen.read.count

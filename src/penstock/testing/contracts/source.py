@@ -242,8 +242,23 @@ class SourceContract(WithTopics):
         ranges = tuple(covering(source, topic, 0, 3, partition) for partition in (0, 1))
         each = source.read(ReadRequest("1-1", ranges), echo_once)
         assert sorted(b",".join(filter(None, each)).split(b",")) == [b"0", b"1"]
-        (one,) = source.read(ReadRequest("1-1", ranges, max_tasks=1), echo_once)
+        (one,) = source.read(ReadRequest("1-1", ranges, tasks=(ranges,)), echo_once)
         assert one == b"0,1"
+
+    def test_tasks_get_the_ranges_that_are_asked_for_and_no_others(
+        self, world: SourceWorld, topic: str
+    ) -> None:
+        """Ranges that come together share files, so that one in another task fails the window."""
+        wide = f"{topic}-wide"
+        world.create_topic(wide, partitions=5)
+        for partition in range(5):
+            world.append(wide, partition, *some_records(3))
+        source = world.open(wide)
+        ranges = tuple(covering(source, wide, 0, 3, partition) for partition in range(5))
+        tasks = (ranges[0:2], ranges[2:3], ranges[3:5])
+        found = source.read(ReadRequest("1-1", ranges, tasks=tasks), echo_once)
+        assert sorted(filter(None, found)) == [b"0,1", b"2", b"3,4"]
+        source.close()
 
     def test_a_record_that_is_gone_fails_the_read_and_is_not_left_out(
         self, world: SourceWorld, source: Source, topic: str

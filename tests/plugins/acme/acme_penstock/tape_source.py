@@ -65,9 +65,9 @@ class TapeSource:
         return Available(f"tapes-in-{self._directory}", topics)
 
     def read(self, request: ReadRequest, task: Task) -> list[bytes]:
-        """A job of Spark with a task per range, or as few as are wanted."""
-        count = min(request.max_tasks or len(request.ranges), len(request.ranges))
-        parts = [request.ranges[number::count] for number in range(count)]
+        """A job of Spark with the tasks that are wanted, or one per range."""
+        parts = list(request.tasks) or [(covered,) for covered in request.ranges]
+        count = len(parts)
         several = len({covered.topic for covered in request.ranges}) > 1
         run = reading(self._directory, parts, several, task)
         frame = self._session().range(0, count, 1, count)

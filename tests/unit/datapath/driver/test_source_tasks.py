@@ -23,16 +23,16 @@ def a_plan(records: int) -> ShredPlan:
 
 
 @pytest.mark.parametrize(
-    ("records", "record_bytes", "tasks"),
+    ("records", "record_bytes", "are_few"),
     [
-        (FEW_RECORDS, 200, 1),
-        (FEW_RECORDS + 1, 200, None),
-        (2_000, 4_000, None),
-        (FEW_BYTES // 4_000, 4_000, 1),
+        (FEW_RECORDS, 200, True),
+        (FEW_RECORDS + 1, 200, False),
+        (2_000, 4_000, False),
+        (FEW_BYTES // 4_000, 4_000, True),
     ],
 )
 def test_few_small_records_are_read_by_one_task(
-    records: int, record_bytes: int, tasks: int | None
+    records: int, record_bytes: int, are_few: bool
 ) -> None:
     source, plan = MagicMock(), a_plan(records)
     evidence = RangeEvidence.empty(plan.order.ranges[0])
@@ -41,7 +41,7 @@ def test_few_small_records_are_read_by_one_task(
     run = SourceTasks(source, MemoryStore())
     run(plan)
     first, _ = source.read.call_args.args
-    assert first.max_tasks == (1 if records <= FEW_RECORDS else None)
+    assert first.tasks == ((plan.order.ranges,) if records <= FEW_RECORDS else ())
     run(plan)
     second, _ = source.read.call_args.args
-    assert second.max_tasks == tasks
+    assert second.tasks == ((plan.order.ranges,) if are_few else ())

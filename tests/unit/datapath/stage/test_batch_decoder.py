@@ -19,6 +19,7 @@ from penstock.datapath.stage.decode_by_schema import SchemaBatchDecoder
 from penstock.datapath.stage.decode_converted import ConvertedBatchDecoder
 from penstock.datapath.stage.decode_json import JsonBatchDecoder
 from penstock.datapath.stage.feed_decoder import feed_decoder
+from penstock.datapath.stage.group_writer import GroupFiles
 from penstock.datapath.stage.open_files import OpenFiles
 from penstock.datapath.stage.placement import Placement
 from penstock.datapath.stage.row_arrays import BatchRows, Column, Rows
@@ -27,6 +28,7 @@ from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
 from penstock.model.bad_records import BadRecord
 from penstock.model.convert_spec import Condition
+from penstock.model.file_groups import FileGroup
 from penstock.model.fork import ForkSpec
 from penstock.model.ranges import OffsetRange
 from penstock.model.schema import INT64, DatasetSchema, with_columns
@@ -111,10 +113,11 @@ def shredded(text: str) -> TaskReport:
     )
     plan = a_plan(FEED)
     files = OpenFiles(MemoryStore(), plan, "attempt")
+    group = GroupFiles(plan, FileGroup(0, ((COVERED,),)), files, {})
     decoder, costs = DigitDecoder(), CostTally(worker_tick)
-    shredder = RangeShredder(plan, COVERED, files, a_placement(plan), decoder, Sampling(), costs)
+    shredder = RangeShredder(plan, (COVERED,), group, a_placement(plan), decoder, Sampling(), costs)
     shredder.take(batch)
-    return shredder.report()
+    return msgspec.structs.replace(shredder.reports()[0], files=group.finish())
 
 
 def test_the_shredder_needs_nothing_of_a_format_but_its_decoder() -> None:

@@ -115,11 +115,12 @@ class Story:
 class DaySource(SimSource):
     """One type whose events name their day."""
 
-    def _stage_range(
-        self, order: StageOrder, covered: OffsetRange, records: list[tuple[int, str]]
+    def _stage_part(
+        self, order: StageOrder, group: int, part: tuple[OffsetRange, ...]
     ) -> list[ManifestFile]:
+        (covered,) = part
         days: dict[str, list[int]] = {}
-        for offset, day in records:
+        for offset, day in self._kafka.records(covered):
             days.setdefault(day, []).append(offset)
         return [self._stage_day(order, covered, day, days[day]) for day in sorted(days)]
 

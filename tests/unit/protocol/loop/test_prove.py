@@ -9,6 +9,7 @@ import pytest
 from penstock.errors import StagedSetWrong
 from penstock.model.entries import Counts
 from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.file_groups import Cut, FilePlan
 from penstock.model.manifest import QUARANTINE, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.window import StagedWindow, StageOrder
@@ -38,8 +39,8 @@ def staged() -> StagedWindow:
     }
     return StagedWindow(
         files=(
-            a_file("a", covered(0, 4), [0, 1, 3]),
-            a_file("b", covered(0, 8), [2, 4]),
+            a_file("a", FIRST, [0, 1, 3]),
+            a_file("b", FIRST, [2, 4]),
             a_file(QUARANTINE, FIRST, BAD),
             a_file("a", SECOND, [5, 6]),
         ),
@@ -100,23 +101,31 @@ WRONG: dict[str, tuple[Callable[[], StagedWindow], str]] = {
     "two files of one name": (lambda: with_files(A, B, Q, C, A), "one final name"),
     "a file outside": (
         lambda: with_files(A, B, Q, C, a_file("a", covered(8, 9), [])),
-        "outside the planned ranges",
+        "which the plan does not have",
     ),
     "a file across a border": (
         lambda: with_files(A, B, Q, C, a_file("a", covered(7, 9), [])),
-        "outside the planned ranges",
+        "which the plan does not have",
     ),
     "a file of another partition": (
         lambda: with_files(A, B, Q, C, a_file("a", covered(0, 1, 9), [])),
-        "outside the planned ranges",
+        "which the plan does not have",
     ),
     "a file of no range": (
         lambda: with_files(A, B, Q, msgspec.structs.replace(C, ranges=())),
-        "names 0 ranges",
+        "covers 0 ranges",
     ),
     "a file of two ranges": (
         lambda: with_files(A, B, Q, msgspec.structs.replace(C, ranges=(SECOND, SECOND))),
-        "names 2 ranges",
+        "covers 2 ranges",
+    ),
+    "a file of a part of its range": (
+        lambda: with_files(msgspec.structs.replace(A, ranges=(covered(0, 4),)), B, Q, C),
+        "which the plan does not have",
+    ),
+    "a file of another group": (
+        lambda: with_files(msgspec.structs.replace(A, group=1), B, Q, C),
+        "of group 1, which the plan does not have",
     ),
     "a file lost": (lambda: with_files(A, Q, C), "read 7, wrote 3"),
     "a row lost": (lambda: with_files(swap(A, [0, 1]), B, Q, C), "read 7, wrote 4"),
@@ -192,3 +201,48 @@ def test_what_does_not_add_up_is_refused_by_name(name: str) -> None:
     assert why in caught.value.why
     assert caught.value.window == "1-1"
     assert "watermark did not move" in caught.value.advice
+
+
+BOTH = (FIRST, SECOND)
+GATHERED = msgspec.structs.replace(ORDER, file_plan=FilePlan((2,)))
+
+
+def over(file: Any, ranges: tuple[OffsetRange, ...], rows: Evidence) -> Any:
+    """The same file over the ranges of a group, with these rows."""
+    return msgspec.structs.replace(file, ranges=ranges, evidence=rows, group=0)
+
+
+def rows_of(first: list[int], second: list[int]) -> Evidence:
+    mine, others = Evidence.of_positions(TOPIC, 0, first), Evidence.of_positions(TOPIC, 1, second)
+    return mine + others
+
+
+def test_the_files_of_a_group_hold_the_rows_of_all_its_ranges() -> None:
+    files = (
+        over(A, BOTH, rows_of([0, 1, 3], [5, 6])),
+        over(B, BOTH, rows_of([2, 4], [])),
+        over(Q, BOTH, rows_of(BAD, [])),
+    )
+    assert prove(GATHERED, with_files(*files)).files == files
+    lost = over(A, BOTH, rows_of([0, 1, 3], [5]))
+    with pytest.raises(
+        StagedSetWrong, match=r"events/0 \[0, 8\) to events/1 \[5, 7\) read 9, wrote 6"
+    ):
+        prove(GATHERED, with_files(lost, *files[1:]))
+    with pytest.raises(StagedSetWrong, match="which the plan does not have"):
+        prove(GATHERED, staged())  # files over one range each, where they were to be shared
+
+
+def test_a_file_that_is_cut_ends_where_the_plan_says() -> None:
+    order = msgspec.structs.replace(GATHERED, file_plan=FilePlan((2,), (Cut(0, 4),)))
+    early, late = (covered(0, 4),), (covered(4, 8), SECOND)
+    again = msgspec.structs.replace(A.handle, final="feed/a/later")
+    files = (
+        over(A, early, rows_of([0, 1, 3], [])),
+        over(msgspec.structs.replace(A, handle=again), late, rows_of([4], [5, 6])),
+        over(B, early, rows_of([2], [])),
+        over(Q, late, rows_of(BAD, [])),
+    )
+    assert prove(order, with_files(*files)).files == files
+    with pytest.raises(StagedSetWrong, match="which the plan does not have"):
+        prove(order, with_files(over(A, (covered(0, 5),), rows_of([0, 1, 3], [])), *files[1:]))

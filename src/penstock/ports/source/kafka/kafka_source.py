@@ -58,11 +58,13 @@ class KafkaSource:
         Where one might be, batches are weighed, in a session of its own.
         """
         spark, most_bytes = batches_for(self._session(), request.largest_bytes)
-        frame = read_ranges(spark, self._options, request.ranges, most_bytes)
-        if request.max_tasks is not None:
-            frame = frame.coalesce(request.max_tasks)
+        frame = read_ranges(spark, self._options, request.ranges, most_bytes, request.tasks)
         rows = self._collect(request.name, frame.mapInArrow(carrying(task), f"{REPORT} binary"))
         return [opened_report(bytes(row[REPORT])) for row in rows]
+
+    def tasks_at_once(self) -> int:
+        """As many as Spark has cores."""
+        return max(int(self._session().sparkContext.defaultParallelism), 1)
 
     def hashes(self, ranges: tuple[OffsetRange, ...]) -> dict[OffsetRange, int]:
         """The hash of the record at each of these single offsets, where Kafka still has one."""

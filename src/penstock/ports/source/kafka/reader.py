@@ -1,7 +1,8 @@
 """Reading exactly the planned ranges through Spark's Kafka connector. Driver only, lazy."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -30,24 +31,43 @@ def read_ranges(
     options: Mapping[str, str],
     ranges: tuple[OffsetRange, ...],
     most_bytes: int | None = None,
+    tasks: Sequence[tuple[OffsetRange, ...]] = (),
 ) -> DataFrame:
     """The records of the ranges with a hash of offset, key and value, made while reading.
+
+    `tasks` are the ranges that each task shall read, one after the other; without them each range
+    has its own. Spark promises nothing about which partitions a `coalesce` puts together, but for
+    one: `coalesce(1)` is all of them. So every task of several ranges is read by itself, and what
+    comes of it are the partitions of one union, which must not be joined in turn (`KEEP_APART`).
+    """
+    group = _groups.next(options, ranges)
+    several = [task for task in tasks if len(task) > 1]
+    single = tuple(task[0] for task in tasks if len(task) == 1) if tasks else ranges
+    has_topics = len({each.topic for each in ranges}) > 1
+    frames = [
+        _records(ranges_reader(spark, options, task, group), has_topics).coalesce(1)
+        for task in several
+    ]
+    if single:
+        frames.append(_records(ranges_reader(spark, options, single, group), has_topics))
+    return _marked(reduce(DataFrame.union, frames), most_bytes)
+
+
+def _records(reader: DataFrameReader, has_topics: bool) -> DataFrame:
+    """The records of a reader, in the columns that tasks are given.
 
     A partition's range stays in one task. The read fails when a record of the range is gone. Every
     record pays for every column on its way to Python: the topic's name comes along only where
     there are several.
     Headers become text, because null arrays are slow on their way to Python. They are always read,
     since any record may turn out to be broken, and goes to the quarantine with all it had.
-    With `most_bytes` a record that has more comes without its contents, and with the partition
-    `TOO_LARGE`: a failure would be repeated by Spark, and told as a fault in many lines.
     """
-    records = (
-        ranges_reader(spark, options, ranges)
-        .option("failOnDataLoss", "true")
+    return (
+        reader.option("failOnDataLoss", "true")
         .option("includeHeaders", "true")
         .load()
         .selectExpr(
-            *(["topic"] if len({each.topic for each in ranges}) > 1 else []),
+            *(["topic"] if has_topics else []),
             "partition",
             "offset",
             "unix_millis(timestamp) as timestamp",
@@ -57,6 +77,14 @@ def read_ranges(
             "xxhash64(offset, key, value) as hash",
         )
     )
+
+
+def _marked(records: DataFrame, most_bytes: int | None) -> DataFrame:
+    """With `most_bytes`, a record that has more comes without its contents.
+
+    It has the partition `TOO_LARGE`: a failure would be repeated by Spark, and told as a fault in
+    many lines.
+    """
     if most_bytes is None:
         return records
     size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in CONTENTS)
@@ -66,10 +94,17 @@ def read_ranges(
 
 
 def ranges_reader(
-    spark: SparkSession, options: Mapping[str, str], ranges: tuple[OffsetRange, ...]
+    spark: SparkSession,
+    options: Mapping[str, str],
+    ranges: tuple[OffsetRange, ...],
+    group: str = "",
 ) -> DataFrameReader:
-    """A reader of exactly these ranges, read-committed; one range per partition."""
-    reader = spark.read.format("kafka").option("kafka.group.id", _groups.next(options, ranges))
+    """A reader of exactly these ranges, read-committed; one range per partition.
+
+    `group` is the name that it reads as; one of its own if it is empty.
+    """
+    name = group or _groups.next(options, ranges)
+    reader = spark.read.format("kafka").option("kafka.group.id", name)
     for name, value in {**FETCHING, **options}.items():
         reader = reader.option(f"kafka.{name}", value)
     return (
