@@ -77,7 +77,8 @@ def run_show(chosen: argparse.Namespace) -> int:
     else:
         print("\n\n".join("\n".join(record_as_text(record)) for record in shown))
     if next(found, None) is not None:
-        tell(f"only the first {len(shown)} are shown; use --limit to see more")
+        first = "first is" if len(shown) == 1 else f"first {len(shown)} are"
+        tell(f"only the {first} shown; use --limit to see more")
     return 0
 
 
