@@ -21,6 +21,7 @@ from penstock.cli.commands.errors_halted import (
 )
 from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of, group_facts
 from penstock.cli.common import (
+    TAKEN_UP,
     author_of,
     dataset_among,
     feed_named,
@@ -97,7 +98,7 @@ def run_accept(chosen: argparse.Namespace) -> int:
         print_rows([{**row, "ranges": list(map(range_as_json, ranges))}], "json")
     elif is_new:
         of = f"{chosen.feed}: {printable(ranges_as_text(ranges))}" if ranges else chosen.feed
-        print(f"accepted: window number {state.windows + 1} of {of}; now run `penstock run`")
+        print(f"accepted: window number {state.windows + 1} of {of}; {TAKEN_UP}")
     else:
         print(f"window number {state.windows + 1} of {chosen.feed} was accepted before")
     return 0
@@ -120,7 +121,7 @@ def let_go_on(
         row = {"feed": chosen.feed, "dataset": dataset, "accepted": True, "entry": sealed.number}
         print_rows([row], "json")
     else:
-        print(f"{chosen.dataset} is accepted: `penstock run` publishes what was held back")
+        print(f"{chosen.dataset} is accepted, what was held back is published: {TAKEN_UP}")
     return 0
 
 
