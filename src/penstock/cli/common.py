@@ -23,6 +23,8 @@ from penstock.protocol.journal.lake_identity import known_identity
 from penstock.runtime.surroundings import Surroundings, side_by_side
 
 PROBE = "_penstock/probe"  # below it the promises of a store are tried
+# After an operator's decision. An idle owner looks as often as a run does at its halted feeds.
+TAKEN_UP = "a live run takes it up within 10 seconds; if there is none, start `penstock run`"
 
 
 def surroundings() -> Surroundings:

@@ -14,17 +14,18 @@ from penstock.feeds.errors import (
 )
 from penstock.feeds.halting import feed_digest
 from penstock.feeds.topic_watch import missing_topics
-from penstock.model.exit_codes import HALTED
+from penstock.model.exit_codes import HALTED, REFUSED
 from penstock.model.halted import Halted
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available
 from penstock.protocol.feed_book.acceptance import acceptance_of
 from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.protocol.feed_book.halted_objects import shown_halted
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.loop.errors import FormatChanged, PartitionChanged
-
-REFUSED = 2  # the exit code of errors that only another configuration can mend
+from penstock.status.snapshot import is_alive, trouble_told
+from penstock.status.trouble_text import trouble_line
 
 # Causes that `check` finds itself when the source answers: if it does not, they are gone.
 FOUND_BY_CHECK = frozenset(
@@ -81,6 +82,14 @@ def tell_held_back(finding: HaltFinding, feed: FeedSpec, state: FeedState) -> No
         finding.fail(SchemasIncompatible(feed.name, held))
     for name in sorted(stopped.keys() - held.keys()):
         finding.warn(f"{name} is stopped; the next run lets it go on")
+
+
+def tell_trouble(finding: HaltFinding, journal: FeedJournal, now_s: float) -> None:
+    """Add what fails now in the run that owns the feed, if one does."""
+    beat = last_beat(journal.store, journal.layout)
+    trouble = trouble_told(beat)
+    if trouble is not None and is_alive(beat, now_s):
+        finding.warn(f"the run that owns the feed is {trouble_line(trouble)}")
 
 
 def tell_halted(

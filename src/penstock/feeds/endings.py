@@ -9,7 +9,7 @@ from penstock.errors import (
     StoreUnavailable,
 )
 from penstock.feeds.errors import LeaseHeld, LeaseLost
-from penstock.model.exit_codes import HALTED
+from penstock.model.exit_codes import HALTED, REFUSED
 from penstock.ports.registry.errors import RegistryTrouble
 from penstock.protocol.feed_book.state import FeedState
 
@@ -28,6 +28,14 @@ def waits_for_a_person(error: PenstockError) -> bool:
     """Whether a feed that ended with an error would end with it again if it were just started."""
     passes = isinstance(error, (*PASSING, *OWNED_BY_ANOTHER, LeaseHeld))
     return error.exit_code == HALTED or not passes
+
+
+def may_be_resumed(error: PenstockError) -> bool:
+    """Whether an operator's decision may let a feed go on in a run that has read its configuration.
+
+    What only another configuration can mend ends the feed for this run.
+    """
+    return waits_for_a_person(error) and error.exit_code != REFUSED
 
 
 def outcome_of(error: PenstockError) -> str:

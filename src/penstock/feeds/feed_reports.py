@@ -37,6 +37,11 @@ class FeedReports:
         facts: dict[str, Fact] = {"code": error.code, "exit_code": error.exit_code}
         self.say(kind, f"{kind}: {error}", facts, level="error")
 
+    def resumed(self, error: PenstockError) -> None:
+        """The feed was halted, and an operator has decided something: it is claimed again."""
+        sentence = f"resumed: it was halted with {error.code}, and something was decided since"
+        self.say("resumed", sentence, {"code": error.code})
+
     def claimed(self, feed: RunningFeed) -> None:
         """The feed is ours; and what its configuration says other than in its last window."""
         so_far = number_of(feed.state.windows, "window")

@@ -3,20 +3,19 @@
     opening   fold the journal
     in line   claim the feed, which publishes what was decided; another instance may have it
     owned     a window, if one is due and a slot is free
+    halted    an operator has to decide something; then it is opened again
     ended     nothing is left to do, or nothing can be done
 
 Causes that may pass are waited out; a feed that another instance has taken goes back in line.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from traceback import extract_tb
 from typing import Literal, assert_never
 
 from penstock.api.source import ReadFailed, SourceUnavailable
 from penstock.errors import (
-    OutcomeUnknown,
     PenstockError,
     StagedSetWrong,
     StoreUnavailable,
@@ -26,7 +25,6 @@ from penstock.feeds.endings import (
     OWNED_BY_ANOTHER,
     PASSING,
     failing_and_stopped,
-    waits_for_a_person,
 )
 from penstock.feeds.errors import (
     DatasetsParked,
@@ -37,7 +35,9 @@ from penstock.feeds.errors import (
     SchemasIncompatible,
     WindowTimedOut,
 )
+from penstock.feeds.feed_halts import FeedHalts
 from penstock.feeds.feed_reports import FeedReports
+from penstock.feeds.feed_trouble import Trouble, trouble_of, unpublished
 from penstock.feeds.halt_records import record_unopened
 from penstock.feeds.run_parts import RunParts
 from penstock.feeds.running_feed import (
@@ -49,7 +49,7 @@ from penstock.feeds.running_feed import (
 from penstock.feeds.slots import FeedSlot
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble
-from penstock.protocol.feed_book.feed_lease import FeedBeat
+from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedTrouble
 
 AGAIN_ONCE = (RegistryTrouble, ReadFailed, StoreUnavailable, StagedSetWrong)
 TRIES_ONCE = 3  # how often `--once` tries a window that fails for a cause that may pass
@@ -61,16 +61,7 @@ HOLD_OFF_S = 10.0  # who gave a feed up does not claim it for so long
 
 WINDOW_PHASES = frozenset({"stage", "prove", "decide", "publish"})
 
-Stage = Literal["opening", "in line", "owned", "ended"]
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why a feed rests: how often in a row it failed, and when to try it again."""
-
-    tries: int
-    next_try: float
-    start_over: bool
+Stage = Literal["opening", "in line", "owned", "halted", "ended"]
 
 
 class FeedTurns:
@@ -85,9 +76,12 @@ class FeedTurns:
         self._next_look = 0.0
         self._next_request = 0.0
         self.reports = FeedReports(spec.name, run.tell)
+        self._halts = FeedHalts(spec.name, self.reports, run.failures)
+        self._halted: RunningFeed | None = None  # as it was when it halted
         self.feed: RunningFeed | None = None
         self.stage: Stage = "opening"
         self.trouble: Trouble | None = None
+        self._unpublished: FeedTrouble | None = None
         self.is_at_work = False
         self.last_took_s = 0.0
         self.lag_records: int | None = None  # as of the last look
@@ -109,6 +103,13 @@ class FeedTurns:
         """True while a window is read, decided or published."""
         return self.is_at_work and self.feed is not None and self.feed.phase in WINDOW_PHASES
 
+    def trouble_now(self) -> FeedTrouble | None:
+        """What fails now, for the signs of life; None: nothing. Any thread."""
+        trouble = self.trouble
+        if trouble is None:
+            return self._unpublished
+        return None if trouble.is_of_source and self.is_reading else trouble.told
+
     def silent_s(self, tick: float) -> float:
         """For how long the feed has not moved, beyond the time that it may take. Any thread."""
         if self.feed is None:
@@ -125,7 +126,7 @@ class FeedTurns:
                 needs_source = self.feed.state.is_new
             case "owned":
                 needs_source = True
-            case "ended":
+            case "halted" | "ended":
                 needs_source = False
             case _ as never:
                 assert_never(never)
@@ -149,8 +150,9 @@ class FeedTurns:
 
     def close(self) -> None:
         """Let go of the feed, at the end of the run; what cannot be released runs out by itself."""
+        is_closed = self.feed is None or self.stage == "halted"
         self.stage = "ended"
-        if self.feed is None:
+        if self.feed is None or is_closed:
             return
         self.feed.slot.leave()
         self._run.shares.let_go(self.name)
@@ -173,6 +175,8 @@ class FeedTurns:
                 return self._stand_in_line(self.feed)
             case "owned":
                 return self._work(self.feed)
+            case "halted":
+                return self._stay_halted()
             case "opening" | "ended":
                 return 0.0
             case _ as never:
@@ -186,14 +190,26 @@ class FeedTurns:
             feed = RunningFeed(spec, tools, once=self._run.spec.once, slot=slot)
             feed.open()
         except PenstockError as error:
+            if self._halts.is_watched and isinstance(error, PASSING):
+                self.feed, self.stage = self._halted, "halted"  # the next look tries it again
+                return
             self.stage = "ended"
-            self._failed(error)
+            self._halts.failed(error)
             me = tools.instance or instance_name()
             leave_word = partial(record_unopened, tools.store, tools.around, spec, me, error)
-            self._record(error, leave_word)
+            self._halts.record(error, leave_word)
             return
-        self.feed, self.stage = feed, "in line"
+        feed.trouble_now = self.trouble_now
+        self.feed, self.stage, self._next_look = feed, "in line", 0.0
         self._run.opened(feed)
+        self._halts.resumed()
+
+    def _stay_halted(self) -> float:
+        """Look now and then whether an operator has decided something; then open the feed again."""
+        if self._halts.may_go_on(self._around.tick()):
+            self._began = self._around.tick()
+            self._halted, self.feed, self.stage = self.feed, None, "opening"
+        return self._halts.rest_s(self._around.tick())
 
     def _stand_in_line(self, feed: RunningFeed) -> float:
         """Claim the feed if nobody else holds it; the rest until it is looked at again."""
@@ -215,7 +231,8 @@ class FeedTurns:
             self.reports.left_to_others(self._run.spec.limits)
             return False
         try:
-            holder = feed.try_start(force=self._run.spec.take_over)
+            # From the living it is taken once per run, not after every halt.
+            holder = feed.try_start(force=self._run.spec.take_over and self._halted is None)
         finally:
             if not feed.holds_lease:
                 shares.let_go(feed.name)
@@ -251,7 +268,8 @@ class FeedTurns:
             return False
         feed.slot.leave()
         feed.hand_over()
-        self.stage, self.trouble, self._next_look = "in line", None, now + HOLD_OFF_S
+        self.stage, self._next_look = "in line", now + HOLD_OFF_S
+        self.trouble = self._unpublished = None
         self.reports.handed_over(wanted)
         return True
 
@@ -293,6 +311,7 @@ class FeedTurns:
             feed.start_over()
         moved = feed.run_window()
         self.trouble = None
+        self._unpublished = unpublished(feed.failing(), self._unpublished, self._around.timestamp())
         self.lag_records = feed.lag_records()
         self.reports.after_turn(feed, self._around.tick(), once=self._run.spec.once)
         for job in feed.due_jobs():
@@ -301,7 +320,7 @@ class FeedTurns:
             self.last_took_s = self._around.tick() - before
             self.reports.delivered(feed, self.last_took_s)
             self._export(feed)
-            self._forget_halt(feed)
+            self._halts.forget(feed)
         return moved
 
     def _wait_out(self, error: PenstockError) -> None:
@@ -315,17 +334,24 @@ class FeedTurns:
         if is_over or (isinstance(error, StagedSetWrong) and tries >= TRIES_WRONG):
             raise error
         pause_s = min(2.0 ** (tries - 1), LONGEST_PAUSE_S)
-        next_try = self._around.tick() + pause_s
-        # After an unknown outcome only a fresh fold can tell what landed.
-        start_over = isinstance(error, OutcomeUnknown) or (before is not None and before.start_over)
-        self.trouble = Trouble(tries, next_try, start_over)
+        self.trouble = self._troubled(error, tries, pause_s)
         self.reports.trouble(error, tries, pause_s)
 
     def _try_less(self, feed: RunningFeed, error: WindowTimedOut) -> None:
         """Try a smaller window at once: what took so long has been waited for already."""
-        before = self.trouble or Trouble(0, 0.0, start_over=False)
-        self.trouble = Trouble(before.tries, self._around.tick(), before.start_over)
+        tries = 0 if self.trouble is None else self.trouble.tries
+        self.trouble = self._troubled(error, tries, 0.0)
         self.reports.timed_out(error, feed.most_records)
+
+    def _troubled(self, error: PenstockError, tries: int, pause_s: float) -> Trouble:
+        around = self._around
+        return trouble_of(
+            error,
+            self.trouble,
+            around.timestamp(),
+            tries=tries,
+            next_try=around.tick() + pause_s,
+        )
 
     def _back_in_line(self, feed: RunningFeed, error: PenstockError) -> None:
         """Wait for the other owner, as at the start. Who was told not to wait ends here."""
@@ -334,7 +360,8 @@ class FeedTurns:
         feed.slot.leave()
         feed.step_back()
         self._run.shares.let_go(feed.name)
-        self.stage, self.trouble, self._next_look = "in line", None, 0.0
+        self.stage, self._next_look = "in line", 0.0
+        self.trouble = self._unpublished = None
         self.reports.back_in_line(error)
 
     def _is_through(self, feed: RunningFeed) -> bool:
@@ -352,52 +379,31 @@ class FeedTurns:
         """All of it is delivered, but for what is parked or could not be read."""
         unread = feed.unread_partitions()
         if unread:
-            self._failed(PartitionsUnread(feed.name, unread))
+            self._halts.failed(PartitionsUnread(feed.name, unread))
         missing = feed.missing_topics()
         if missing:
-            self._halt(feed, TopicMissing(*missing, never_read=True))
+            self._halts.halt(feed, TopicMissing(*missing, never_read=True))
         parked, stopped = failing_and_stopped(feed.state)
         if parked:
-            self._halt(feed, DatasetsParked(feed.name, parked))
+            self._halts.halt(feed, DatasetsParked(feed.name, parked))
         if stopped:
-            self._halt(feed, SchemasIncompatible(feed.name, stopped))
-        if feed.name not in self._run.failures:
+            self._halts.halt(feed, SchemasIncompatible(feed.name, stopped))
+        if not self._halts.is_failed:
             self.reports.done(feed)
         self.close()
 
     def _give_up(self, error: PenstockError) -> None:
+        """Ends the feed; or halts it, for as long as the run has other feeds."""
         if self.feed is None:
-            self._failed(error)
-        else:
-            self._halt(self.feed, error)
-        self.close()
-
-    def _halt(self, feed: RunningFeed, error: PenstockError) -> None:
-        """Report why a feed ends; if it waits for an operator, write it down in the lake, too."""
-        self._failed(error)
-        self._record(error, partial(feed.record_halt, error))
-
-    def _failed(self, error: PenstockError) -> None:
-        self._run.failures[self.name] = error
-        self.reports.failed(error)
-
-    def _record(self, error: PenstockError, leave_word: Callable[[], None]) -> None:
-        """Write an end into the lake, unless the cause may pass or another instance goes on."""
-        if not waits_for_a_person(error):
+            self._halts.failed(error)
+            self.close()
             return
-        try:
-            leave_word()
-        except Exception as other:  # noqa: BLE001  the feed ends for another cause, which is told
-            sentence = f"that the feed has halted could not be written into the lake: {other}"
-            self.reports.warn("halt_unrecorded", sentence, {"code": code_of(other)})
-
-    def _forget_halt(self, feed: RunningFeed) -> None:
-        """What was written down before the feed went on is void; it is removed when it can be."""
-        try:
-            feed.forget_halt()
-        except PenstockError as error:
-            sentence = f"what was left of an earlier halt could not be removed: {error}"
-            self.reports.warn("halt_not_removed", sentence, {"code": error.code})
+        halt = self._halts.halt if self._run.spec.once else self._halts.halt_and_watch
+        halt(self.feed, error)
+        self.close()
+        if self._halts.is_watched:
+            self.trouble = self._unpublished = None
+            self.stage = "halted"
 
     def _export(self, feed: RunningFeed) -> None:
         """Lag tools are served if they can be; delivery does not depend on it."""
@@ -408,11 +414,6 @@ class FeedTurns:
         except SourceUnavailable as error:
             sentence = f"the offsets could not be exported for lag tools: {error}"
             self.reports.warn("export_failed", sentence, {"code": error.code})
-
-
-def code_of(error: Exception) -> str:
-    """The code of an error of ours; the class of any other one."""
-    return error.code if isinstance(error, PenstockError) else type(error).__name__
 
 
 def unexpected(feed: str, error: Exception) -> FeedFailed:

@@ -44,34 +44,39 @@ class Heart:
         self._end_s = end_s
         self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._threads: list[threading.Thread] = []
+        self._threads: dict[str, threading.Thread] = {}
 
     def __enter__(self) -> "Heart":
         return self
 
     def beat_for(self, feed: Beating) -> None:
-        """Begin to beat for a feed, until the end. Any thread."""
+        """Begin to beat for a feed, until the end, or until it is opened again. Any thread."""
         with self._lock:
             first_s = self._every_s * (len(self._threads) % SPREAD + 1) / SPREAD
             thread = threading.Thread(
                 target=self._run, args=(feed, first_s), name="penstock-heart", daemon=True
             )
-            self._threads.append(thread)
+            self._threads[feed.name] = thread
         thread.start()
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         with self._lock:
-            threads = list(self._threads)
+            threads = list(self._threads.values())
         for thread in threads:
             thread.join(self._end_s / len(threads))
 
     def _run(self, feed: Beating, first_s: float) -> None:
         pause_s = first_s
-        while not self._stop.wait(pause_s):
+        while not self._stop.wait(pause_s) and self._is_newest(feed.name):
             pause_s = self._every_s
             try:
                 feed.beat()
             except Exception as error:  # noqa: BLE001  no error of any kind may end the beats
                 with suppress(Exception):  # nor may a listener that fails
                     self._trouble(feed, error)
+
+    def _is_newest(self, feed: str) -> bool:
+        """Whether this thread beats for a feed that was not opened again since."""
+        with self._lock:
+            return self._threads[feed] is threading.current_thread()

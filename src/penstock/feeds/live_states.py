@@ -88,7 +88,7 @@ def _doing(turns: FeedTurns, error: PenstockError | None, *, is_stuck: bool) -> 
             if turns.trouble is not None:
                 return "in trouble"
             return "waiting for a slot" if turns.waits_for_slot else "idle"
-        case "ended":
+        case "halted" | "ended":
             if error is None:
                 return "done"
             return "halted" if isinstance(error, FeedHalted) else "stopped"

@@ -156,18 +156,25 @@ class Runner:
         return self.is_stopping() or self._has_ended or self._death is not None
 
     def _at_work(self) -> list[str]:
-        """The feeds whose threads are there, and are expected to come back."""
+        """The feeds whose threads are there, and are expected to come back.
+
+        A halted feed waits for an operator, and keeps no run from its end.
+        """
+        return [name for name in self._alive() if name not in self._stuck]
+
+    def _alive(self) -> list[str]:
+        """The feeds whose threads are there, but for those that only look after a halt."""
         return [
-            name
-            for name, thread in self._threads.items()
-            if thread.is_alive() and name not in self._stuck
+            turns.name
+            for turns in self.turns
+            if self._threads[turns.name].is_alive() and turns.stage != "halted"
         ]
 
     def _watch(self) -> None:
         """End reads that take too long, and note who does not come back, or has come back."""
         tick = self.tools.around.tick()
         for turns in self.turns:
-            if turns.stage == "ended":
+            if turns.stage in ("halted", "ended"):
                 continue
             if turns.feed is not None and turns.feed.cancel_late_read(tick):
                 self._say_late(turns)
@@ -233,7 +240,7 @@ class Runner:
 
     def _left(self) -> None:
         """Note whose threads are still there; they end with the process."""
-        alive = [name for name, thread in self._threads.items() if thread.is_alive()]
+        alive = self._alive()
         self.left_behind = tuple(alive)
         for turns in self.turns:
             if turns.name in alive and turns.name not in self._stuck:

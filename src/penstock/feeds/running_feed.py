@@ -28,6 +28,7 @@ from penstock.feeds.feed_intake import FeedIntake
 from penstock.feeds.feed_upkeep import Clean, FeedUpkeep
 from penstock.feeds.field_events import conflict_events
 from penstock.feeds.halt_records import record_halt
+from penstock.feeds.halted_watch import HaltedWatch
 from penstock.feeds.halting import HaltMoment
 from penstock.feeds.leased_owner import LeasedOwner
 from penstock.feeds.run_events import Event
@@ -45,7 +46,7 @@ from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StageOrder
 from penstock.ports.registry.registry import Registry
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedLease, Note
+from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedLease, FeedTrouble, Note
 from penstock.protocol.feed_book.halted_objects import remove_void
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import lake_identity
@@ -134,6 +135,7 @@ class RunningFeed:
         self.requests = FeedRequests(tools.store, self._layout.lease, self._name)
         self.slot.last_s = lambda: self.state.learned.mean().elapsed_s
         self.slot.moved = self._still_alive
+        self.trouble_now: Callable[[], FeedTrouble | None] = lambda: None
 
     @property
     def owner(self) -> Owner:
@@ -310,6 +312,10 @@ class RunningFeed:
         moment = HaltMoment(self._journal.lake, self.state, at, self._name, self._order)
         record_halt(self._journal, self.feed, error, moment)
 
+    def halted_watch(self, *, refused: bool) -> HaltedWatch:
+        """Looks for what operators decide from now on; `refused` if they may accept a window."""
+        return HaltedWatch(self._journal, self.state, refused=refused)
+
     def forget_halt(self) -> None:
         """Remove what was written down when the feed halted: it has gone on. Once per start."""
         if self._has_void_halts:
@@ -429,6 +435,7 @@ class RunningFeed:
             window=self._window,
             earliest=earliest,
             retention_s=dict(self._intake.retention_s),
+            trouble=self.trouble_now(),
         )
 
     def _accept(self, gap: GapFound) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 HALTED = 5  # a feed waits for an operator
+REFUSED = 2  # only another configuration can mend it
 
 
 def worst(codes: Iterable[int]) -> int:

@@ -112,7 +112,8 @@ class Conflict(Value, frozen=True, omit_defaults=True):
 class ReadWays(Value, frozen=True, omit_defaults=True):
     """How the records of one dataset were read in a window, and what did not fit.
 
-    `empty` counts values that say nothing and were left out, `rest` the rows with a `_rest`.
+    `empty` counts values that say nothing and were left out, `rest` the rows with a `_rest`, and
+    `rows` all rows that were written: of one record there may be none, or several.
     """
 
     dataset: str
@@ -122,6 +123,7 @@ class ReadWays(Value, frozen=True, omit_defaults=True):
     empty: int = 0
     rest: int = 0
     conflicts: tuple[Conflict, ...] = ()
+    rows: int = 0
 
     def __add__(self, other: "ReadWays") -> "ReadWays":
         """The sum of two parts of one dataset, within the bounds."""
@@ -133,6 +135,7 @@ class ReadWays(Value, frozen=True, omit_defaults=True):
             self.empty + other.empty,
             self.rest + other.rest,
             most_conflicts((*self.conflicts, *other.conflicts)),
+            self.rows + other.rows,
         )
 
 

@@ -39,7 +39,7 @@ class ShownGroup(Value, frozen=True):
 class ShownHalt(Value, frozen=True, kw_only=True):
     """A halt: its code and sentence, since when, and what to do. It has no values of records.
 
-    `accepted_by` is who has accepted the window that was refused: the next run goes on.
+    `accepted_by` is who has accepted the window that was refused: a run goes on with it.
     """
 
     code: str
@@ -89,7 +89,8 @@ def lines_of(halt: ShownHalt) -> list[str]:
     if more > 0:
         lines.append(f"and {number_of(more, 'more group')} of broken records")
     if halt.accepted_by is not None:
-        lines.append(f"accepted by {halt.accepted_by}: `penstock run` goes on with this window")
+        who = halt.accepted_by
+        lines.append(f"accepted by {who}: a live run goes on within 10 seconds, or the next one")
     else:
         lines.append(f"what to do: {halt.what_to_do}")
     return lines

@@ -9,7 +9,7 @@ from penstock.model.entries import Counts
 from penstock.model.learned import Learned
 from penstock.model.read_ways import ReadWays
 from penstock.model.value import Value
-from penstock.protocol.feed_book.feed_lease import FeedBeat
+from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedTrouble
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.beats import STALE_S
 from penstock.status.halted_feed import ShownHalt
@@ -49,14 +49,16 @@ class Means(Value, frozen=True, kw_only=True):
 class FeedSnapshot(Value, frozen=True, kw_only=True):
     """One feed. Unknown values are None, never a guess.
 
-    `state` is `halted`, or that of its owner. `missing_topics` are those that the configuration
-    names and that the owner did not find when it last looked. `learned` are the means of recent
-    windows, also by dataset and topic; `kept` what plug-ins keep with the last window.
+    `state` is `halted`, or that of its owner, which may be `in trouble`: then `trouble` says what
+    fails, as it does for an owner that has fallen silent since. `missing_topics` are those that the
+    configuration names and that the owner did not find when it last looked. `learned` are the means
+    of recent windows, also by dataset and topic; `kept` what plug-ins keep with the last window.
     """
 
     feed: str
     state: str
     halted: ShownHalt | None
+    trouble: FeedTrouble | None
     missing_topics: tuple[str, ...]
     watermark: dict[str, dict[int, int]]
     lag_records: int | None
@@ -108,8 +110,9 @@ def snapshot(
     newest_ms = max((p.last_timestamp_ms for _, _, p in state.known_partitions()), default=-1)
     return FeedSnapshot(
         feed=feed,
-        state="halted" if halted is not None else _owner_state(beat, now_s),
+        state="halted" if halted is not None else _feed_state(beat, now_s),
         halted=halted,
+        trouble=trouble_told(beat),
         missing_topics=_missing(topics, state, beat),
         watermark=_watermarks(state),
         lag_records=sum(lags) if lags else None,
@@ -202,6 +205,22 @@ def _seconds_since(at: str, now_s: float) -> float | None:
         return round(max(now_s - datetime.fromisoformat(at).timestamp(), 0.0), 1)
     except ValueError:
         return None
+
+
+def trouble_told(beat: FeedBeat | None) -> FeedTrouble | None:
+    """What failed when an owner that has not let go was last heard of; None: nothing."""
+    return None if beat is None or beat.released else beat.note.trouble
+
+
+def is_alive(beat: FeedBeat | None, now_s: float) -> bool:
+    """Whether an owner seems to live. By the wall clock: for display only."""
+    return _owner_state(beat, now_s) == "running"
+
+
+def _feed_state(beat: FeedBeat | None, now_s: float) -> str:
+    """The owner's state; of one that lives and cannot work, that it is in trouble."""
+    state = _owner_state(beat, now_s)
+    return "in trouble" if state == "running" and trouble_told(beat) is not None else state
 
 
 def _owner_state(beat: FeedBeat | None, now_s: float) -> str:

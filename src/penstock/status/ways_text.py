@@ -18,8 +18,7 @@ def rest_lines(ways: Iterable[ReadWays]) -> Iterator[str]:
         least = "at least " if len(each.conflicts) >= MOST_CONFLICTS else ""
         more = f" and {least}{len(fields) - FEW_FIELDS} more" if len(fields) > FEW_FIELDS else ""
         shown = ", ".join(fields[:FEW_FIELDS])
-        of = each.fast + each.reference
-        yield f"rows with `_rest`: {each.rest:,} of {of:,} in {each.dataset}: {shown}{more}"
+        yield f"rows with `_rest`: {each.rest:,} of {each.rows:,} in {each.dataset}: {shown}{more}"
 
 
 def ways_rows(feed: str, ways: Iterable[ReadWays]) -> Iterator[dict[str, object]]:

@@ -17,6 +17,7 @@ from penstock.errors import PenstockError, StagedSetWrong
 from penstock.feeds import cleaning, heartbeat
 from penstock.feeds import runner as runner_module
 from penstock.feeds.cleaning import Job
+from penstock.feeds.halted_watch import HaltedWatch
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools, RunningFeed
@@ -85,6 +86,9 @@ class FakeFeed:
 
     def record_halt(self, error: PenstockError) -> None:
         self.halts.append(error)
+
+    def halted_watch(self, *, refused: bool) -> HaltedWatch:
+        return an_owned_feed(Clock()).halted_watch(refused=refused)
 
     def forget_halt(self) -> None:
         return None

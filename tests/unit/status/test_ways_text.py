@@ -11,6 +11,7 @@ ORDER = ReadWays(
     reasons=(WayReason(NO_COLUMN, 700, "user.new"), WayReason("NOT_JSON", 300)),
     empty=12_345,
     rest=1_700,
+    rows=9_700,
     conflicts=tuple(
         Conflict(f"f{number}", "int64", "string", 10 - number, "t", 0, number)
         for number in range(7)
@@ -39,7 +40,7 @@ def test_more_fields_may_be_in_conflict_than_are_recorded() -> None:
 def test_rows_with_a_rest_are_told_with_the_fields_in_conflict() -> None:
     new = ReadWays("view", 5, rest=2, conflicts=(Conflict("n", "", "string", 2, "t", 0, 0),))
     assert list(rest_lines([ORDER, new])) == [
-        "rows with `_rest`: 1,700 of 10,000 in order: f0, f1, f2, f3, f4 and 2 more"
+        "rows with `_rest`: 1,700 of 9,700 in order: f0, f1, f2, f3, f4 and 2 more"
     ]
 
 

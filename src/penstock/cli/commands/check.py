@@ -17,7 +17,7 @@ from penstock.cli.common import (
     surroundings,
 )
 from penstock.cli.first_compilation import tell_compiling
-from penstock.cli.halted_check import tell_halted, tell_held_back
+from penstock.cli.halted_check import tell_halted, tell_held_back, tell_trouble
 from penstock.cli.renamed_feeds import former_names
 from penstock.cli.sample_check import (
     as_text,
@@ -159,6 +159,7 @@ def _from_journal(spec: LakeSpec, feed: FeedSpec) -> Finding:
     try:
         journal = _journal(spec, feed)
         state = journal.open().state
+        tell_trouble(finding, journal, surroundings().now())
         windows = number_of(state.windows, "window")
         told = "never run" if state.is_new else f"{windows}, the journal is sound"
         finding.found.append(f"{told}; the next window is not known without Kafka")
@@ -255,6 +256,7 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
     try:
         journal = _journal(spec, feed)
         state = journal.open().state
+        tell_trouble(finding, journal, surroundings().now())
         _check_layout(feed, journal, state)
         for event in change_events(feed, state):
             finding.warn(event.sentence)

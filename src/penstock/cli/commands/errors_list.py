@@ -21,6 +21,7 @@ from penstock.cli.commands.errors_halted import (
 )
 from penstock.cli.commands.errors_values import SAMPLE_CHARACTERS, base64_of, group_facts
 from penstock.cli.common import (
+    TAKEN_UP,
     author_of,
     dataset_among,
     feed_named,
@@ -77,7 +78,8 @@ def run_show(chosen: argparse.Namespace) -> int:
     else:
         print("\n\n".join("\n".join(record_as_text(record)) for record in shown))
     if next(found, None) is not None:
-        tell(f"only the first {len(shown)} are shown; use --limit to see more")
+        first = "first is" if len(shown) == 1 else f"first {len(shown)} are"
+        tell(f"only the {first} shown; use --limit to see more")
     return 0
 
 
@@ -96,7 +98,7 @@ def run_accept(chosen: argparse.Namespace) -> int:
         print_rows([{**row, "ranges": list(map(range_as_json, ranges))}], "json")
     elif is_new:
         of = f"{chosen.feed}: {printable(ranges_as_text(ranges))}" if ranges else chosen.feed
-        print(f"accepted: window number {state.windows + 1} of {of}; now run `penstock run`")
+        print(f"accepted: window number {state.windows + 1} of {of}; {TAKEN_UP}")
     else:
         print(f"window number {state.windows + 1} of {chosen.feed} was accepted before")
     return 0
@@ -119,7 +121,7 @@ def let_go_on(
         row = {"feed": chosen.feed, "dataset": dataset, "accepted": True, "entry": sealed.number}
         print_rows([row], "json")
     else:
-        print(f"{chosen.dataset} is accepted: `penstock run` publishes what was held back")
+        print(f"{chosen.dataset} is accepted, what was held back is published: {TAKEN_UP}")
     return 0
 
 

@@ -17,6 +17,7 @@ from penstock.care.reset_targets import (
 )
 from penstock.care.seek import Approval, accept_gaps, rebind, seek_all
 from penstock.cli.common import (
+    TAKEN_UP,
     author_of,
     feed_named,
     print_rows,
@@ -288,7 +289,7 @@ def _moved_row(move: Move, entry: SealedEntry | None) -> Row:
 def _tell(chosen: argparse.Namespace, what: str) -> None:
     """Print the result on stderr, so that stdout has only data."""
     if chosen.execute:
-        print(f"done: {what}", file=sys.stderr)
+        print(f"done: {what}; {TAKEN_UP}", file=sys.stderr)
     else:
         wanted = "--execute" if chosen.reason.strip() else "--reason and --execute"
         print(f"dry run, nothing was changed: {what}. Add {wanted} to do it.", file=sys.stderr)

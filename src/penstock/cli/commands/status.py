@@ -30,6 +30,7 @@ from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.status.halted_feed import halt_of, lines_of
 from penstock.status.learned_text import learned_rows
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
+from penstock.status.trouble_text import trouble_line
 from penstock.status.ways_text import rest_lines, ways_rows
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ def show(found: Sequence[FeedSnapshot], output: str, wide: bool = False) -> None
 
 def sentences_of(found: FeedSnapshot) -> Iterator[str]:
     """What the table does not say of a feed."""
-    if found.state == "running" and (found.as_of_age_s or 0.0) > OLD_LAG_S:
+    if found.trouble is not None:
+        yield trouble_line(found.trouble)
+    if found.owner_state == "running" and (found.as_of_age_s or 0.0) > OLD_LAG_S:
         yield (
             f"lag is that of {duration(found.as_of_age_s)} ago: since then its source has not "
             "answered the owner, or one window takes long; `penstock status --live` asks now"

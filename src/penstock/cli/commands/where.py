@@ -6,6 +6,7 @@ import json
 import msgspec
 
 from penstock.cli.common import feed_named, reading_journal, surroundings
+from penstock.cli.errors import UsageMistake
 from penstock.cli.where_text import file_lines, record_lines
 from penstock.config.location import key_in
 from penstock.model.record_position import Position
@@ -34,6 +35,7 @@ def run(chosen: argparse.Namespace) -> int:
     key = key_in(spec.lake, chosen.what)
     found = where_file(journal, state, search, key)
     if found is None:
+        _refuse_position(chosen.what)
         text = [f"{key}: no entry of feed {feed.name!r} names this file"]
         _show([{"file": key, "state": "unknown"}], chosen.output, text)
         return NOT_KNOWN
@@ -41,6 +43,19 @@ def run(chosen: argparse.Namespace) -> int:
         found = msgspec.structs.replace(found, backup=_backup(spec, feed.backup, found))
     _show([found], chosen.output, file_lines(found))
     return DIFFERENCE if found.state == "missing" else FOUND
+
+
+def _refuse_position(word: str) -> None:
+    """Raise if this is not a file, and seems to be meant as the position of a record."""
+    parts = word.split("/")
+    if len(parts) != 3 or not any(part.lstrip("-").isdecimal() for part in parts[1:]):
+        return
+    raise UsageMistake(
+        f"{word!r} is not the position of a record, and no file has this name: "
+        "in TOPIC/PARTITION/OFFSET, partition and offset are whole numbers from 0.",
+        "For example `penstock where events events/0/1200`; `penstock offsets show` lists the "
+        "partitions of a feed.",
+    )
 
 
 def _backup(spec: LakeSpec, name: str, found: FileWhereabouts) -> Backup:

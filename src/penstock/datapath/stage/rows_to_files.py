@@ -23,7 +23,7 @@ from penstock.model.schema import REST
 class RowsToFiles:
     """Brings the rows of one range to its files. Used by one thread of one attempt.
 
-    `rest_rows` counts by dataset the rows that have a `_rest`.
+    `rows` counts them by dataset, and `rest_rows` those that have a `_rest`.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class RowsToFiles:
         self._unwritten = unwritten
         self._samples = samples
         self._converters = Converters(plan, covered)
+        self.rows: Counter[str] = Counter()
         self.rest_rows: Counter[str] = Counter()
 
     def put(self, some: BatchRows, piece: Piece, good: Mask) -> Rows:
@@ -89,6 +90,7 @@ class RowsToFiles:
             piece, good = piece.only(fits), good.copy()
             good[np.flatnonzero(good)] = fits
         rest = piece.columns[REST]
+        self.rows[piece.schema.dataset] += len(rest)
         self.rest_rows[piece.schema.dataset] += len(rest) - rest.null_count
         self._group.splitter.add(piece, self._covered.partition, self._group.parts.now)
         return good

@@ -112,14 +112,14 @@ class RangeShredder:
             quarantine.evidence(),
             in_order=not self._plan.is_replay,  # files of the quarantine overlap
         )
-        report = TaskReport(evidence, read_bytes=tally.read_bytes)
+        report, counted = TaskReport(evidence, read_bytes=tally.read_bytes), self._to_files
         if is_first:
             report = msgspec.structs.replace(
                 report,
                 samples=self._samples.all(),
                 named=self._samples.named(),
                 unlearned=self._samples.unlearned() if is_learning else (),
-                ways=() if is_learning else self._ways.ways(self._to_files.rest_rows),
+                ways=() if is_learning else self._ways.ways(counted.rest_rows, counted.rows),
                 spent=self._costs.spent(covered.topic),
             )
         if is_learning:

@@ -35,8 +35,8 @@ class WayTally:
             self._places.append((int(partitions[first]), int(offsets[first])))
             mine.add_misfit(misfit, len(self._places) - 1, records)
 
-    def ways(self, rest_rows: Mapping[str, int]) -> tuple[ReadWays, ...]:
-        """Everything, in an order that a retry repeats; `rest_rows` is by dataset."""
+    def ways(self, rest_rows: Mapping[str, int], rows: Mapping[str, int]) -> tuple[ReadWays, ...]:
+        """Everything, in an order that a retry repeats; rows are counted by dataset."""
         return tuple(
             ReadWays(
                 dataset,
@@ -51,6 +51,7 @@ class WayTally:
                 most_conflicts(
                     self._conflict(misfit, *found) for misfit, found in counts.misfits.items()
                 ),
+                rows.get(dataset, 0),
             )
             for dataset, counts in sorted(self._counts.items())
             if counts.fast or counts.reference

@@ -15,11 +15,24 @@ from penstock.runtime.surroundings import Surroundings
 BEAT_FORMAT = 2
 
 
+class FeedTrouble(Value, frozen=True):
+    """What fails now and is tried again: its code, a sentence without values of records.
+
+    `since` is when the first try failed, `tries` how many have failed since.
+    """
+
+    code: str
+    sentence: str
+    since: str
+    tries: int
+
+
 class Note(Value, frozen=True):
     """What the holder says about its work, for `status` and metrics.
 
     `latest` is where Kafka's logs end, and `earliest` where they begin, by topic and partition;
-    `retention_s` is how long topics keep records, of those whose source says so.
+    `retention_s` is how long topics keep records, of those whose source says so. `trouble` is there
+    while something fails.
     """
 
     epoch: int = 0
@@ -29,6 +42,7 @@ class Note(Value, frozen=True):
     window: str = ""
     earliest: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
     retention_s: dict[str, float] = msgspec.field(default_factory=dict)
+    trouble: FeedTrouble | None = None
 
 
 class FeedBeat(Beat, frozen=True):

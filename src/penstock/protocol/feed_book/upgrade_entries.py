@@ -13,7 +13,8 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
                `packed`, in the entry or in its manifest; windows record their `cost`, values that
                plug-ins keep (`kept`), and why records are in the quarantine (`refused`);
                windows say which ranges share files (`file_plan`), and files to which `group` of
-               ranges they belong: before, each range was one; `seal` is a new kind
+               ranges they belong: before, each range was one; ways of reading have the number of
+               `rows`; `seal` is a new kind
 """
 
 from collections.abc import Mapping
@@ -53,8 +54,24 @@ def from_2_to_3(entry: JsonObject) -> JsonObject:
 
 
 def from_3_to_4(entry: JsonObject) -> JsonObject:
-    """Nothing was taken away. What is new has a default that says that it was not recorded."""
-    return entry
+    """Nothing was taken away. What is new has a default that says that it was not recorded.
+
+    But for the rows of a dataset: where they were not counted, there is one for each record, as
+    older versions told it.
+    """
+    body = entry.get("body")
+    ways = body.get("ways") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(ways, list):
+        return entry
+    return {**entry, "body": {**body, "ways": [_with_rows(each) for each in ways]}}
+
+
+def _with_rows(ways: Json) -> Json:
+    """With a row for each record that was read; what is not in form is left to the decoder."""
+    if not isinstance(ways, dict):
+        return ways
+    records = [count for way in ("fast", "reference") if isinstance(count := ways.get(way), int)]
+    return {**ways, "rows": sum(records)}
 
 
 UPGRADES: Mapping[int, Upgrade] = {1: from_1_to_2, 2: from_2_to_3, 3: from_3_to_4}

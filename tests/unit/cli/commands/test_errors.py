@@ -160,7 +160,7 @@ def test_a_group_is_shown_by_its_fingerprint_up_to_a_limit(
     assert main(lake.words("errors", "show", FEED, word, "--limit", "1")) == 0
     told = capsys.readouterr()
     assert told.out.count("position") == 1
-    assert "use --limit to see more" in told.err
+    assert "only the first is shown; use --limit to see more" in told.err
 
 
 def test_records_that_were_dropped_are_not_there_any_more(

@@ -139,14 +139,17 @@ def test_accept_names_the_ranges_that_were_shown_and_the_feed_goes_on(
 ) -> None:
     words = ("errors", "accept", "feed", "--reason", "known", "--author", "ann")
     assert halting.call(*words) == 0
-    assert "of feed: events/0 [0, 5); now run" in capsys.readouterr().out
+    assert (
+        "of feed: events/0 [0, 5); a live run takes it up within 10 seconds"
+        in capsys.readouterr().out
+    )
     assert halting.call(*words, "--output", "json") == 0
     [row] = as_json(capsys)
     assert row["ranges"] == [{"topic": "events", "partition": 0, "start": 0, "end": 5}]
     kept = json.loads((halting.lake.root / "_penstock/feed/accepted" / f"{0:020}.json").read_text())
     assert [(each["start"], each["end"]) for each in kept["ranges"]] == [(0, 5)]
     assert halting.call("status") == 0
-    assert "feed: accepted by ann: `penstock run` goes on" in capsys.readouterr().out
+    assert "feed: accepted by ann: a live run goes on within 10 seconds" in capsys.readouterr().out
     assert halting.run() == 0
     assert halting.story.quarantined() == places(0, 2, 3, 4)
     assert halting.call("status") == 0

@@ -110,6 +110,25 @@ def test_what_is_not_known_ends_with_1(
     assert words in text
 
 
+@pytest.mark.parametrize(
+    "word", ["events/0/x", "events/0/-1", "events/one/2", f"events/0/{'9' * 20}"]
+)
+def test_a_position_without_whole_numbers_is_not_taken_for_a_file(
+    story: DiskStory, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    code, text = text_of(story, capsys, "where", "feed", word)
+    assert code == 2
+    assert f"'{word}' is not the position of a record" in text
+    assert "whole numbers" in text
+
+
+def test_a_file_of_another_feed_is_not_taken_for_a_position(
+    story: DiskStory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = text_of(story, capsys, "where", "feed", "events/click/x.parquet")
+    assert (code, "no entry of feed 'feed' names this file" in text) == (1, True)
+
+
 def test_a_file_may_be_named_by_key_path_and_uri(
     story: DiskStory, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Entries of format 1: read in their present form, and refused when they never had that form."""
+"""Entries of older formats: read in their present form, and refused if they never had that form."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import EntryDamaged
-from penstock.model.entries import FORMAT, AnyBody, Deciding
+from penstock.model.entries import FORMAT, AnyBody, Deciding, Window
 from penstock.model.steps import DeleteInputs, PublishFiles
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState
@@ -68,3 +68,30 @@ def test_groups_that_are_not_groups_are_damage(groups: object) -> None:
     entry["body"]["groups"] = groups
     with pytest.raises(EntryDamaged, match="does not fit the schema of format 1"):
         open_entry(FEED_BOOK, KEY, 5, hashed(entry))
+
+
+def of_format_3(ways: object) -> bytes:
+    """A window as the version before wrote it, with these ways of reading."""
+    window = next(body for body in BODIES if isinstance(body, Window))
+    entry = of_format_1(window)
+    entry["format"] = 3
+    for group in entry["body"]["groups"]:
+        group["steps"] = [{"step": step} for step in group["steps"]]
+    entry["body"]["ways"] = ways
+    return hashed(entry)
+
+
+def test_a_window_of_format_3_has_a_row_for_each_record_that_was_read() -> None:
+    raw = of_format_3([{"dataset": "a", "fast": 5, "reference": 2, "rest": 1}, {"dataset": "b"}])
+    found = open_entry(FEED_BOOK, KEY, 5, raw).body
+    assert isinstance(found, Window)
+    assert [(ways.dataset, ways.rest, ways.rows) for ways in found.ways] == [
+        ("a", 1, 7),
+        ("b", 0, 0),
+    ]
+
+
+@pytest.mark.parametrize("ways", ["all", [7], [{"dataset": "a", "fast": "many"}]])
+def test_ways_that_are_not_ways_are_damage(ways: object) -> None:
+    with pytest.raises(EntryDamaged, match="does not fit the schema of format 3"):
+        open_entry(FEED_BOOK, KEY, 5, of_format_3(ways))
