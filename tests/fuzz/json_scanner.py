@@ -213,13 +213,16 @@ def knows_new_fields(
 def has_used_tries(
     values: pa.Array, schema: DatasetSchema, fast: Decoded, path: str, at: int
 ) -> bool:
-    """True when the scanner had kept its values of a field before it came to this record.
+    """True when the scanner had kept its values of a field before it came to the one that fits.
 
-    One record has several of a field that is in objects of a list; then one before is enough.
+    One record has several of a field that is in objects of a list. Then one record before is
+    enough, or more values in this one than are kept.
     """
     singly, wanted = set(fast.singly), 1 if "[]" in path else TRIES
     if at in singly:
         return False  # the reference has named it itself
+    if "[]" in path and values_of(json.loads(values[at].as_py()), last_name(path)) > TRIES:
+        return True
     earlier = [number for number in range(at) if number not in singly]
     found = 0
     for number in reversed(earlier):
@@ -228,6 +231,21 @@ def has_used_tries(
         if found >= wanted:
             return True
     return False
+
+
+def last_name(path: str) -> str:
+    """The name of the field at the end of a path; dots in names are escaped there."""
+    return path.replace("\\.", "\0").rpartition(".")[2].replace("\0", ".")
+
+
+def values_of(document: object, name: str) -> int:
+    """How many objects of a document have a member of this name."""
+    if isinstance(document, list):
+        return sum(values_of(each, name) for each in document)
+    if isinstance(document, dict):
+        inside = sum(values_of(each, name) for each in document.values())
+        return inside + (name in document)
+    return 0
 
 
 SEEN: dict[str, Callable[[Decoded], Any]] = {
