@@ -111,12 +111,18 @@ def open_session(
         session.sparkContext.pythonExec = sys.executable
         start_workers(session)
     if not is_local:
-        # Executors fetch it from here whenever they come, so it stays until this process ends.
-        # What we depend on must be installed where they run.
-        scratch = tempfile.mkdtemp(prefix="penstock-")
-        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-        session.sparkContext.addPyFile(str(package_zip(Path(scratch))))
+        _ship_package(session)
     return session
+
+
+def _ship_package(session: SparkSession) -> None:
+    """Give our code to executors on other machines; what we depend on must be installed there.
+
+    They fetch it from here whenever they come, so it stays until this process ends.
+    """
+    scratch = tempfile.mkdtemp(prefix="penstock-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    session.sparkContext.addPyFile(str(package_zip(Path(scratch))))
 
 
 def _log_for(settings: Mapping[str, str]) -> Path | None:
