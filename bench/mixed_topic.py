@@ -119,7 +119,7 @@ def open_world(keep: Path | None, settings: Mapping[str, str] | None = None) -> 
         fetch([SPARK_AVRO], cache, java_home=places.java_home(), java_options=java_options)
         jars = [*jar_paths(CONNECTOR, cache), *jar_paths(SPARK_AVRO, cache)]
         # On a thread of its own, because Spark would take Ctrl-C from us.
-        starting = StartingSession(lambda: open_session("bench", session, jars))
+        starting = StartingSession(lambda jvm: open_session("bench", session, jars, jvm=jvm))
         stack.callback(_end_spark, starting)
         yield World(starting.get(), kafka.bootstrap, scratch, tuple(kafka.pids))
 

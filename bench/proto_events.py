@@ -42,12 +42,12 @@ def proto_event(number: int, types: int) -> bytes:
     return b"".join(
         (
             _HEAD.pack(0, FIRST_ID + kind, 0),
-            _integer(1, time_ms(choice, chance)),
-            _text(2, f"{identity:016x}"),
-            _integer(3, person & 0x3FFFFFFF),
-            _text(4, f"{person >> 32:08x}"),
-            _text(5, COUNTRIES[place % 6]),
-            _piece(6, _text(1, SYSTEMS[device % 3]) + _integer(2, number % 997)),
+            proto_integer(1, time_ms(choice, chance)),
+            proto_text(2, f"{identity:016x}"),
+            proto_integer(3, person & 0x3FFFFFFF),
+            proto_text(4, f"{person >> 32:08x}"),
+            proto_text(5, COUNTRIES[place % 6]),
+            proto_piece(6, proto_text(1, SYSTEMS[device % 3]) + proto_integer(2, number % 997)),
             _value(7, one, first),
             _value(8, other, second),
         )
@@ -57,28 +57,33 @@ def proto_event(number: int, types: int) -> bytes:
 def _value(field: int, kind: str, bits: int) -> bytes:
     """64 random bits as a value of a kind, the same as in JSON."""
     if kind == "text":
-        return _text(field, f"{bits >> 16:x} and {bits & 0xFFFFF}")
+        return proto_text(field, f"{bits >> 16:x} and {bits & 0xFFFFF}")
     if kind == "integer":
-        return _integer(field, bits & 0xFFFFFF)
+        return proto_integer(field, bits & 0xFFFFFF)
     if kind == "number":
         number = bits % 100_000 / 100
         return bytes([field << 3 | _EIGHT_BYTES]) + _DOUBLE.pack(number) if number else b""
-    return _integer(field, bits & 1)
+    return proto_integer(field, bits & 1)
 
 
-def _text(field: int, text: str) -> bytes:
-    return _piece(field, text.encode())
+def proto_text(field: int, text: str) -> bytes:
+    """A field with a text."""
+    return proto_piece(field, text.encode())
 
 
-def _piece(field: int, raw: bytes) -> bytes:
-    return bytes([field << 3 | _LENGTH]) + _varint(len(raw)) + raw
+def proto_piece(field: int, raw: bytes) -> bytes:
+    """A field with bytes: a text, a message, or packed numbers."""
+    return bytes([field << 3 | _LENGTH]) + proto_varint(len(raw)) + raw
 
 
-def _integer(field: int, number: int) -> bytes:
-    return bytes([field << 3 | _VARINT]) + _varint(number) if number else b""
+def proto_integer(field: int, number: int, *, is_optional: bool = False) -> bytes:
+    """A field with a whole number from 0 on; a zero is only written if the field is optional."""
+    written = number or is_optional
+    return bytes([field << 3 | _VARINT]) + proto_varint(number) if written else b""
 
 
-def _varint(number: int) -> bytes:
+def proto_varint(number: int) -> bytes:
+    """A whole number from 0 on, seven bits in a byte."""
     out = bytearray()
     while number > 127:
         out.append(number & 127 | 128)

@@ -4,12 +4,14 @@
     clicks, payments             JSON of up to 1 KB
     wide, texts                  rows of 200 columns, long texts
     envelopes, framed-envelopes  Avro with unions, a map and an array: of a fixed schema, and framed
+    protobuf-envelopes           the same envelopes in Protobuf
 
 Each against plain Spark: `from_json` with the schema that Spark finds in the records of the first
 window, or `from_avro`; Parquet (zstd) by type and day. Both variants of plain Spark warm up, and
-the better one is measured. All in one session; ways take turns, as in `make bench`, and the results
-join those. `bench/workloads/` makes the records; `python -m bench.shred --format social` runs one
-task on them without Spark and Kafka.
+the better one is measured. Spark's reader of Protobuf is a jar that not every mirror has: those
+envelopes are compared with Penstock and the same ones in Avro. All in one session; ways take turns,
+as in `make bench`, and the results join those. `bench/workloads/` makes the records;
+`python -m bench.shred --format social` runs one task on them without Spark and Kafka.
 """
 
 import argparse
@@ -26,12 +28,14 @@ from pyspark.sql.types import StructType
 from bench.avro_events import FIRST_ID
 from bench.compare import HEAP, ROUNDS, WARM_UPS, line_of
 from bench.figures import (
+    ON_AVRO,
     OURS,
     PLAIN,
     READ_ONLY,
     WRITERS,
     Turn,
     better_plain,
+    protobuf_result,
     shape_verdicts,
     variant,
     workload_result,
@@ -108,6 +112,8 @@ def _write_by_schema(topic: MixedTopic, workload: Workload, target: Path) -> Non
 
 def ways_of(workload: Workload) -> dict[str, Way]:
     """In the order of their turns: what ours is compared with is next to it."""
+    if workload.beside:
+        return {ON_AVRO: penstock(), OURS: penstock(), READ_ONLY: read_only("penstock")}
     first, *others = WRITERS
     return {
         **{variant(writers): plain_shape(workload, writers) for writers in others},
@@ -118,28 +124,33 @@ def ways_of(workload: Workload) -> dict[str, Way]:
 
 
 class Turntable:
-    """The ways of one workload, and what their turns took. The worse plain Spark drops out."""
+    """The ways of one workload, and what their turns took. The worse plain Spark drops out.
 
-    def __init__(self, topic: MixedTopic, workload: Workload) -> None:
+    `beside` is the topic with the same records in another format, where the workload has one.
+    """
+
+    def __init__(self, topic: MixedTopic, workload: Workload, beside: MixedTopic | None) -> None:
         self.topic = topic
         self.workload = workload
+        self._beside = beside
         self.turns: Turns = {}
         self._ways = ways_of(workload)
         self._warm: Turns = {}
 
     def round(self, number: int, watch: Watch, began: float) -> None:
         """A turn of every way; those of rounds below 1 warm up."""
-        if number == 1 and self._warm:
+        if number == 1 and self._warm and not self.workload.beside:
             worse = set(map(variant, WRITERS)) - {better_plain(self._warm)}
             self._ways = {name: way for name, way in self._ways.items() if name not in worse}
         for name, way in self._ways.items():
-            turn = take_turn(self.topic, way, watch)
+            topic = self._beside if name == ON_AVRO and self._beside else self.topic
+            turn = take_turn(topic, way, watch)
             if number > 0:
                 self.turns.setdefault(name, []).append(turn)
             else:
                 self._warm[name] = [turn]
             took = f"{time.perf_counter() - began:5.0f} s  {number:2} {self.workload.name:16}"
-            print(f"{took} {line_of(self.topic.types, name, [turn])}", flush=True)
+            print(f"{took} {line_of(topic.types, name, [turn])}", flush=True)
 
 
 def measure(options: argparse.Namespace) -> dict[str, Turns]:
@@ -149,8 +160,10 @@ def measure(options: argparse.Namespace) -> dict[str, Turns]:
         tables = []
         for name in options.only:
             workload = WORKLOADS[name]
-            topic = fill_workload(world, workload, options.records or workload.records)
-            tables.append(Turntable(topic, workload))
+            records = options.records or workload.records
+            other = WORKLOADS[workload.beside] if workload.beside else None
+            beside = None if other is None else fill_workload(world, other, records)
+            tables.append(Turntable(fill_workload(world, workload, records), workload, beside))
         for number in range(1 - options.warm_ups, options.rounds + 1):
             for table in tables:
                 table.round(number, watch, began)
@@ -166,10 +179,14 @@ def source_bytes(name: str, records: int) -> int:
 
 def result_of(name: str, turns: Mapping[str, Sequence[Turn]]) -> dict[str, object]:
     """The figures of a workload, with MB of source per second of processor time."""
-    found = workload_result(turns)
+    beside = WORKLOADS[name].beside
+    found = protobuf_result(turns, ON_AVRO) if beside else workload_result(turns)
     size = source_bytes(name, turns[OURS][0].records)
     found["source_bytes"] = size
-    for way, mine in ((PLAIN, turns[better_plain(turns)]), (OURS, turns[OURS])):
+    measured_on = {OURS: turns[OURS]}
+    if not beside:
+        measured_on[PLAIN] = turns[better_plain(turns)]
+    for way, mine in measured_on.items():
         speed = statistics.median(size / turn.cpu_s for turn in mine) / 1e6
         found[f"mb_per_cpu_s_{way}"] = round(speed, 1)
     return found
@@ -178,10 +195,12 @@ def result_of(name: str, turns: Mapping[str, Sequence[Turn]]) -> dict[str, objec
 def show(results: Mapping[str, Mapping[str, object]], turns: Mapping[str, Turns]) -> None:
     """Every workload in a line, and every target."""
     for name, result in results.items():
+        other, words = ("avro", "Avro") if WORKLOADS[name].beside else (PLAIN, "plain Spark")
+        speeds = [result.get(f"mb_per_cpu_s_{way}") for way in (OURS, PLAIN)]
         print(
-            f"{name:16} {result['ratio_plain_spark']:5} times plain Spark by time, "
-            f"{result['ratio_plain_spark_cpu']:5} by processor time; MB per CPU-second: "
-            f"{result['mb_per_cpu_s_penstock']} and {result['mb_per_cpu_s_plain_spark']}"
+            f"{name:18} {result[f'ratio_{other}']:5} times {words} by time, "
+            f"{result[f'ratio_{other}_cpu']:5} by processor time; MB per CPU-second: "
+            f"{' and '.join(str(each) for each in speeds if each is not None)}"
         )
     for name, mine in turns.items():
         for verdict in shape_verdicts(name, WORKLOADS[name].target, mine):

@@ -10,10 +10,10 @@ import struct
 
 from bench.avro_events import FIRST_ID, avro_long, avro_text
 from bench.workloads.change_events import TABLES
+from bench.workloads.changed_rows import OPS, STATES, Change, ChangedRow, change_of
 from bench.workloads.dice import Dice
 
-OPS = ("CREATE", "UPDATE", "DELETE", "READ")
-STATES = ("NEW", "PAID", "SENT", "RETURNED")
+SALT = 8
 _ID = struct.Struct(">bI")
 _NONE, _SOME = avro_long(0), avro_long(1)
 _END = b"\0"
@@ -58,52 +58,49 @@ def envelope_schema(table: str = "orders") -> str:
 
 def envelope(number: int) -> bytes:
     """The envelope with this number, without a frame."""
-    return _envelope(Dice(number, 8), "orders")
+    return _envelope(change_of(Dice(number, SALT), "orders"))
 
 
 def framed_envelope(number: int) -> bytes:
     """The envelope with this number, behind the id of the schema of its table."""
     dice = Dice(number, 9)
     place = dice.up_to(len(TABLES))
-    return _ID.pack(0, FIRST_ID + place) + _envelope(dice, TABLES[place])
+    return _ID.pack(0, FIRST_ID + place) + _envelope(change_of(dice, TABLES[place]))
 
 
-def _envelope(dice: Dice, table: str) -> bytes:
-    op = dice.pick((0, 1, 1, 1, 1, 1, 1, 1, 2, 3))
-    before = _NONE if op in (0, 3) else _SOME + _row(dice)
-    after = _NONE if op == 2 else _SOME + _row(dice)
-    return b"".join((before, after, _source(dice, table), avro_long(op), avro_long(dice.time_ms())))
+def _envelope(change: Change) -> bytes:
+    rows = [_NONE if row is None else _SOME + _row(row) for row in (change.before, change.after)]
+    return b"".join((*rows, _source(change), avro_long(change.op), avro_long(change.at_ms)))
 
 
-def _row(dice: Dice) -> bytes:
-    total = dice.bits(22)
-    pairs = [("farbe", "grün"), ("gift", "no"), ("ref", dice.hex(6))][: dice.up_to(4)]
-    lines = [dice.bits(20) for _ in range(dice.up_to(6))]
+def _row(row: ChangedRow) -> bytes:
+    total = row.total_cents
     parts = [
-        avro_long(dice.bits(33)),
-        _optional(f"C-{dice.hex(13)}", is_absent=dice.one_in(9)),
+        avro_long(row.id),
+        _optional(row.customer),
         _bytes(total.to_bytes(total.bit_length() // 8 + 1, "big", signed=True)),
-        avro_long(dice.up_to(len(STATES))),
-        avro_long(dice.time_ms() * 1000 + dice.up_to(1000)),
-        _optional(f"Lieferung {dice.hex(16)}", is_absent=dice.one_in(3)),
-        avro_long(len(pairs)) if pairs else b"",
-        *(avro_text(name) + avro_text(value) for name, value in pairs),
+        avro_long(row.state),
+        avro_long(row.created_us),
+        _optional(row.note),
+        avro_long(len(row.attributes)) if row.attributes else b"",
+        *(avro_text(name) + avro_text(value) for name, value in row.attributes),
         _END,
-        avro_long(len(lines)) if lines else b"",
-        *(avro_long(each) for each in lines),
+        avro_long(len(row.line_ids)) if row.line_ids else b"",
+        *(avro_long(each) for each in row.line_ids),
         _END,
     ]
     return b"".join(parts)
 
 
-def _source(dice: Dice, table: str) -> bytes:
-    transaction = _NONE if dice.one_in(5) else _SOME + avro_long(dice.bits(28))
-    lsn = avro_long(dice.bits(36))
-    return avro_text("shop") + avro_text(table) + lsn + transaction + _END  # no snapshot
+def _source(change: Change) -> bytes:
+    number = change.transaction
+    transaction = _NONE if number is None else _SOME + avro_long(number)
+    names = avro_text("shop") + avro_text(change.table)
+    return names + avro_long(change.lsn) + transaction + _END  # no snapshot
 
 
-def _optional(text: str, *, is_absent: bool) -> bytes:
-    return _NONE if is_absent else _SOME + avro_text(text)
+def _optional(text: str | None) -> bytes:
+    return _NONE if text is None else _SOME + avro_text(text)
 
 
 def _bytes(raw: bytes) -> bytes:

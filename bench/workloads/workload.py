@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bench.avro_events import FIRST_ID
-from bench.figures import NEVER_SLOWER
+from bench.figures import NEVER_SLOWER, PROTOBUF_SHAPE_TARGET
 from bench.workloads.audit_logs import CALLS, audit_log
 from bench.workloads.change_envelopes import envelope, envelope_schema, framed_envelope
 from bench.workloads.change_events import TABLES, change_event
 from bench.workloads.languages import LANGUAGES
 from bench.workloads.long_texts import SECTIONS, long_text
 from bench.workloads.payments import TYPES, payment
+from bench.workloads.proto_envelopes import MESSAGE, proto_envelope, proto_envelope_schema
 from bench.workloads.social_posts import TIME_PATTERN, social_post
 from bench.workloads.web_clicks import EVENTS, web_click
 from bench.workloads.wide_rows import KINDS, wide_row
@@ -27,7 +28,7 @@ LARGE_TARGET = 1.8
 SMALL_TARGET = 2.5
 AVRO_TARGET = 2.5
 SPARK_PATTERN = "MMM dd HH:mm:ss Z yyyy"  # Spark does not parse names of days
-Form = Literal["json", "avro", "framed"]
+Form = Literal["json", "avro", "framed", "protobuf"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class Workload:
     """Records of one shape. `records` are those of a whole run, the first window included.
 
     `spark_type` and `spark_day` are what Spark writes directories by, as SQL on a record `event`.
+    Where Spark has no reader of the format, `beside` names the workload with the same records in
+    another one, with which Penstock is compared then.
     """
 
     name: str
@@ -44,9 +47,10 @@ class Workload:
     target: float
     route: RouteSpec
     time: TimeSpec
-    spark_type: str
-    spark_day: str
+    spark_type: str = ""
+    spark_day: str = ""
     form: Form = "json"
+    beside: str = ""
 
     @property
     def decode(self) -> DecodeSpec:
@@ -58,6 +62,9 @@ class Workload:
                 return DecodeSpec("avro", schema_text=envelope_schema())
             case "framed":
                 return DecodeSpec("avro")
+            case "protobuf":
+                text = proto_envelope_schema()
+                return DecodeSpec("protobuf", schema_text=text, message=MESSAGE)
 
     def feed(self, topic: str, max_records: int) -> FeedSpec:
         """A feed of a topic with these records, by type and day."""
@@ -187,6 +194,17 @@ def _all() -> tuple[Workload, ...]:
             spark_type="event.source.table",
             spark_day="date(event.ts_ms)",
             form="framed",
+        ),
+        Workload(
+            name="protobuf-envelopes",
+            make=proto_envelope,
+            types=1,
+            records=400_000,
+            target=PROTOBUF_SHAPE_TARGET,
+            route=RouteSpec("topic", ""),
+            time=TimeSpec(field="ts"),
+            form="protobuf",
+            beside="envelopes",
         ),
     )
 

@@ -21,7 +21,9 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.datapath.codec.json.decoder import Decoded, JsonDecoder
-from penstock.model.read_ways import MOST_MISFITS
+from penstock.datapath.codec.json.scan_layout import TRIES
+from penstock.model.read_ways import MOST_MISFITS, Misfits
+from penstock.model.schema import DatasetSchema
 
 BATCH = 500
 NAMES = (
@@ -172,22 +174,78 @@ def difference(seed: int) -> tuple[str, int]:
     for what, see in SEEN.items():
         if see(fast) != see(exact):
             return what, fast.counts.fast
-    return "" if knows_new_fields(fast, exact) else "new fields", fast.counts.fast
+    if not counts_alike(fast.counts.misfits, exact.counts.misfits):
+        return "what did not fit", fast.counts.fast
+    is_known = knows_new_fields(values, schema, fast, exact)
+    return "" if is_known else "new fields", fast.counts.fast
 
 
-def knows_new_fields(fast: Decoded, exact: Decoded) -> bool:
-    """True when the scanner names the fields that could get a column.
+def counts_alike(fast: Misfits, exact: Misfits) -> bool:
+    """True when both have counted the same misfits.
 
-    It keeps the first four values of a field in a batch. A field of which none of these fits a
-    column may be named with a later record, or not; it is then among what did not fit.
+    Of very many different ones the first `MOST_MISFITS` are counted, and the order in which they
+    are met decides which. The reference counts all records of those; of a misfit that both have,
+    the scanner may have left out some, for it has that limit itself, but adds none.
+    """
+    if min(len(fast), len(exact)) < MOST_MISFITS:
+        return fast == exact
+    both = [(fast[misfit], exact[misfit]) for misfit in fast.keys() & exact.keys()]
+    return all(few <= all_ and first >= earliest for (few, first), (all_, earliest) in both)
+
+
+def knows_new_fields(
+    values: pa.Array, schema: DatasetSchema, fast: Decoded, exact: Decoded
+) -> bool:
+    """True when the scanner names the fields that could get a column, with the same records.
+
+    It keeps the first `TRIES` values of a field in a batch. Only a field of which none of these
+    fits a column may be named with a later record, or not at all.
     """
     mine = dict(zip(fast.unknown, fast.unknown_at, strict=True))
     theirs = dict(zip(exact.unknown, exact.unknown_at, strict=True))
-    counted = {path for path, *_ in fast.counts.misfits}
-    return (
-        all(mine[path] >= at if path in mine else path in counted for path, at in theirs.items())
-        and theirs.keys() >= mine.keys()
+    later = {path: at for path, at in theirs.items() if mine.get(path) != at}
+    return theirs.keys() >= mine.keys() and all(
+        mine.get(path, at) >= at and has_used_tries(values, schema, fast, path, at)
+        for path, at in later.items()
     )
+
+
+def has_used_tries(
+    values: pa.Array, schema: DatasetSchema, fast: Decoded, path: str, at: int
+) -> bool:
+    """True when the scanner had kept its values of a field before it came to the one that fits.
+
+    One record has several of a field that is in objects of a list. Then one record before is
+    enough, or more values in this one than are kept.
+    """
+    singly, wanted = set(fast.singly), 1 if "[]" in path else TRIES
+    if at in singly:
+        return False  # the reference has named it itself
+    if "[]" in path and values_of(json.loads(values[at].as_py()), last_name(path)) > TRIES:
+        return True
+    earlier = [number for number in range(at) if number not in singly]
+    found = 0
+    for number in reversed(earlier):
+        alone = JsonDecoder(exact_only=True).decode(values.slice(number, 1), schema)
+        found += any(name == path for name, *_ in alone.counts.misfits)
+        if found >= wanted:
+            return True
+    return False
+
+
+def last_name(path: str) -> str:
+    """The name of the field at the end of a path; dots in names are escaped there."""
+    return path.replace("\\.", "\0").rpartition(".")[2].replace("\0", ".")
+
+
+def values_of(document: object, name: str) -> int:
+    """How many objects of a document have a member of this name."""
+    if isinstance(document, list):
+        return sum(values_of(each, name) for each in document)
+    if isinstance(document, dict):
+        inside = sum(values_of(each, name) for each in document.values())
+        return inside + (name in document)
+    return 0
 
 
 SEEN: dict[str, Callable[[Decoded], Any]] = {
@@ -195,10 +253,6 @@ SEEN: dict[str, Callable[[Decoded], Any]] = {
     "the values": lambda found: repr(found.batch.to_pylist()),  # nan and -0.0 are seen in texts
     "which records are good": lambda found: found.good.tolist(),
     "which records are bad": lambda found: found.bad,
-    # Of very many different misfits some are counted, and which these are depends on the order.
-    "what did not fit": lambda found: (
-        found.counts.misfits if len(found.counts.misfits) < MOST_MISFITS else MOST_MISFITS
-    ),
     "empty values": lambda found: found.counts.empty,
 }
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from penstock.config import places
@@ -27,10 +28,10 @@ def find_java(home: Path | None, search: str | None = None) -> Java:
     """Return the java of `home`, or the first one on the search path; run it once to check it.
 
     A given `home` is always used, because Spark would use it too. `search` replaces PATH. Starts a
-    JVM for a moment; safe to repeat.
+    JVM for a moment, the first time; safe to repeat.
     """
     path = _path(home, search)
-    version = _version(path)
+    version = _version(path, path.stat().st_mtime_ns)
     if version not in SUPPORTED:
         raise JavaWrong(path, version)
     return Java(path, version)
@@ -71,7 +72,9 @@ def _path(home: Path | None, search: str | None) -> Path:
     return Path(found)
 
 
-def _version(path: Path) -> int:
+@lru_cache(maxsize=8)
+def _version(path: Path, _changed_ns: int) -> int:
+    """What a program says; asked once as long as the file stays as it is."""
     try:
         ran = subprocess.run(  # noqa: S603 -- the program that the user has chosen
             [path, "-version"],

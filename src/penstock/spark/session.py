@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -22,6 +23,7 @@ from penstock.spark.errors import SparkFailed
 from penstock.spark.gateway import with_java_options
 from penstock.spark.java import find_java
 from penstock.spark.job_errors import first_line
+from penstock.spark.jvm_process import JvmProcess
 from penstock.spark.log_file import CONFIGURATION, close_log, first_words, open_log
 from penstock.spark.log_file import java_options as log_options
 from penstock.spark.package import package_zip
@@ -58,11 +60,14 @@ def open_session(
     jars: list[Path],
     java_options: Sequence[str] = (),
     private: Set[str] = frozenset(),
+    *,
+    jvm: JvmProcess | None = None,
 ) -> SparkSession:
     """Start Spark, or join the session that is there. The user's settings win over ours.
 
     `java_options` are added to those of the user, for the driver and for the tasks. The settings
-    named in `private` never stand on the JVM's command line, where every user could read them.
+    named in `private` never stand on the JVM's command line, where every user could read them. A
+    JVM that is started can be ended with `jvm` meanwhile.
     """
     find_java(java_home())  # said in one sentence, before anything is started
     ours = {
@@ -97,7 +102,7 @@ def open_session(
     chosen = {**ours, **settings, **added}
     chosen["spark.master"] = with_tries(chosen["spark.master"])
     public = {key: value for key, value in chosen.items() if key not in private}
-    session = _started(name, chosen, public, log)
+    session = _started(name, chosen, public, _Launch(jvm or JvmProcess(), log))
     if "spark.pyspark.python" in settings:
         # Only spark-submit reads it; a program that starts Spark itself has to pass it on.
         session.sparkContext.pythonExec = settings["spark.pyspark.python"]
@@ -106,12 +111,18 @@ def open_session(
         session.sparkContext.pythonExec = sys.executable
         start_workers(session)
     if not is_local:
-        # Executors fetch it from here whenever they come, so it stays until this process ends.
-        # What we depend on must be installed where they run.
-        scratch = tempfile.mkdtemp(prefix="penstock-")
-        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-        session.sparkContext.addPyFile(str(package_zip(Path(scratch))))
+        _ship_package(session)
     return session
+
+
+def _ship_package(session: SparkSession) -> None:
+    """Give our code to executors on other machines; what we depend on must be installed there.
+
+    They fetch it from here whenever they come, so it stays until this process ends.
+    """
+    scratch = tempfile.mkdtemp(prefix="penstock-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    session.sparkContext.addPyFile(str(package_zip(Path(scratch))))
 
 
 def _log_for(settings: Mapping[str, str]) -> Path | None:
@@ -123,12 +134,22 @@ def _log_for(settings: Mapping[str, str]) -> Path | None:
     return log
 
 
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """How a JVM is started: what notes its process, and the file for what it says."""
+
+    jvm: JvmProcess
+    log: Path | None
+
+
 def _started(
-    name: str, chosen: Mapping[str, str], public: Mapping[str, str], log: Path | None
+    name: str, chosen: Mapping[str, str], public: Mapping[str, str], launch: _Launch
 ) -> SparkSession:
     """The session with these settings; raises `SparkFailed`."""
+    log = launch.log
     try:
-        launch_jvm(public, log)
+        with launch.jvm.launching():
+            launch_jvm(public, log)
         builder = SparkSession.builder.appName(f"penstock {name}")
         for key, value in chosen.items():
             builder = builder.config(key, value)
@@ -161,14 +182,22 @@ def with_tries(master: str) -> str:
     return f"local[{found[1] or 1},{TASK_TRIES}]" if found else master
 
 
+def _forget_jvm() -> None:
+    """Let a later session of this process start a JVM of its own: that of now has ended."""
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+
+
 class StartingSession:
     """A session that starts on a thread of its own, while the journals are folded.
 
-    The thread also keeps Spark from putting its own Ctrl-C handler over ours.
+    The thread also keeps Spark from putting its own Ctrl-C handler over ours. `start` gets what
+    notes the JVM that it starts.
     """
 
-    def __init__(self, start: Callable[[], SparkSession]) -> None:
+    def __init__(self, start: Callable[[JvmProcess], SparkSession]) -> None:
         self._start = start
+        self._jvm = JvmProcess()
         self._session: SparkSession | None = None
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="penstock-spark", daemon=True)
@@ -184,7 +213,7 @@ class StartingSession:
         return self._session
 
     def stop(self, timeout_s: float | None = None) -> bool:
-        """Stop Spark, if it ever came up. False: it did not stop in time, and was killed."""
+        """Stop Spark; one that still starts is ended. False: not in time, so it was killed."""
         if timeout_s is None:
             self._stop()
             return True
@@ -197,18 +226,23 @@ class StartingSession:
 
     def kill(self) -> None:
         """End the JVM at once, and with it every task. Its Python workers see that and end."""
+        self._jvm.kill()  # one that starts is known to nobody else
         gateway = SparkContext._gateway
         process = getattr(gateway, "proc", None)
         if process is not None:
             process.kill()
 
     def _stop(self) -> None:
+        is_ended = self._thread.is_alive() and self._jvm.end()
         self._thread.join()
-        if self._session is not None:
+        if is_ended:
+            self._session = None
+            _forget_jvm()
+        elif self._session is not None:
             self._session.stop()
 
     def _run(self) -> None:
         try:
-            self._session = self._start()
+            self._session = self._start(self._jvm)
         except Exception as error:  # noqa: BLE001  raised when the session is asked for
             self._error = error

@@ -14,6 +14,7 @@ from bench.avro_events import avro_event, avro_schema
 from bench.broken_events import broken_event, declared_schema, is_broken
 from bench.events import OWN_FIELDS, event, superset
 from bench.figures import (
+    ON_AVRO,
     ON_JSON,
     ON_WHOLE,
     OURS,
@@ -26,6 +27,7 @@ from bench.figures import (
     format_verdict,
     protobuf_result,
     ratio,
+    shape_verdicts,
     variant,
     verdicts,
     workload_result,
@@ -219,6 +221,10 @@ def test_formats_are_judged_by_what_each_is_compared_with() -> None:
     slow, quick = turns(100, 100, 100), turns(120, 120, 120)
     beside = protobuf_result({OURS: quick, ON_JSON: slow, READ_ONLY: quick})
     assert (beside["ratio_json"], beside["ratio_read_only"]) == (1.2, 1.0)
+    in_avro = {OURS: slow, ON_AVRO: quick, READ_ONLY: quick}
+    assert protobuf_result(in_avro, ON_AVRO)["ratio_avro"] == 0.833
+    assert [each.is_reached for each in shape_verdicts("x", 0.8, in_avro)] == [True]
+    assert [each.is_reached for each in shape_verdicts("x", 0.9, in_avro)] == [False]
     faults = broken_result({OURS: slow, ON_WHOLE: quick})
     assert faults["ratio_time_per_record"] == 1.2
     assert format_verdict("broken", 12, {OURS: slow, ON_WHOLE: quick}).is_reached

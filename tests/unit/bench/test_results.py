@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench import compare, formats, pictures, shapes
-from bench.figures import ON_JSON, ON_WHOLE, OURS, READ_ONLY, Turn, variant
+from bench.figures import ON_AVRO, ON_JSON, ON_WHOLE, OURS, READ_ONLY, Turn, variant
 
 RESULTS = Path(__file__).parents[3] / "bench" / "results.json"
 FIGURES = {"records_per_s", "records_per_cpu_s", "peak_rss_bytes", "files"}
@@ -29,6 +29,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     only = {name: some_turns() for name in ("json-12", "protobuf-12", "broken-12")}
     monkeypatch.setattr(formats, "measure", lambda _: only)
     shaped = {name: some_turns() for name in ("social", "framed-envelopes")}
+    beside = [Turn(1_000, 1.0, 2.0, 7, 144, 99)] * 3
+    shaped["protobuf-envelopes"] = some_turns() | {ON_AVRO: beside}
     monkeypatch.setattr(shapes, "measure", lambda _: shaped)
 
     def run(main: Callable[[], None], *words: str) -> dict[str, dict[str, object]]:
@@ -45,7 +47,7 @@ def test_every_mapping_in_a_workload_is_a_way(bench: Bench) -> None:
     bench(compare.main)
     bench(formats.main)
     found = bench(shapes.main)
-    assert len(found) == 7
+    assert len(found) == 8
     for result in (*found.values(), *json.loads(RESULTS.read_text(encoding="utf-8")).values()):
         ways = [value for value in result.values() if isinstance(value, dict)]
         assert len(ways) in {2, 3}

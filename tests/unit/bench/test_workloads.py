@@ -6,18 +6,24 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import fastavro
 import pytest
+from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from bench.avro_events import FIRST_ID
 from bench.one_task import batches_of, learned_from, plan_of, shred
 from bench.workloads.change_envelopes import envelope_schema
 from bench.workloads.change_events import TABLES
+from bench.workloads.changed_rows import STATES
 from bench.workloads.dice import Dice
 from bench.workloads.json_writers import written
+from bench.workloads.proto_envelopes import MESSAGE, proto_envelope_schema
 from bench.workloads.social_posts import time_text
 from bench.workloads.wide_rows import COLUMNS
 from bench.workloads.workload import WORKLOADS, Workload
@@ -34,6 +40,7 @@ SIZES = {
     "texts": (3_000, 6_000),
     "envelopes": (130, 220),
     "framed-envelopes": (130, 220),
+    "protobuf-envelopes": (170, 280),
 }
 JSON = [each for each in WORKLOADS.values() if each.form == "json"]
 
@@ -48,7 +55,7 @@ def type_of(workload: Workload, raw: bytes) -> object:
     """The dataset that a record belongs to."""
     if workload.form == "framed":
         return int.from_bytes(raw[1:5], "big")
-    if workload.form == "avro":
+    if workload.form in {"avro", "protobuf"}:
         return "events"
     value = json.loads(raw)
     for name in workload.route.name.split("."):
@@ -128,11 +135,62 @@ def test_envelopes_are_avro_to_the_last_byte(name: str) -> None:
         assert (found["before"] is None) == (found["op"] in {"CREATE", "READ"})
 
 
+def change_message(tmp_path: Path) -> Any:
+    """The class of the envelopes as the library of Protobuf makes it."""
+    (tmp_path / "change.proto").write_text(proto_envelope_schema())
+    words = ("-m", "grpc_tools.protoc", "-I.", "--include_imports", "-oset", "change.proto")
+    subprocess.run([sys.executable, *words], cwd=tmp_path, check=True)
+    pool = descriptor_pool.DescriptorPool()
+    for file in FileDescriptorSet.FromString((tmp_path / "set").read_bytes()).file:
+        pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(MESSAGE))
+
+
+def test_envelopes_in_protobuf_are_as_its_library_writes_them(tmp_path: Path) -> None:
+    change = change_message(tmp_path)
+    for raw in records_of("protobuf-envelopes"):
+        assert change.FromString(raw).SerializeToString(deterministic=True) == raw
+
+
+def test_envelopes_in_protobuf_have_the_changes_of_those_in_avro(tmp_path: Path) -> None:
+    change, schema = change_message(tmp_path), fastavro.parse_schema(json.loads(envelope_schema()))
+    pairs = zip(records_of("protobuf-envelopes"), records_of("envelopes"), strict=True)
+    for in_protobuf, in_avro in pairs:
+        one = change.FromString(in_protobuf)
+        other = fastavro.schemaless_reader(io.BytesIO(in_avro), schema, None)
+        assert isinstance(other, dict)
+        assert change.DESCRIPTOR.fields_by_name["op"].enum_type.values[one.op].name == (
+            f"OP_{other['op']}"
+        )
+        assert one.ts.ToDatetime(tzinfo=UTC) == other["ts_ms"]
+        assert (one.source.table, one.source.lsn) == ("orders", other["source"]["lsn"])
+        for side in ("before", "after"):
+            assert one.HasField(side) == (other[side] is not None)
+            if other[side] is not None:
+                assert row_of(getattr(one, side)) == row_of_avro(other[side])
+
+
+def row_of(row: Any) -> tuple[object, ...]:
+    """A row in Protobuf as plain values."""
+    customer = row.customer if row.HasField("customer") else None
+    cents = row.total.units * 100 + row.total.nanos // 10_000_000
+    when, more = row.created_at.ToDatetime(tzinfo=UTC), dict(row.attributes)
+    return row.id, customer, cents, STATES[row.state], when, more, list(row.line_ids)
+
+
+def row_of_avro(row: dict[str, Any]) -> tuple[object, ...]:
+    """A row in Avro as the same plain values."""
+    names = ("created_at", "attributes", "line_ids")
+    cents = int(row["total"] * 100)
+    return row["id"], row["customer"], cents, row["state"], *(row[name] for name in names)
+
+
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
 def test_one_task_delivers_every_record_of_a_workload_over_three_days(workload: Workload) -> None:
     batches = batches_of(workload.make, 300)
     found = shred(plan_of(workload, batches, learn_from=300), batches)
     assert found.rows == found.records == 300
+    assert found.fast_share > 0.95
     assert found.source_bytes >= sum(len(workload.make(number)) for number in range(300))
     files = [file for report in found.reports for file in report.files]
     days = {file.handle.final.split("day=")[1][:10] for file in files}
@@ -160,4 +218,4 @@ def test_a_new_feed_reads_its_first_records_twice_and_once_with_a_fixed_schema(
     workload: Workload, tmp_path: Path
 ) -> None:
     found = learned_from(workload, batches_of(workload.make, 300), tmp_path)
-    assert len(found.reads_s) == (1 if workload.form == "avro" else 2)
+    assert len(found.reads_s) == (1 if workload.form in {"avro", "protobuf"} else 2)

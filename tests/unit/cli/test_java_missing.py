@@ -85,3 +85,14 @@ def test_a_java_of_another_version_is_named(
     found = said(lake, words, capsys)
     assert f"JAVA_WRONG: Spark needs Java 17 or 21, but {java} is Java 11." in found
     assert "Traceback" not in found
+
+
+def test_without_java_nothing_is_claimed(
+    lake: DoctoredLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def files() -> dict[str, bytes]:
+        return {str(each): each.read_bytes() for each in lake.root.rglob("*") if each.is_file()}
+
+    before = files()
+    said(lake, ("run", "--once"), capsys)
+    assert files() == before

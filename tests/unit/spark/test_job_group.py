@@ -91,7 +91,7 @@ def test_a_spark_that_does_not_stop_in_time_is_killed(monkeypatch: pytest.Monkey
             kill = is_killed.set
 
     monkeypatch.setattr(SparkContext, "_gateway", Gateway())
-    hanging = StartingSession(lambda: cast(Any, Session()))
+    hanging = StartingSession(lambda _jvm: cast(Any, Session()))
     hanging.get()
     assert not hanging.stop(0.05) or is_killed.is_set()
     assert is_killed.is_set()
@@ -105,7 +105,7 @@ def test_a_spark_that_stops_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> No
             stopped.append(True)
 
     monkeypatch.setattr(SparkContext, "_gateway", None)
-    quick = StartingSession(lambda: cast(Any, Session()))
+    quick = StartingSession(lambda _jvm: cast(Any, Session()))
     assert quick.stop(20.0)
     assert quick.stop()
     assert stopped == [True, True]

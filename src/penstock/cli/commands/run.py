@@ -26,6 +26,7 @@ from penstock.cli.run_output import teller
 from penstock.cli.serving import observed, watching_of
 from penstock.config.clients import reveal_spark
 from penstock.config.convert_section import reveal_keys
+from penstock.config.places import java_home
 from penstock.config.secrets import has_reference
 from penstock.datapath.codec.shared.code_cache import is_complete
 from penstock.feeds.run_events import Event, Tell
@@ -33,6 +34,7 @@ from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import LakeSpec
 from penstock.ports.source.open_source import open_source
+from penstock.spark.java import find_java
 from penstock.spark.session import StartingSession, open_session
 from penstock.spark.warm_up import compile_meanwhile
 
@@ -119,10 +121,11 @@ def watching_told(tell: Tell) -> Callable[[str], None]:
 
 def starting_session(spec: LakeSpec, name: str) -> StartingSession:
     """A Spark session that starts in the background; its users wait for it."""
+    find_java(java_home())  # before anything is claimed
     settings = revealed(reveal_spark(spec.spark, os.environ))
     private = {key for key, value in spec.spark.items() if has_reference(value)}
     jars, java = connector_jars(spec), java_options(spec)
-    return StartingSession(lambda: open_session(name, settings, jars, java, private))
+    return StartingSession(lambda jvm: open_session(name, settings, jars, java, private, jvm=jvm))
 
 
 def stop_on_signals(over: threading.Event, end_now: Callable[[], None]) -> Callable[[], bool]:
