@@ -122,6 +122,10 @@ NOT_SHAPING: dict[type[msgspec.Struct], dict[str, Any]] = {
         "generation": 3,
         "seal_s": 60.0,
         "publish": PublishSpec(tries=9),
+        "priority": 9,
+        "pool": "bulk",
+        "timeout_s": 60.0,
+        "backup": "raw",
     },
 }
 # Fields that only some verbs have; those are tried below.
