@@ -79,6 +79,6 @@ def test_a_lag_that_a_running_owner_saw_long_ago_is_not_taken_for_the_present_on
     state: str, age_s: float | None, is_told: bool
 ) -> None:
     """Goal: while Kafka is down, `running` and a lag of 0 are not all that is shown."""
-    found = msgspec.structs.replace(NEW, state=state, lag_records=0, as_of_age_s=age_s)
+    found = msgspec.structs.replace(NEW, owner_state=state, lag_records=0, as_of_age_s=age_s)
     sentences = [line for line in sentences_of(found) if line.startswith("lag is that of 2m ago")]
     assert bool(sentences) == is_told
