@@ -263,6 +263,7 @@ def learned_feed(topic: MixedTopic, lake: Path, max_records: int | None = None) 
     first.run_window()
     first.close()
     feed = new_feed(topic, lake, max_records or topic.records)
+    feed.check_last_records()  # once per start, and no part of a window
     feed.forget_phases()
     read = sum(feed.state.watermarks().values())
     if read != topic.first:

@@ -190,7 +190,7 @@ class RunningFeed:
         """Deliver the next window; False when there is nothing to read, or not enough yet."""
         self._moved("plan", None)
         try:
-            self._check_last_records()
+            self.check_last_records()
             delivered = self.owner.run_window()
         except GapFound as gap:
             if self.feed.on_gap != "accept":
@@ -352,7 +352,7 @@ class RunningFeed:
         self._leased.lease.release(self._note())
         self._source.close()
 
-    def _check_last_records(self) -> None:
+    def check_last_records(self) -> None:
         """Once per claim, before anything is read: the log must be the one that was read before."""
         if self._is_checked:
             return
