@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.protocol.feed_book.inventory_writer import update_inventory
 from penstock.testing.memory_store import Act, Shelf
-from tests.simulator.chooser import Chooser, RandomChooser, pick
+from tests.simulator.chooser import Chooser, pick
 from tests.simulator.exhaustive import Actor, Explorer, Found, SmallWorld
 from tests.simulator.faulty_run import FaultyRun
 from tests.simulator.kafka import BAD, SimKafka
@@ -28,6 +28,7 @@ from tests.simulator.programs import (
     seeker,
 )
 from tests.simulator.random_runs import FATES
+from tests.simulator.random_worlds import first_violation
 from tests.simulator.story import Row, Story, Violation, tell
 from tests.simulator.world import World
 
@@ -220,13 +221,7 @@ def _command(chooser: Chooser) -> tuple[str, Program]:
 
 def first_inventory_violation(schedules: int, seed: int = 0) -> str:
     """The first random world that breaks an invariant, as `seed N: why`; empty for none."""
-    for each in range(seed, seed + schedules):
-        run = InventoryRun(RandomChooser(each))
-        try:
-            run.run()
-        except Violation as error:
-            return f"random seed {each}: {error}"
-    return ""
+    return first_violation(InventoryRun, schedules, seed)
 
 
 def small_inventory_worlds() -> tuple[SmallWorld, ...]:

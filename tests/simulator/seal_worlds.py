@@ -22,7 +22,7 @@ from penstock.protocol.feed_book.inventory_writer import update_inventory
 from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.protocol.journal.sealing import SealPolicy, seal_old
 from penstock.testing.memory_store import Act, MemoryStore, Shelf
-from tests.simulator.chooser import Chooser, RandomChooser, pick
+from tests.simulator.chooser import Chooser, pick
 from tests.simulator.exhaustive import Actor, Explorer, Found, SmallWorld
 from tests.simulator.faulty_run import FaultyRun
 from tests.simulator.inventory_worlds import ROOTS, InventoryOracle
@@ -41,6 +41,7 @@ from tests.simulator.programs import (
     surroundings,
 )
 from tests.simulator.random_runs import FATES
+from tests.simulator.random_worlds import first_violation
 from tests.simulator.story import Story, Violation
 from tests.simulator.world import World
 
@@ -295,13 +296,7 @@ def _command(chooser: Chooser) -> tuple[str, Program]:
 
 def first_seal_violation(schedules: int, seed: int = 0) -> str:
     """The first random world that breaks an invariant, as `seed N: why`; empty for none."""
-    for each in range(seed, seed + schedules):
-        run = SealRun(RandomChooser(each))
-        try:
-            run.run()
-        except Violation as error:
-            return f"random seed {each}: {error}"
-    return ""
+    return first_violation(SealRun, schedules, seed)
 
 
 def small_seal_worlds() -> tuple[SmallWorld, ...]:
