@@ -58,6 +58,7 @@ ALLOWED = {
     "testing/broker.py": "the directory and the jars of a Kafka that it starts",
     "testing/crash_states.py": "a directory in the state that a power cut leaves",
     "testing/fault_disks.py": "disks for the local store",
+    "testing/proxy/waiting_requests.py": "large bodies of requests that are kept back",
     "testing/registry_server.py": "the directory and the archive of a registry that it starts",
     "testing/servers.py": "logs of child processes",
     "spark/": "jars, Java and the working directory of a JVM",
