@@ -14,6 +14,7 @@ from penstock.model.window import Place
 from penstock.protocol.feed_book.state import FeedState
 
 _MOST_SHOWN = 20
+_ORIGINS = {"group": "consumer group", "file": "file", "time": "time"}
 
 
 def given_offsets(
@@ -44,15 +45,15 @@ def given_offsets(
             assert_never(never)
     absent = sorted(where for where in wanted.values() if where not in found)
     if absent:
-        raise _incomplete(target.word, absent)
+        raise _incomplete(target, absent)
     return {place: found[where] for place, where in wanted.items()}
 
 
-def _incomplete(word: str, absent: list[Place]) -> UsageMistake:
+def _incomplete(target: Target, absent: list[Place]) -> UsageMistake:
     named = ", ".join(f"{topic}/{partition}" for topic, partition in absent[:_MOST_SHOWN])
     more = f" and {len(absent) - _MOST_SHOWN} more" if absent[_MOST_SHOWN:] else ""
     return UsageMistake(
-        f"{word!r} has no offset for {named}{more}.",
+        f"The {_ORIGINS[target.kind]} {target.word!r} has no offset for {named}{more}.",
         "Nothing was changed. To move the other partitions, name them with `--topic T:0,1`.",
     )
 

@@ -10,28 +10,40 @@ from penstock.config.mistakes import Refused, shown
 
 MOST_BYTES = 16_000_000
 HEADER = ["topic", "partition", "offset"]
-FORM = "lines with topic,partition,offset, such as events,0,1200"
+FORM = "lines with topic,partition,offset, such as events,0,1200, each partition once"
+MOST_SHOWN = 5
+PARTITION, OFFSET = units.whole(most=2**31 - 1), units.whole()
 
 
 def offsets_of_file(name: str) -> dict[str, dict[int, int]]:
-    """The offsets by topic and partition; raises `Refused` with the number of a wrong line."""
+    """The offsets by topic and partition; raises `Refused` that names all wrong lines."""
     found: dict[str, dict[int, int]] = {}
-    partition_of, offset_of = units.whole(most=2**31 - 1), units.whole()
+    wrong: list[str] = []
     for number, line in enumerate(_lines(name), start=1):
         cells = [cell.strip() for cell in line.split(",")]
         if not line.strip() or (number == 1 and [cell.lower() for cell in cells] == HEADER):
             continue
-        if len(cells) != len(HEADER) or not cells[0]:
-            raise Refused(f"line {number} of {shown(name)} is {shown(line)}", FORM)
-        partition, offset = partition_of(cells[1]), offset_of(cells[2])
-        if partition is None or offset is None:
-            raise Refused(f"line {number} of {shown(name)} is {shown(line)}", FORM)
-        if partition in found.setdefault(cells[0], {}):
-            raise Refused(f"line {number} of {shown(name)} has a partition that is there", "once")
-        found[cells[0]][partition] = offset
+        place = _place_and_offset(cells)
+        if place is None:
+            wrong.append(f"line {number} is {shown(line)}")
+        elif place[1] in found.setdefault(place[0], {}):
+            wrong.append(f"line {number} names {place[0]}/{place[1]} a second time")
+        else:
+            found[place[0]][place[1]] = place[2]
+    if wrong:
+        more = f"; and {len(wrong) - MOST_SHOWN} more" if wrong[MOST_SHOWN:] else ""
+        raise Refused(f"{shown(name)}: {'; '.join(wrong[:MOST_SHOWN])}{more}", FORM)
     if not found:
         raise Refused(f"{shown(name)} has no offset", FORM)
     return found
+
+
+def _place_and_offset(cells: list[str]) -> tuple[str, int, int] | None:
+    """What a line says; None if it is not such a line."""
+    if len(cells) != len(HEADER) or not cells[0]:
+        return None
+    partition, offset = PARTITION(cells[1]), OFFSET(cells[2])
+    return None if partition is None or offset is None else (cells[0], partition, offset)
 
 
 def _lines(name: str) -> list[str]:
@@ -42,6 +54,7 @@ def _lines(name: str) -> list[str]:
             raise Refused(f"{shown(name)} is too large", f"at most {MOST_BYTES} bytes")
         return raw.decode("utf-8-sig").splitlines()
     except OSError as error:
-        raise Refused(f"{shown(name)} cannot be read: {error.strerror}", "a file") from error
+        found = f"{shown(name)} cannot be read: {error.strerror}"
+        raise Refused(found, "a file that can be read") from error
     except UnicodeDecodeError as error:
         raise Refused(f"{shown(name)} cannot be read as UTF-8", "a text file") from error

@@ -120,18 +120,30 @@ class StartNotResolved(PenstockError):
 
 
 class StartIncomplete(PenstockError):
-    """A consumer group or a file has no offset for some partitions; nothing was read."""
+    """A consumer group or a file has no offset for some partitions, or none; nothing was read."""
 
     code = "START_INCOMPLETE"
     exit_code = 2
 
-    def __init__(self, feed: str, origin: str, absent: Sequence[tuple[str, int]]) -> None:
+    def __init__(
+        self, feed: str, origin: str, absent: Sequence[tuple[str, int]], *, has_none: bool = False
+    ) -> None:
         named = ", ".join(f"{topic}/{partition}" for topic, partition in absent[:_MOST_SHOWN])
         more = f" and {len(absent) - _MOST_SHOWN} more" if len(absent) > _MOST_SHOWN else ""
+        found = f"{named}{more}"
+        cure = (
+            "Check the name and the topics. If these partitions shall be read from their "
+            "beginning, set `missing: earliest` below `start`."
+        )
+        if has_none:
+            found = f"any partition of this feed ({named}{more})"
+            cure = (
+                "Check the name and the topics; a misspelt name has no offsets. If all shall be "
+                "read from the beginning, set `start` to earliest."
+            )
         super().__init__(
-            f"{origin}, at which feed {feed!r} shall start, has no offset for {named}{more}.",
-            "Nothing was read and nothing was written. Check the name and the topics. If these "
-            "partitions shall be read from their beginning, set `missing: earliest` below `start`.",
+            f"{origin}, at which feed {feed!r} shall start, has no offset for {found}.",
+            f"Nothing was read and nothing was written. {cure}",
         )
         self.absent = tuple(absent)
 

@@ -4,7 +4,8 @@ Nothing may be skipped by mistake. An offset that has expired is written down as
 then, as any other. An offset beyond the end of the log belongs to another log, and is refused.
 
 `group` and `file` are for coming from another consumer. On the first start every partition must
-have an offset, unless `missing: earliest` is set; all that have none are named at once. Topics that
+have an offset, unless `missing: earliest` is set; all that have none are named at once. If not one
+has an offset, the name of the group is wrong, or the file is that of other topics. Topics that
 the feed meets later begin where the group or the file says, and otherwise at the beginning of their
 log.
 """
@@ -80,8 +81,8 @@ class StartOffsets:
         if self._given is None or topic not in self._asked:
             self._given = self._ask(topic, partition)
             self._asked |= {topic, *(name for name, _ in self._given)}
-            if self._feed.start.missing == "refuse" and self._is_first():
-                self._require_all(self._given)
+            if self._is_first():
+                self._require_offsets(self._given)
         return self._given
 
     def _ask(self, topic: str, partition: int) -> dict[Place, int]:
@@ -96,22 +97,26 @@ class StartOffsets:
             raise StartNotResolved("a consumer group", topic, partition)
         return dict(self._source.group_offsets(start.group))
 
-    def _require_all(self, given: Mapping[Place, int]) -> None:
+    def _require_offsets(self, given: Mapping[Place, int]) -> None:
         """Every partition has an offset, also those that cannot be read at this moment.
 
-        One that is left out would begin at the start of its log later.
+        One that is left out would begin at the start of its log later. `missing: earliest` allows
+        that for some partitions; for all of them it would hide a misspelt name.
         """
         available = self._source.look()
-        if available.unreadable:
-            raise PartitionsUnread(self._feed.name, available.unreadable)
-        absent = tuple(
+        places = [
             (topic.topic, partition)
             for topic in available.topics
             for partition in sorted(topic.partitions)
-            if (topic.topic, partition) not in given
-        )
+        ]
+        absent = tuple(place for place in places if place not in given)
+        has_none = len(absent) == len(places)
+        if self._feed.start.missing == "earliest" and not has_none:
+            return
+        if available.unreadable:
+            raise PartitionsUnread(self._feed.name, available.unreadable)
         if absent:
-            raise StartIncomplete(self._feed.name, self._origin, absent)
+            raise StartIncomplete(self._feed.name, self._origin, absent, has_none=has_none)
 
     @property
     def _origin(self) -> str:

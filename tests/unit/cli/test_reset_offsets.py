@@ -49,7 +49,7 @@ def test_a_group_gives_the_targets_and_the_log_its_ends() -> None:
 
 
 def test_a_partition_without_an_offset_is_named() -> None:
-    with pytest.raises(UsageMistake, match=f"'old' has no offset for {TOPIC}/0"):
+    with pytest.raises(UsageMistake, match=f"consumer group 'old' has no offset for {TOPIC}/0"):
         given_offsets(Groups(), FEED, STATE, PLACES, Target("group", word="old"))
 
 
@@ -60,8 +60,13 @@ def test_a_file_gives_the_targets_or_its_wrong_line_is_named(tmp_path: Path) -> 
     target = Target("file", word=str(file))
     given = given_offsets(Groups(), FEED, STATE, PLACES, target)
     assert given == {place: 7 + place.partition for place in PLACES}
-    file.write_text("nonsense")
-    with pytest.raises(UsageMistake, match="line 1"):
+    file.write_text(f"nonsense\n{TOPIC},0,7\n{TOPIC},0,8\n")
+    with pytest.raises(
+        UsageMistake, match=f"line 1 is 'nonsense'; line 3 names {TOPIC}/0 a second time"
+    ):
+        given_offsets(Groups(), FEED, STATE, PLACES, target)
+    file.write_text("".join(f"{line}\n" for line in range(9)))
+    with pytest.raises(UsageMistake, match="line 5 is '4'; and 4 more"):
         given_offsets(Groups(), FEED, STATE, PLACES, target)
 
 

@@ -62,6 +62,35 @@ def test_a_group_that_nobody_knows_names_every_partition(story: Story) -> None:
     assert f"{TOPIC}/0, {TOPIC}/1" in story.said[-1]
 
 
+@pytest.mark.parametrize("kind", ["group", "file"])
+def test_a_name_without_any_offset_is_refused_even_where_some_may_be_missing(
+    story: Story, kind: str
+) -> None:
+    """A misspelt group with `missing: earliest` would read everything once more, in silence."""
+    story.cluster.exported["old"] = {(TOPIC, 0): 3, (TOPIC, 1): 4}
+    starts = {
+        "group": StartSpec(kind="group", group="odl", missing="earliest"),
+        "file": StartSpec(kind="file", offsets={"other": {0: 9}}, missing="earliest"),
+    }
+    assert story.run_once(beginning(starts[kind])) == 2
+    assert "START_INCOMPLETE" in story.said[-1]
+    assert f"no offset for any partition of this feed ({TOPIC}/0, {TOPIC}/1)" in story.said[-1]
+    assert "set `start` to earliest" in story.said[-1]
+    assert story.entries(Start) == []
+
+
+def test_a_partition_without_a_leader_may_be_the_one_that_has_an_offset(story: Story) -> None:
+    """It is waited for, and not taken for a misspelt name."""
+    filled = beginning(msgspec.structs.replace(GROUP, missing="earliest"))
+    story.cluster.exported["old"] = {(TOPIC, 1): 4}
+    story.cluster.lead(TOPIC, 1, is_led=False)
+    assert story.run_once(filled) not in (0, 2)
+    assert story.entries(Start) == []
+    story.cluster.lead(TOPIC, 1, is_led=True)
+    assert story.run_once(filled) == 0
+    assert story.delivered() == places(0, *range(5)) + places(1, 4)
+
+
 def test_an_offset_that_has_expired_is_a_gap_and_no_silent_skip(story: Story) -> None:
     story.cluster.exported["old"] = {(TOPIC, 0): 1, (TOPIC, 1): 5}
     story.cluster.expire(TOPIC, 0, 3)
