@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from penstock.care.errors import FixedRefused
+from penstock.care.errors import FixedRefused, LineMistake
 from penstock.care.record_lines import Contents as Contents
 from penstock.care.record_lines import LineRefused, RecordLine, contents_of, decode_line
 from penstock.model.manifest import RecordSet
@@ -57,11 +57,11 @@ class FixedFile:
             line = decode_line(file.read(at.length))
         except LineRefused as error:
             raise FixedRefused(
-                self.path, [(at.number, f"it has changed meanwhile: {error}")]
+                self.path, [LineMistake(at.number, f"it has changed meanwhile: {error}")]
             ) from error
         place, offset = key
         if _position_of(line) != (place[0], place[2], offset):
-            raise FixedRefused(self.path, [(at.number, "it has changed meanwhile")])
+            raise FixedRefused(self.path, [LineMistake(at.number, "it has changed meanwhile")])
         return line
 
 
@@ -82,7 +82,7 @@ def open_fixed_file(path: str, waiting: tuple[RecordSet, ...]) -> FixedFile:
     for each in waiting:
         known.setdefault((each.topic, each.partition, each.row), []).append(each)
     found = FixedFile(path)
-    mistakes: list[tuple[int, str]] = []
+    mistakes: list[LineMistake] = []
     for at, raw in _lines(path):
         try:
             line = decode_line(raw)
@@ -92,11 +92,11 @@ def open_fixed_file(path: str, waiting: tuple[RecordSet, ...]) -> FixedFile:
                 raise LineRefused(f"{line.position} is on line {found.lines[key].number} already")
             found.lines[key] = at
         except LineRefused as error:
-            mistakes.append((at.number, str(error)))
+            mistakes.append(LineMistake(at.number, str(error), error.cause))
     if mistakes:
         raise FixedRefused(path, mistakes)
     if not found.lines:
-        raise FixedRefused(path, [(0, "it has no line")])
+        raise FixedRefused(path, [LineMistake(0, "it has no line")])
     return found
 
 
@@ -104,7 +104,7 @@ def _opened(path: str) -> BinaryIO:
     try:
         return Path(path).open("rb")
     except OSError as error:
-        raise FixedRefused(path, [(0, error.strerror or str(error))]) from error
+        raise FixedRefused(path, [LineMistake(0, error.strerror or str(error))]) from error
 
 
 def _lines(path: str) -> Iterator[tuple[LinePlace, bytes]]:
@@ -114,7 +114,8 @@ def _lines(path: str) -> Iterator[tuple[LinePlace, bytes]]:
         while raw := file.readline(LONGEST_LINE + 1):
             number += 1
             if len(raw) > LONGEST_LINE:
-                raise FixedRefused(path, [(number, f"it is longer than {LONGEST_LINE} bytes")])
+                why = f"it is longer than {LONGEST_LINE} bytes"
+                raise FixedRefused(path, [LineMistake(number, why)])
             if raw.strip():
                 yield LinePlace(number, start, len(raw)), raw
             start += len(raw)
@@ -140,11 +141,14 @@ def _meant(line: RecordLine, known: dict[tuple[str, int, int], list[RecordSet]])
     row = f", row {line.row}," if line.row else ""
     if not fits:
         raise LineRefused(
-            f"{line.position}{row} does not wait in the quarantine: it was delivered or dropped "
-            "already, or was never there"
+            "does not wait in the quarantine: it was delivered or dropped already, or was never "
+            "there",
+            subject=f"{line.position}{row}",
         )
     if len(fits) > 1:
-        raise LineRefused(f"{line.position}{row} means several records: name topic_id and dataset")
+        raise LineRefused(
+            "means several records: name topic_id and dataset", subject=f"{line.position}{row}"
+        )
     (each,) = fits
     return (each.topic, each.topic_id, each.partition, each.dataset, each.row), offset
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penstock.api.file_format import WriteOptions
 from penstock.api.store import Store
-from penstock.care.errors import FixedRefused
+from penstock.care.errors import FixedRefused, LineMistake
 from penstock.care.export_records import Row, waiting_rows
 from penstock.care.fixed_file import FixedFile, RecordKey, record_sets
 from penstock.care.quarantine_parts import quarantine_parts
@@ -67,7 +67,8 @@ class FixedRecords:
         absent = [at.number for key, at in self.file.lines.items() if key not in met]
         if absent:
             why = "its record is decided and not visible yet; try again later"
-            raise FixedRefused(self.file.path, [(number, why) for number in sorted(absent)])
+            mistakes = [LineMistake(number, why) for number in sorted(absent)]
+            raise FixedRefused(self.file.path, mistakes)
         self.records = record_sets(changed)
         self.unchanged.sort()
 

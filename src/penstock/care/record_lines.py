@@ -58,7 +58,15 @@ class Contents:
 
 
 class LineRefused(ValueError):
-    """A line that cannot be used; the text says why, without the value."""
+    """A line that cannot be used; the text says why, without the value.
+
+    `subject` is what the text is about, such as a position: lines with the same cause are told
+    together.
+    """
+
+    def __init__(self, cause: str, subject: str = "") -> None:
+        super().__init__(f"{subject} {cause}" if subject else cause)
+        self.cause = cause
 
 
 _decoder = msgspec.json.Decoder(RecordLine)
@@ -92,9 +100,22 @@ def decode_line(raw: bytes) -> RecordLine:
     try:
         return _decoder.decode(raw)
     except msgspec.ValidationError as error:
-        raise LineRefused(str(error)) from error
+        raise LineRefused(_plainly(str(error))) from error
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise LineRefused("it is not JSON") from error
+
+
+def _plainly(found: str) -> str:
+    """What is wrong with a line, where people often get it wrong."""
+    if found.startswith("Expected `object`, got") and " - at " not in found:
+        return f"it is not a JSON object ({found}); a line is one record"
+    for what in ("value", "key"):
+        if f"`$.{what}`" in found or f"`$.{what}." in found:
+            return (
+                f"its {what} is not a text ({found}); write it as a JSON text, with the quotes "
+                'inside escaped, or as {"base64": "..."}, or null'
+            )
+    return found
 
 
 def contents_of(line: RecordLine, before: Contents) -> Contents:

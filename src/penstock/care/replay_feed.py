@@ -11,6 +11,7 @@ from penstock.care.replay_stager import ReplayStager
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
+from penstock.model.broken_groups import BrokenGroup, merged
 from penstock.model.entries import SealedEntry
 from penstock.model.lanes import datasets_in
 from penstock.model.manifest import RecordSet
@@ -57,6 +58,7 @@ class ReplayTools:
 class Replayed:
     """The result: by which entries records were delivered, and why others stay.
 
+    `broken` has the records that stay by group, within bounds, as they were decoded now.
     `held_back` are datasets whose records are not visible yet. `refused` says why nothing was
     decided for some topics.
     """
@@ -64,6 +66,7 @@ class Replayed:
     tried: int = 0
     delivered: int = 0
     stays: Counter[str] = field(default_factory=Counter)
+    broken: tuple[BrokenGroup, ...] = ()
     entries: list[int] = field(default_factory=list)
     held_back: list[str] = field(default_factory=list)
     refused: EntryRefused | None = None
@@ -130,6 +133,7 @@ def _replay_one_life(
     done.tried += stager.tried
     done.delivered += stager.delivered
     done.stays += stager.stays
+    done.broken = merged((*done.broken, *stager.broken))
 
 
 def held_back(state: FeedState, entries: Iterable[int]) -> list[str]:

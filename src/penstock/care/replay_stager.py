@@ -15,6 +15,7 @@ from penstock.datapath.stage.quarantine_rows import QuarantinePart
 from penstock.datapath.stage.replay_task import shred_quarantined
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.task import new_attempt
+from penstock.model.broken_groups import BrokenGroup
 from penstock.model.evidence import RangeEvidence
 from penstock.model.spec import FeedSpec
 from penstock.model.window import StagedWindow, StageOrder
@@ -54,6 +55,7 @@ class ReplayStager:
     tried: int = 0
     delivered: int = 0
     stays: Counter[str] = field(default_factory=Counter)
+    broken: tuple[BrokenGroup, ...] = ()
 
     def __call__(self, order: ReplayOrder) -> StagedReplay:
         """Stage what can be delivered."""
@@ -66,6 +68,7 @@ class ReplayStager:
             StageOrder(self.feed.name, order.window, order.staging, ranges, planned_s=now_s)
         )
         self.tried, self.stays = staged.tried, Counter(staged.reasons)
+        self.broken = staged.broken
         self.delivered = sum(len(part.offsets) for part in staged.delivered)
         return StagedReplay(staged.files, staged.delivered, _extra_rows(staged))
 

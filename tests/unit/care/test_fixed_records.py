@@ -218,7 +218,9 @@ def test_lines_that_were_delivered_are_refused_and_nothing_is_written(story: Fix
         ({"topic_id": "another"}, "does not wait"),
         ({"valeu": ""}, "unknown field"),
         ({"value": {"base64": "*"}}, "the base64 of value"),
-        ({"value": 17}, "Expected"),
+        ({"value": 17}, "its value is not a text .*write it as a JSON text"),
+        ({"value": {"type": "click"}}, "its value is not a text .*write it as a JSON text"),
+        ({"key": {"id": 1}}, "its key is not a text"),
         ({"headers": {"h": "x"}}, "Expected"),
     ],
 )
@@ -240,9 +242,23 @@ def test_all_mistakes_are_told_at_once(story: FixingStory) -> None:
     story.file.write_text(story.file.read_text() + "no json\n\n" + '{"position": "events/0/1"}\n')
     with pytest.raises(FixedRefused) as caught:
         story.fix()
-    assert [number for number, _ in caught.value.mistakes] == [2, 3, 4, 6]
+    assert [each.number for each in caught.value.mistakes] == [2, 3, 4, 6]
     story.file.write_text("\n")
     with pytest.raises(FixedRefused, match="no line"):
+        story.fix()
+
+
+def test_lines_with_the_same_cause_are_told_together(story: FixingStory) -> None:
+    line = story.export()[0]
+    story.write([line | {"position": f"events/0/{offset}"} for offset in range(100, 130)])
+    with pytest.raises(FixedRefused) as caught:
+        story.fix()
+    told = str(caught.value)
+    assert "line 1: events/0/100 does not wait in the quarantine" in told
+    assert "(the same in lines 2, 3, 4, 5, 6, 7, 8, 9, 10 and 20 more)" in told
+    assert told.count("does not wait") == 1
+    story.file.write_text(json.dumps([line, line], indent=1))
+    with pytest.raises(FixedRefused, match=r"it is not a JSON object .*; a line is one record"):
         story.fix()
 
 

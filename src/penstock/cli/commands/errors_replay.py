@@ -4,9 +4,11 @@ import argparse
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from penstock.audit.quarantine_records import records
 from penstock.care.fixed_file import open_fixed_file
@@ -38,6 +40,7 @@ from penstock.cli.quarantine_arguments import datasets_named, named_records, req
 from penstock.config.convert_section import reveal_keys
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused
+from penstock.model.broken_groups import BrokenGroup
 from penstock.model.manifest import RecordSet
 from penstock.model.plural import are, number_of
 from penstock.model.ranges import OffsetSet
@@ -207,6 +210,7 @@ def _tell_replayed(chosen: argparse.Namespace, done: Replayed, fixed: FixedRecor
             "entry": done.entries[0] if done.entries else None,
             "entries": done.entries,
             "stays": stays,
+            "why": [_why(group) for group in done.broken],
         }
         if fixed is not None:
             counts = {"corrected": fixed.count, "unchanged": len(fixed.unchanged)}
@@ -216,9 +220,34 @@ def _tell_replayed(chosen: argparse.Namespace, done: Replayed, fixed: FixedRecor
     where = f", by entry {' and '.join(map(str, done.entries))}" if done.entries else ""
     what = "record" if fixed is None else "corrected record"
     print(f"{_are(done.delivered, chosen.feed, what)} delivered{where}")
-    for reason, count in stays.items():
-        stay = "stays" if count == 1 else "stay"
-        tell(f"{number_of(count, 'record')} {stay} in the quarantine: {reason}")
+    _tell_stays(done)
+
+
+def _tell_stays(done: Replayed) -> None:
+    """Print why records stay, as they were decoded now; `errors list` shows why they came."""
+    left = Counter(done.stays)
+    for group in map(_why, done.broken):
+        left[group["reason"]] -= group["records"]
+        detail = f", {group['detail']}" if group["detail"] else ""
+        first = "at" if group["records"] == 1 else "the first at"
+        why = f"{group['reason']}{detail}; {first} {group['first']}"
+        tell(f"{_stay(group['records'])} in the quarantine: {why}")
+    for reason, count in left.most_common():
+        if count > 0:
+            tell(f"{_stay(count)} in the quarantine: {reason}")
+
+
+def _why(group: BrokenGroup) -> dict[str, Any]:  # Any: a row of the output
+    return {
+        "reason": group.reason,
+        "detail": group.samples[0].detail if group.samples else "",
+        "records": group.count,
+        "first": str(group.first),
+    }
+
+
+def _stay(count: int) -> str:
+    return f"{number_of(count, 'record')} {'stays' if count == 1 else 'stay'}"
 
 
 @contextmanager

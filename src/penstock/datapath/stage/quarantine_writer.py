@@ -94,7 +94,11 @@ class QuarantineRows:
         self._refused.setdefault(dataset, Counter()).update(record.reason for record in bad)
         self.misfits[dataset] += sum(record.reason == SCHEMA_INCOMPATIBLE for record in bad)
         self._meet(dataset, taken)
-        self._put(taken, reasons, dataset)
+        kinds = {(record.reason, record.detail) for record in bad}
+        prints = {kind: fingerprint(*kind, self._format) for kind in kinds}
+        fingerprints = [prints[record.reason, record.detail] for record in reasons]
+        self.broken.add(taken, reasons, fingerprints, dataset)
+        self._put(taken, reasons, fingerprints, dataset)
 
     def keep(self, reason: str, some: BatchRows) -> None:
         """Take records without writing them down."""
@@ -116,13 +120,11 @@ class QuarantineRows:
         numbers = or_firsts(numbers_of(taken, slice(None)), len(offsets))
         self._met.setdefault(dataset, []).append((offsets, numbers))
 
-    def _put(self, taken: pa.RecordBatch, bad: list[BadRecord], dataset: str) -> None:
+    def _put(
+        self, taken: pa.RecordBatch, bad: list[BadRecord], fingerprints: list[str], dataset: str
+    ) -> None:
         """Write them down."""
         offsets, numbers = self._met[dataset][-1]
-        kinds = {(record.reason, record.detail) for record in bad}
-        prints = {kind: fingerprint(*kind, self._format) for kind in kinds}
-        fingerprints = [prints[record.reason, record.detail] for record in bad]
-        self.broken.add(taken, bad, fingerprints, dataset)
         rows = self._rows(taken, bad, fingerprints, dataset)
         if self._has_rows:
             rows = rows.append_column(ROW_COLUMN, row_column(numbers))
@@ -199,7 +201,9 @@ def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
 class StayingRows(QuarantineRows):
     """Records that were in the quarantine already, and stay there as they are."""
 
-    def _put(self, taken: pa.RecordBatch, bad: list[BadRecord], dataset: str) -> None:
+    def _put(
+        self, taken: pa.RecordBatch, bad: list[BadRecord], fingerprints: list[str], dataset: str
+    ) -> None:
         """They have a row."""
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -20,6 +21,7 @@ from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.shredder import RangeShredder
 from penstock.datapath.stage.task import range_shredder, suit_worker
 from penstock.evidence.position_columns import Offsets
+from penstock.model.broken_groups import BrokenGroup, merged
 from penstock.model.file_groups import NO_GROUP, FileGroup
 from penstock.model.fork import FORK_ROWS
 from penstock.model.manifest import RecordSet
@@ -32,6 +34,15 @@ _COLUMNS = (
 Met = dict[str, list[tuple[Offsets, Offsets]]]  # by dataset: offsets, and numbers of rows
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at records has met, and why some of them stay."""
+
+    met: Met = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
+    broken: tuple[BrokenGroup, ...] = ()
+
+
 def shred_quarantined(
     plan: ShredPlan, store: Store, attempt: str, part: QuarantinePart
 ) -> TaskReport:
@@ -39,10 +50,9 @@ def shred_quarantined(
     suit_worker()
     numbered = any(records.row for records in part.wanted)
     plan = msgspec.structs.replace(plan, numbered=numbered)
-    before: Counter[str] = Counter()
-    looked: Met = {}
+    look = Look()
     if plan.feed.has_rows:
-        before, looked, part = _without_broken(plan, store, f"{attempt}-0", part)
+        look, part = _without_broken(plan, store, f"{attempt}-0", part)
     files = OpenFiles(store, plan, attempt)
     try:
         shredder, group, met = _shredded(plan, store, files, part)
@@ -55,9 +65,13 @@ def shred_quarantined(
         files.abandon()
         raise
     delivered = tuple(_delivered(part, met, shredder.refused))
-    tried = _count(met | looked)  # a look is at all of no dataset, also those that are held back
-    reasons = dict(before + Counter(report.reasons))
-    return msgspec.structs.replace(report, reasons=reasons, tried=tried, delivered=delivered)
+    return msgspec.structs.replace(
+        report,
+        reasons=dict(look.reasons + Counter(report.reasons)),
+        broken=merged((*look.broken, *report.broken)),
+        tried=_count(met | look.met),  # a look is at all of no dataset, also what is held back
+        delivered=delivered,
+    )
 
 
 def _shredded(
@@ -79,7 +93,7 @@ def _shredded(
 
 def _without_broken(
     plan: ShredPlan, store: Store, attempt: str, part: QuarantinePart
-) -> tuple[Counter[str], Met, QuarantinePart]:
+) -> tuple[Look, QuarantinePart]:
     """A part without the records of no dataset that become several rows of which one is broken.
 
     Such a record stays whole, or it would be delivered in part now and once more later. So they are
@@ -87,15 +101,15 @@ def _without_broken(
     """
     unknown = tuple(each for each in part.wanted if not each.dataset)
     if not unknown:
-        return Counter(), {}, part
-    look = msgspec.structs.replace(part, wanted=unknown)
+        return Look(), part
+    seen = msgspec.structs.replace(part, wanted=unknown)
     files = OpenFiles(store, plan, attempt)
     try:
-        shredder, _, met = _shredded(plan, store, files, look)
+        shredder, _, met = _shredded(plan, store, files, seen)
     finally:
         files.abandon()
     if shredder.is_learning:
-        return Counter(), met, part
+        return Look(met), part
     live = {each.row: each.offsets for each in unknown}
     broken: dict[int, OffsetSet] = {}
     for number, offsets in shredder.refused.items():
@@ -109,7 +123,8 @@ def _without_broken(
         else each
         for each in part.wanted
     )
-    return shredder.reasons, met, msgspec.structs.replace(part, wanted=kept)
+    look = Look(met, shredder.reasons, shredder.broken)
+    return look, msgspec.structs.replace(part, wanted=kept)
 
 
 def _count(met: Met) -> int:

@@ -40,6 +40,7 @@ from penstock.datapath.stage.tombstones import TOMBSTONE, TombstoneContent
 from penstock.datapath.stage.unwritten_rows import UnwrittenRows
 from penstock.datapath.stage.way_tally import WayTally
 from penstock.model.bad_records import BadRecord
+from penstock.model.broken_groups import BrokenGroup
 from penstock.model.fork import FORK_ROWS
 from penstock.model.ranges import OffsetRange, OffsetSet
 
@@ -149,6 +150,11 @@ class RangeShredder:
     def reasons(self) -> Counter[str]:
         """How many were refused so far, by reason."""
         return Counter(self._unwritten.quarantine[self._ranges[0]].reasons)
+
+    @property
+    def broken(self) -> tuple[BrokenGroup, ...]:
+        """Those that were refused so far by group, within bounds."""
+        return self._unwritten.quarantine[self._ranges[0]].broken.groups()
 
     # --- what the decoder hands over -------------------------------------------------------------
 

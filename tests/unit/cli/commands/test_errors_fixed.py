@@ -98,6 +98,22 @@ def test_exported_records_are_corrected_and_delivered(
     assert "does not wait in the quarantine" in told.err
 
 
+def test_corrected_records_that_are_still_broken_are_told_with_the_new_cause(
+    lake: DiskLake, file: Path, capsys: Captured
+) -> None:
+    """`errors list` shows why they came, which is not why the corrected ones stay."""
+    delivered(lake, [GOOD, TORN, UNTIMED])
+    assert act(lake, "export", "--to", str(file)) == 0
+    edited(file, o1='{"type": "click", "at": "yesterday"}', o2=GOOD.decode())
+    capsys.readouterr()
+    words = ("--fixed", str(file), "--reason", "x", "--execute")
+    assert act(lake, "replay", *words) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith(f"1 corrected record of {FEED} is delivered")
+    assert "1 record stays in the quarantine: TIME_UNREADABLE, at: " in told.err
+    assert told.err.endswith("; at events/0/1\n")
+
+
 def test_an_export_can_be_limited_and_does_not_overwrite(
     lake: DiskLake, file: Path, capsys: Captured
 ) -> None:

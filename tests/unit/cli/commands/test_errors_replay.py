@@ -84,7 +84,8 @@ def test_what_is_whole_now_is_delivered_and_the_rest_stays(
     assert replayed(lake) == 0
     told = capsys.readouterr()
     assert told.out.startswith("2 records of feed are delivered, by entry ")
-    assert told.err == "1 record stays in the quarantine: NOT_JSON\n"
+    assert told.err.startswith("1 record stays in the quarantine: NOT_JSON, ")
+    assert told.err.endswith("; at events/0/2\n")
     assert rows(lake) == [1, 2]
     assert left(room) == [(TOPIC_ID, ((2, 3),))]
     assert main(lake.words("audit", FEED)) == 0
@@ -97,6 +98,8 @@ def test_all_that_stays_is_a_result_for_programs_too(
     assert replayed(lake, "--output", "json") == 0
     row = json.loads(capsys.readouterr().out)
     stays = {"NOT_JSON": 1}
+    (why,) = row.pop("why")
+    assert (why["reason"], why["records"], why["first"]) == ("NOT_JSON", 1, "events/0/1")
     assert row == {"feed": FEED, "delivered": 0, "entry": None, "entries": [], "stays": stays}
 
 
