@@ -30,6 +30,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.api.store import ListedObject
 from penstock.model.entries import (
     FORMAT,
     AnyBody,
@@ -108,18 +109,21 @@ class Archive(FarStore):
         self._file.seek(self._begins[found[1]][index])
         return self._file.read(self._sizes[found[1]][index])
 
-    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
+    def list_objects(
+        self, prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
         """One request for each thousand keys."""
         room = {LAYOUT.journal: "journal", LAYOUT.done: "done"}.get(prefix.rpartition("/")[0])
         if room is None:
-            return super().list_after(prefix, after, limit)
+            return super().list_objects(prefix, after, limit)
         begin = int(prefix.rpartition("/")[2]) * SHARD
         name = LAYOUT.entry if room == "journal" else LAYOUT.marker
         known = self._numbers[room]
-        keys = [name(n) for n in range(begin, begin + SHARD) if n in known and name(n) > after]
-        self.requests["list"] += 1 + len(keys) // 1_000
-        self.seconds += 0.040 * (1 + len(keys) // 1_000)
-        return keys[:limit]
+        sizes = self._sizes[room]
+        numbers = [n for n in range(begin, begin + SHARD) if n in known and name(n) > after]
+        self.requests["list"] += 1 + len(numbers) // 1_000
+        self.seconds += 0.040 * (1 + len(numbers) // 1_000)
+        return (ListedObject(name(n), sizes[known[n]]) for n in numbers[:limit])
 
     def delete_all(self, keys: Sequence[str]) -> set[str]:
         """One request for each thousand keys, as object stores have it."""

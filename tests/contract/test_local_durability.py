@@ -12,6 +12,7 @@ import pytest
 import penstock
 from penstock.errors import DurabilityLost, OutcomeUnknown, StoreUnavailable, StoreUnfit
 from penstock.model.staged import StagedRef, StagingSpot
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.local.disk import Disk
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.contracts.store_staged import FINAL, STAGING, stage
@@ -158,7 +159,7 @@ def test_a_lake_of_our_own_has_to_last(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(StoreUnavailable, match="Permission denied"):
             store.create("a/b", b"content")
-    assert store.list_after("") == []
+    assert list_keys(store, "") == []
 
 
 class MountedDisk(FaultDisk):
@@ -447,7 +448,7 @@ def test_a_temporary_file_that_was_swept_is_written_again(
     else:
         with pytest.raises(StoreUnavailable):
             store.create("a", b"content")
-        assert store.list_after("") == []
+        assert list_keys(store, "") == []
 
 
 @pytest.mark.parametrize("performed", [False, True])
@@ -478,7 +479,7 @@ def test_of_many_deletes_those_of_a_directory_that_cannot_be_synced_are_in_doubt
     for key in keys:
         LocalStore(lake).create(key, b"rows")
     assert LocalStore(lake, CrowdedDisk()).delete_all(keys) == {"one/data/a", "one/data/b"}
-    assert LocalStore(lake).list_after("one") == []
+    assert list_keys(LocalStore(lake), "one") == []
 
 
 def test_a_name_that_could_not_be_synced_is_unknown_and_not_refused(lake: Path) -> None:
@@ -511,7 +512,7 @@ def test_a_staged_file_of_which_a_write_failed_is_never_finished(lake: Path) -> 
         with pytest.raises(StoreUnavailable, match="an earlier write to it failed"):
             attempt()
     writer.abandon()
-    assert store.list_staged(STAGING) == []
+    assert store.list_staged(STAGING, ()) == []
 
 
 @pytest.mark.parametrize("call", ["link", "sync_file", "sync_directory"])
@@ -592,7 +593,7 @@ def test_a_failure_or_a_death_at_any_call_leaves_all_or_nothing(
                 assert not (lake / "a/b/c").exists(), fault
         after = LocalStore(lake)
         assert after.read("a/b/c") in ({b"content"} if outcome else {b"content", None}), fault
-        assert after.list_after("") in ([], ["a/b/c"])
+        assert list_keys(after, "") in ([], ["a/b/c"])
         after.create("a/b/c", b"content")
         assert after.read("a/b/c") == b"content"
 
@@ -613,7 +614,7 @@ def test_a_death_at_any_call_of_many_publishes_is_finished_by_the_next(tmp_path:
             except Died:
                 assert LocalStore(lake).publish_all(handles) == set()
             assert all(LocalStore(lake).look(handle).is_done for handle in handles)
-            assert LocalStore(lake).list_after("") == finals
+            assert list_keys(LocalStore(lake), "") == finals
             if disk.left > 0:
                 break
         assert number > 25
@@ -633,7 +634,7 @@ def test_a_death_at_any_call_of_a_publish_is_finished_by_the_next(tmp_path: Path
             except Died:
                 LocalStore(lake).publish(handle)
             assert LocalStore(lake).look(handle).is_done
-            assert LocalStore(lake).list_after("") == [FINAL]
+            assert list_keys(LocalStore(lake), "") == [FINAL]
             if disk.left > 0:
                 break
         assert number > 15

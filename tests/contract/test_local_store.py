@@ -11,6 +11,7 @@ import pytest
 from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.local.disk import Disk, OpenFile
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.contracts.store import StoreContract
@@ -84,7 +85,7 @@ def test_a_missing_root_is_made_but_not_the_way_to_it(tmp_path: Path) -> None:
     assert LocalStore(tmp_path / "new").create("a", b"a") is True
     nowhere = LocalStore(tmp_path / "no" / "where")
     assert nowhere.read("a") is None
-    assert nowhere.list_after("") == []
+    assert list_keys(nowhere, "") == []
     with pytest.raises(StoreUnavailable, match="where' there"):
         nowhere.create("a", b"a")
 
@@ -96,8 +97,8 @@ def test_the_directory_of_temporary_files_holds_no_objects(store: LocalStore, la
     (lake / "_penstock" / "tmp" / "torn").write_bytes(b"half a fi")
     store.create("_penstock/tm", b"")
     store.create("_penstock/tmp-not", b"")
-    assert store.list_after("") == ["_penstock/tm", "_penstock/tmp-not"]
-    assert store.list_after("_penstock/tmp") == []
+    assert list_keys(store, "") == ["_penstock/tm", "_penstock/tmp-not"]
+    assert list_keys(store, "_penstock/tmp") == []
 
 
 def test_a_torn_temporary_file_is_ignored_and_swept_after_an_hour(lake: Path) -> None:
@@ -112,7 +113,7 @@ def test_a_torn_temporary_file_is_ignored_and_swept_after_an_hour(lake: Path) ->
     assert store.sweep() == 0
     assert not old.exists()
     assert young.exists()
-    assert store.list_after("") == ["a"]
+    assert list_keys(store, "") == ["a"]
 
 
 def test_a_sweep_of_a_new_lake_finds_nothing(store: LocalStore) -> None:
@@ -171,7 +172,7 @@ def test_a_directory_at_the_final_name_is_foreign(store: LocalStore, lake: Path)
 def test_a_window_directory_is_removed_with_its_last_attempt(store: LocalStore, lake: Path) -> None:
     stage(store, FINAL, b"rows", "t0")
     stage(store, FINAL, b"rows", "t1")
-    first, second = store.list_staged(STAGING)
+    first, second = store.list_staged(STAGING, ())
     store.discard(first)
     assert (lake / STAGING / "0-1").is_dir()
     store.discard(second)
@@ -250,7 +251,7 @@ def test_publishers_and_attempts_of_one_window_side_by_side_lose_nothing(
 
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(stage_and_publish, range(6)))
-    assert len(store.list_after("data")) == 6 * 25
+    assert len(list_keys(store, "data")) == 6 * 25
     assert names_below(lake / STAGING) == []
 
 
@@ -269,13 +270,13 @@ def test_discard_takes_only_staged_files(store: LocalStore) -> None:
     for place in ("data/a", FINAL):
         with pytest.raises(BadKey):
             store.discard(StagedRef(place=place, window="0-1"))
-    assert store.list_after("") == ["data/a", FINAL]
+    assert list_keys(store, "") == ["data/a", FINAL]
 
 
 def test_a_file_that_was_discarded_under_its_writer_is_not_finished(store: LocalStore) -> None:
     writer = store.open_staged(FINAL, StagingSpot(STAGING, "0-1", "t0"))
     writer.write(b"rows")
-    for ref in store.list_staged(STAGING):
+    for ref in store.list_staged(STAGING, ()):
         store.discard(ref)
     with pytest.raises(StoreUnavailable, match="discarded while"):
         writer.finish()
@@ -288,7 +289,7 @@ def test_strangers_in_staging_are_not_staged_files(store: LocalStore, lake: Path
     (lake / STAGING / "0-1" / "deep").mkdir()
     (lake / STAGING / "0-1" / "deep" / "t9.staged").touch()
     (lake / STAGING / "0-1" / "dir.staged").mkdir()
-    assert [ref.place for ref in store.list_staged(STAGING)] == [f"{STAGING}/0-1/t0.staged"]
+    assert [ref.place for ref in store.list_staged(STAGING, ())] == [f"{STAGING}/0-1/t0.staged"]
 
 
 def test_what_is_no_file_is_neither_listed_nor_read(store: LocalStore, lake: Path) -> None:
@@ -298,7 +299,7 @@ def test_what_is_no_file_is_neither_listed_nor_read(store: LocalStore, lake: Pat
     (lake / "data" / "dangling").symlink_to("nowhere")
     with suppress(OSError):  # some disks refuse a name that is not UTF-8
         Path(os.fsdecode(os.fsencode(lake / "data") + b"/\xff\xfe")).touch()
-    assert store.list_after("data") == ["data/a"]
+    assert list_keys(store, "data") == ["data/a"]
     for name in ("pipe", "link", "dangling"):
         with pytest.raises(StoreUnavailable):
             store.read(f"data/{name}")

@@ -4,6 +4,7 @@ import pytest
 
 from penstock.api.store import Store
 from penstock.model.staged import StagingSpot
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.scratch_store import ScratchStore
 from penstock.testing.contracts.store import StoreContract
 from penstock.testing.memory_store import MemoryStore
@@ -22,15 +23,15 @@ def test_what_is_written_is_seen_and_does_not_reach_the_lake() -> None:
     store = ScratchStore(lake, MemoryStore())
     assert not store.create("d/a", b"other")
     assert store.create("d/b", b"22")
-    assert store.list_after("d") == ["d/a", "d/b", "d/c"]
-    assert store.list_after("d", "d/a", 1) == ["d/b"]
+    assert list_keys(store, "d") == ["d/a", "d/b", "d/c"]
+    assert list_keys(store, "d", "d/a", 1) == ["d/b"]
     assert (store.read("d/a"), store.read("d/b"), store.head("d/b")) == (b"1", b"22", 2)
     writer = store.open_staged("d/z", StagingSpot("staging", "1-1", "x"))
     writer.write(b"data")
     handle = writer.finish()
-    assert len(list(store.list_staged("staging"))) == 1
+    assert len(list(store.list_staged("staging", ()))) == 1
     store.publish(handle)
     assert store.read("d/z") == b"data"
     store.delete("d/c")
-    assert lake.list_after("d") == ["d/a", "d/c"]
-    assert list(lake.list_staged("staging")) == []
+    assert list_keys(lake, "d") == ["d/a", "d/c"]
+    assert list(lake.list_staged("staging", ())) == []

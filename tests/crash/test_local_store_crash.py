@@ -261,4 +261,4 @@ def test_what_was_seen_as_done_stays_done(tmp_path: Path) -> None:
         sighting = LocalStore(tmp_path / str(number)).look(handle)
         assert sighting.final is FinalState.OURS, state.description
         assert not sighting.staged, state.description
-    assert LocalStore(tmp_path / "lake").list_staged(STAGING) == []
+    assert LocalStore(tmp_path / "lake").list_staged(STAGING, ()) == []

@@ -25,6 +25,7 @@ from penstock.model.manifest import Content, ManifestFile, groups_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.steps import DELIVER, REWRITE
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import FeedState
@@ -224,7 +225,7 @@ def leftover(room: Room, window: str, attempt: str = "1") -> None:
 def rows(store: Store, dataset: str) -> list[tuple[int, int]]:
     """The rows that a reader of a dataset's directory sees, in order; a doubled row shows twice."""
     found = []
-    for key in store.list_after(f"{FEED}/{dataset}"):
+    for key in list_keys(store, f"{FEED}/{dataset}"):
         found += [(p, o) for p, o in json.loads(store.read(key) or b"")]
     return sorted(found)
 

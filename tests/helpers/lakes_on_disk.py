@@ -103,7 +103,7 @@ class ShreddedSource:
             samples = [each for report in reports for each in report.samples]
             if not self._schemas.learn(samples):
                 return staged_window(reports)
-            discard_windows(self._store, order.staging, {order.window})
+            discard_windows(self._store, order.staging, (), {order.window})
         raise AssertionError("new types in two reads in a row")
 
     def batch(self, start: int, end: int) -> pa.RecordBatch:

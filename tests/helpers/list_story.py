@@ -20,6 +20,7 @@ from penstock.feeds.running_feed import FeedTools
 from penstock.model.entries import AnyBody
 from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, WindowSpec
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.runtime.run_figures import RunFigures
@@ -79,7 +80,7 @@ class Story:
     def rows(self, below: str) -> Counter[Place]:
         """The positions of all visible rows below a directory; a doubled one counts twice."""
         found: Counter[Place] = Counter()
-        for key in self.store.list_after(below):
+        for key in list_keys(self.store, below):
             if key.endswith(".parquet"):
                 table = pq.read_table(io.BytesIO(self.store.read(key) or b""))
                 columns = (table[name].to_pylist() for name in ("_partition", "_offset"))

@@ -57,7 +57,7 @@ def test_many_partitions_and_types_are_few_files_also_when_they_are_derived_agai
     store = LocalStore(tmp_path)
     with patch.object(Owner, "publish", side_effect=Died("kill -9")), pytest.raises(Died):
         run_feeds(spark, kafka, store, feed)
-    lost = list(store.list_staged("_penstock/events/staging"))
+    lost = list(store.list_staged("_penstock/events/staging", ()))
     assert 0 < len(lost) <= MOST_FILES
     for each in lost:
         store.discard(each)

@@ -241,7 +241,7 @@ def _discard_on_unknown() -> Iterator[None]:
         try:
             return append(journal, *args, **kwargs)
         except OutcomeUnknown:
-            for ref in journal.store.list_staged(journal.layout.staging):
+            for ref in journal.store.list_staged(journal.layout.staging, ()):
                 journal.store.discard(ref)
             raise
 

@@ -246,7 +246,8 @@ def what_a_window_in_doubt_has_staged_is_kept() -> None:
         return "went on"
 
     def cleaning(room: Room) -> str:
-        refs = staged_of(room.store, Layout(FEED).staging, owners[0].own_windows.is_garbage)
+        is_garbage = owners[0].own_windows.is_garbage
+        refs = staged_of(room.store, Layout(FEED).staging, (), is_garbage)
         return f"removed {discard_each(room.store, refs)}"
 
     world = _world(["a", "a", "b"])

@@ -134,7 +134,7 @@ class Maker:
         self.arrive(*map(payload, range(30, 35)))
         owner = an_owner(self.room("third"), self.source, max_records=5)
         decided_only(owner)
-        for ref in list(self.lake.store.list_staged(LAYOUT.staging)):
+        for ref in list(self.lake.store.list_staged(LAYOUT.staging, ())):
             self.lake.store.discard(ref)
         owner.recover()
 

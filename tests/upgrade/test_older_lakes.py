@@ -15,6 +15,7 @@ from penstock.datapath.schemas.schema_objects import stored_schemas
 from penstock.model.entries import FORMAT, AnyBody, Deciding
 from penstock.model.lanes import datasets_in
 from penstock.model.steps import Step
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.acceptance import is_accepted
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
@@ -103,7 +104,7 @@ def test_an_entry_of_every_kind_of_an_older_version_is_read(version: str) -> Non
 def test_an_older_lake_is_opened_as_if_it_had_no_checkpoint(lake: OldLake) -> None:
     """Goal: its checkpoint is completed exactly. Method: open again without any checkpoint."""
     journal = lake.room("reader").journal()
-    found = newest_checkpoint(journal, lake.store.list_after(LAYOUT.checkpoints))
+    found = newest_checkpoint(journal, list_keys(lake.store, LAYOUT.checkpoints))
     assert found is not None
     opened = journal.open().state
     assert found.number < opened.number, "an entry follows the checkpoint"
@@ -136,7 +137,7 @@ def test_an_older_lake_is_recovered_with_the_steps_that_were_decided_then(lake: 
     assert lake.quarantined() == [7, 17, 27, 40]
     state = lake.room("reader").journal().open().state
     assert (state.undone, state.parked) == ({}, {})
-    assert not list(lake.store.list_staged(LAYOUT.staging))
+    assert not list(lake.store.list_staged(LAYOUT.staging, ()))
 
 
 def test_an_older_lake_passes_both_audits_as_it_is(
@@ -161,7 +162,7 @@ def test_an_older_lake_is_continued_and_passes_both_audits_then(lake: OldLake) -
     assert lake.quarantined() == [7, 17, 27, 40, 42]
     formats = [
         json.loads((lake.root / key).read_bytes())["format"]
-        for key in lake.store.list_after(LAYOUT.journal)
+        for key in list_keys(lake.store, LAYOUT.journal)
     ]
     assert formats == sorted(formats)
     assert formats[-1] == FORMAT
@@ -169,7 +170,7 @@ def test_an_older_lake_is_continued_and_passes_both_audits_then(lake: OldLake) -
     deep = lake.deep()
     assert (deep.verdict, deep.pending) == ("ok", ())
     found = newest_checkpoint(
-        lake.room("reader").journal(), lake.store.list_after(LAYOUT.checkpoints)
+        lake.room("reader").journal(), list_keys(lake.store, LAYOUT.checkpoints)
     )
     assert found is not None
     assert found.state is not None, "this version left a checkpoint of its own"
@@ -182,12 +183,12 @@ def test_an_older_lake_is_sealed_with_entries_of_its_format_as_they_are(lake: Ol
         pass
     room = lake.room("upkeep")
     update_inventory(room.journal(), room.around, every=1)
-    before = {key: (lake.root / key).read_bytes() for key in lake.store.list_after(LAYOUT.journal)}
+    before = {key: (lake.root / key).read_bytes() for key in list_keys(lake.store, LAYOUT.journal)}
     wanted = room.journal().open_from_first().state
     sealed = seal_old(room.journal(), SealPolicy(0.0), owner.epoch, room.around.now())
     assert sealed is not None
     assert sealed.last > 20
-    assert len(lake.store.list_after(LAYOUT.journal)) == len(before) - sealed.last
+    assert len(list_keys(lake.store, LAYOUT.journal)) == len(before) - sealed.last
     journal = lake.room("reader").journal()
     numbers = range(sealed.last + 1)
     assert journal.entry_bytes(numbers) == [before[LAYOUT.entry(number)] for number in numbers]

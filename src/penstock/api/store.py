@@ -5,7 +5,7 @@ Three outcomes hold for every write: it returns (landed, or known not to have), 
 Reads raise `StoreUnavailable` when no answer came; absence is an answer, not an error.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from penstock.model.outcome import Sighting
@@ -31,8 +31,15 @@ class ShowsOddNames(Protocol):
     """
 
     def list_odd(self, prefix: str) -> list[OddName]:
-        """Everything below the directory `prefix` that `list_after` leaves out, in order."""
+        """Everything below the directory `prefix` that `list_objects` leaves out, in order."""
         ...
+
+
+class ListedObject(Value, frozen=True):
+    """An object as a listing shows it."""
+
+    key: str
+    size_bytes: int
 
 
 class TaggedObject(Value, frozen=True):
@@ -64,14 +71,19 @@ class ReplacesConditionally(Protocol):
 
 
 class StagedWriter(Protocol):
-    """A file being written invisibly. Used by one task attempt, on an executor."""
+    """A file being written invisibly. Used by one task attempt, on an executor.
+
+    What was sent, by `sync` or `finish`, is durable and listed by `list_staged`. Before that a
+    store may keep it anywhere, also on the disk of the executor, if what a dead task leaves there
+    is removed later: by `discard`, or by the store itself.
+    """
 
     def write(self, data: bytes) -> int:
         """Append bytes; returns how many, as files do."""
         ...
 
     def sync(self) -> None:
-        """Do what takes long of `finish`; nothing is written after it. Safe to repeat.
+        """Do what takes long of `finish`: send the data. Nothing is written after it. Repeatable.
 
         Called for many files side by side, so that `finish` may be called for one after another.
         """
@@ -92,6 +104,21 @@ class Store(Protocol):
     @property
     def kind(self) -> str:
         """The name of this kind of store; stands in every handle it makes."""
+        ...
+
+    @property
+    def longest_key_bytes(self) -> int:
+        """The most bytes that a whole key below the root may have, in UTF-8.
+
+        A longer one is refused with `BadKey`. Asked on the driver, when a window is planned.
+        """
+        ...
+
+    def uri(self, key: str) -> str:
+        """The address of an object for other readers: what Spark, DuckDB and pyarrow take.
+
+        Asks nothing of the place; the object need not be there.
+        """
         ...
 
     def create(self, key: str, data: bytes) -> bool:
@@ -117,10 +144,15 @@ class Store(Protocol):
         """The size in bytes, or None when nothing is there."""
         ...
 
-    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
-        """Keys under the directory `prefix` that sort after the key `after`, in order.
+    def list_objects(
+        self, prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
+        """Objects under the directory `prefix` whose keys sort after `after`, in key order.
 
-        Recursive. May contain strangers. Never contains this store's own temporary files.
+        Recursive and lazy: a page is fetched when it is needed, so that a listing never has to
+        fit into memory, and iterating may raise `StoreUnavailable`. What is created or deleted
+        meanwhile may be shown or not. May contain strangers; never contains this store's own
+        temporary files. The content of an object is exactly as long as its size says.
         """
         ...
 
@@ -152,8 +184,13 @@ class Store(Protocol):
         """
         ...
 
-    def list_staged(self, prefix: str) -> Iterable[StagedRef]:
-        """Everything staged under a staging prefix, by whomever."""
+    def list_staged(self, staging: str, data_prefixes: Sequence[str]) -> Iterable[StagedRef]:
+        """Everything that was staged and sent, by whomever, each with its window.
+
+        `staging` is the prefix of the spots; stores that stage at the final name look below the
+        data prefixes instead, and find the window in the file's name (`window_in`). What is staged
+        under a name without a window there is a stranger and left out.
+        """
         ...
 
     def discard(self, ref: StagedRef) -> None:

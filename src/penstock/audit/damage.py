@@ -6,6 +6,7 @@ from penstock.audit.receipt import Difference
 from penstock.errors import JournalError, MarkerWrong
 from penstock.model.lanes import dataset_of
 from penstock.model.layout import number_in
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.markers import Marker, check_marker
 
@@ -20,7 +21,7 @@ def damage_difference(error: JournalError) -> Difference:
 
 def list_markers(journal: FeedJournal) -> list[str]:
     """All done markers. They are listed before the journal is read, like all witnesses."""
-    return journal.store.list_after(journal.layout.done)
+    return list_keys(journal.store, journal.layout.done)
 
 
 def stray_markers(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from penstock.audit.receipt import Difference
 from penstock.errors import EntryNewer, JournalError
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.inventory_objects import InventoryRoot, ShardRef
@@ -18,7 +19,7 @@ from penstock.protocol.feed_book.shard_names import file_shard, records_shard
 
 def find_roots(journal: FeedJournal, damage: list[JournalError]) -> dict[int, InventoryRoot]:
     """The good roots, by entry; one that names another entry than the journal's is damage."""
-    roots = InventoryRoots(journal, journal.store.list_after(journal.layout.inventory_roots))
+    roots = InventoryRoots(journal, list_keys(journal.store, journal.layout.inventory_roots))
     found: dict[int, InventoryRoot] = {}
     below: int | None = None
     try:

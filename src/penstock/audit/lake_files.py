@@ -10,6 +10,7 @@ from penstock.model.lanes import datasets_in, part_of
 from penstock.model.layout import Layout
 from penstock.model.plural import number_of
 from penstock.ports.store.keys import UNTEXT
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState, is_pending
 
@@ -21,7 +22,7 @@ def visible_files(store: Store, layout: Layout) -> list[str]:
     return [
         key
         for directory in directories_of(layout)
-        for key in store.list_after(directory)
+        for key in list_keys(store, directory)
         if is_visible(directory, key)
     ]
 

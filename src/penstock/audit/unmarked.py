@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from penstock.audit.receipt import Difference
 from penstock.errors import EntryNewer, JournalError
 from penstock.model.lanes import datasets_in
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.book_state import UndoneEntry, is_named
@@ -47,7 +48,7 @@ class DoneBefore:
 def find_checkpoint(journal: FeedJournal) -> FoundCheckpoint[FeedState] | None:
     """The newest checkpoint. Opening the journal reports a damaged one."""
     try:
-        return newest_checkpoint(journal, journal.store.list_after(journal.layout.checkpoints))
+        return newest_checkpoint(journal, list_keys(journal.store, journal.layout.checkpoints))
     except EntryNewer:
         raise
     except JournalError:

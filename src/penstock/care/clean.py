@@ -4,6 +4,7 @@ Nothing of the newest epoch is touched, because its owner and commands may be ab
 only that owner itself can say which of its windows are settled.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.care.unnamed_objects import unnamed_objects
@@ -66,7 +67,7 @@ def garbage(
     looks for unused objects of epochs that were over long ago, which reads the whole journal.
     """
     state = journal.open().state
-    staged = list(journal.store.list_staged(journal.layout.staging))
+    staged = list(_staged(journal))
 
     def is_over(window: str) -> bool:
         return is_garbage(state, window)
@@ -87,13 +88,19 @@ def staged_of_newest(journal: FeedJournal) -> tuple[int, int]:
     Its owner or a command may still decide them. If they are dead, a newer claim shows it.
     """
     state = journal.open().state
-    windows = (ref.window for ref in journal.store.list_staged(journal.layout.staging))
+    windows = (ref.window for ref in _staged(journal))
     return state.epoch, sum(
         is_window_id(window)
         and epoch_of(window) == state.epoch
         and not is_referenced(state, window)
         for window in windows
     )
+
+
+def _staged(journal: FeedJournal) -> Iterable[StagedRef]:
+    """What is staged for the windows of this journal."""
+    layout = journal.layout
+    return journal.store.list_staged(layout.staging, layout.data_prefixes)
 
 
 def is_garbage(state: FeedState, window: str) -> bool:

@@ -104,4 +104,5 @@ def _up_to_date(journal: FeedJournal, known: FeedFold | None, *, deep: bool) -> 
 def discard(journal: FeedJournal, window: str, body: AnyBody) -> None:
     """Remove the staged files of a command whose entry was certainly not written."""
     journal.forget(body)
-    discard_windows(journal.store, journal.layout.staging, {window})
+    layout = journal.layout
+    discard_windows(journal.store, layout.staging, layout.data_prefixes, {window})

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from penstock.model.entries import AnyBody, Deciding, Replay
 from penstock.model.layout import number_in
 from penstock.model.names import epoch_of
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 
@@ -29,7 +30,7 @@ def unnamed_objects(
     left before that was looked at by the cleanings of that time; `thorough` reads all entries.
     """
     store, layout = journal.store, journal.layout
-    rooms = [_windows_of(store.list_after(room)) for room in (layout.manifests, layout.corrections)]
+    rooms = [_windows_of(list_keys(store, room)) for room in (layout.manifests, layout.corrections)]
     candidates = {k: w for room in rooms for k, w in room.items() if is_over(w)}
     if not candidates:
         return (), ()
@@ -64,6 +65,6 @@ def _windows_of(keys: list[str]) -> dict[str, str]:
 
 def _oldest_checkpoint(journal: FeedJournal) -> int:
     """The entry of the oldest checkpoint that is kept; the first entry when there is none."""
-    keys = journal.store.list_after(journal.layout.checkpoints)
+    keys = list_keys(journal.store, journal.layout.checkpoints)
     numbers = [number_in(key.rpartition("/")[2]) for key in keys]
     return min((number for number in numbers if number is not None), default=0)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from penstock.api.store import Store
 from penstock.errors import PenstockError
 from penstock.model.layout import Layout
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.runtime.surroundings import Surroundings
 
@@ -19,10 +20,10 @@ _LAST = "\U0010ffff"  # sorts behind every other character
 def feeds_of_lake(store: Store) -> Iterator[str]:
     """The names of all feeds that have a journal in a lake: one short listing for each."""
     after = ""
-    while found := store.list_after(_HOME, after, limit=1):
+    while found := list_keys(store, _HOME, after, limit=1):
         name, slash, _ = found[0].removeprefix(f"{_HOME}/").partition("/")
         after = f"{_HOME}/{name}/{_LAST}" if slash else found[0]
-        if slash and store.list_after(Layout(name).journal, limit=1):
+        if slash and list_keys(store, Layout(name).journal, limit=1):
             yield name
 
 

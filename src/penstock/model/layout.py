@@ -129,6 +129,14 @@ class Layout(Value, frozen=True):
         """The directory of the feed's datasets."""
         return self.feed
 
+    @property
+    def data_prefixes(self) -> tuple[str, str]:
+        """The directories with files that windows publish: datasets, and the quarantine.
+
+        No other journal has files in them, so whatever is staged there is judged by this one.
+        """
+        return self.data, self.quarantine
+
     def shard(self, room: str, number: int) -> str:
         """The directory in `room` (journal or done) for a number."""
         return f"{room}/{number // SHARD}"

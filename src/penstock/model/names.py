@@ -142,3 +142,13 @@ def parse_name(final: str) -> FileName | GatheredName | None:
     """The name of a data file that a window wrote, in any form; None for all others."""
     name = final.rpartition("/")[2]
     return FileName.parse(name) or GatheredName.parse(name)
+
+
+def window_in(final: str) -> str | None:
+    """The window that a final name carries; None for names that no window gives.
+
+    Every file that is ever staged has such a name, those of the quarantine and of a probe too: so
+    a store that stages at the final name can tell what belongs to which window.
+    """
+    name = parse_name(final)
+    return None if name is None else name.window

@@ -27,7 +27,12 @@ class StagedHandle(Value, frozen=True):
 
 
 class StagedRef(Value, frozen=True):
-    """A staged file found by listing: its name, and the window it was written for."""
+    """A staged file found by listing: its name, and the window it was written for.
+
+    `proof` has what only the store understands, as in a handle. A store that stages at the final
+    name has several of them with one place.
+    """
 
     place: str
     window: str
+    proof: dict[str, str] = {}

@@ -2,16 +2,17 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
-from penstock.api.store import StagedWriter, Store
+from penstock.api.store import ListedObject, StagedWriter, Store
 from penstock.model.outcome import Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.runtime.surroundings import AT_ONCE, Acts
+
+T = TypeVar("T")
 
 LATENCY_S = 0.040
 PAGE = 1_000  # keys in one answer to a listing
@@ -66,6 +67,15 @@ class CostStore:
         return self._inner.kind
 
     @property
+    def longest_key_bytes(self) -> int:
+        """That of the inner store."""
+        return self._inner.longest_key_bytes
+
+    def uri(self, key: str) -> str:
+        """No request."""
+        return self._inner.uri(key)
+
+    @property
     def seconds(self) -> float:
         """How long all requests since the last `take` have taken."""
         return self._seconds
@@ -110,11 +120,12 @@ class CostStore:
         self._count("head")
         return self._inner.head(key)
 
-    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
-        """One request for each thousand keys."""
-        with self._counting_pages() as found:
-            found += self._inner.list_after(prefix, after, limit)
-        return found
+    def list_objects(
+        self, prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
+        """One request for each thousand keys, when they are needed."""
+        self._count("list")
+        return self._paged(self._inner.list_objects(prefix, after, limit))
 
     def open_staged(self, final: str, spot: StagingSpot) -> StagedWriter:
         """Two requests, whatever is written."""
@@ -136,13 +147,10 @@ class CostStore:
         self._count("publish", PUBLISH_REQUESTS, len(handles))
         return self._inner.publish_all(handles)
 
-    def list_staged(self, prefix: str) -> list[StagedRef]:
+    def list_staged(self, staging: str, data_prefixes: Sequence[str]) -> list[StagedRef]:
         """One request for each thousand."""
-        refs: list[StagedRef] = []
-        with self._counting_pages() as found:
-            refs += self._inner.list_staged(prefix)
-            found += (ref.place for ref in refs)
-        return refs
+        self._count("list")
+        return list(self._paged(self._inner.list_staged(staging, data_prefixes)))
 
     def discard(self, ref: StagedRef) -> None:
         """One request."""
@@ -175,9 +183,9 @@ class CostStore:
             self._seconds += seconds
         self._sleep(seconds)
 
-    @contextmanager
-    def _counting_pages(self) -> Iterator[list[str]]:
-        found: list[str] = []
-        yield found
-        for _ in range(max(1, math.ceil(len(found) / PAGE))):
-            self._count("list")
+    def _paged(self, listed: Iterable[T]) -> Iterator[T]:
+        """Counts every page after the first, which was counted when it was asked for."""
+        for number, each in enumerate(listed):
+            if number and number % PAGE == 0:
+                self._count("list")
+            yield each

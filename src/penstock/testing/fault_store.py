@@ -1,12 +1,19 @@
 """A store whose calls fail, lose their reply, arrive late or kill the caller, by script."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar
 
-from penstock.api.store import ReplacesConditionally, StagedWriter, Store, TaggedObject
+from penstock.api.store import (
+    ListedObject,
+    ReplacesConditionally,
+    StagedWriter,
+    Store,
+    TaggedObject,
+)
 from penstock.errors import OutcomeUnknown, PenstockError, StoreUnavailable
 from penstock.model.outcome import Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
@@ -28,7 +35,9 @@ __all__ = [
 
 T = TypeVar("T")
 
-READS = frozenset({"read", "open_read", "head", "list_after", "look", "list_staged", "read_tagged"})
+READS = frozenset(
+    {"read", "open_read", "head", "list_objects", "look", "list_staged", "read_tagged"}
+)
 WRITES = frozenset({"create", "publish", "discard", "delete", "replace_tagged"})
 OTHERS = frozenset({"open_staged", "write", "finish", "abandon", "sweep", "probe"})
 
@@ -94,6 +103,15 @@ class FaultStore:
         """That of the inner store."""
         return self._inner.kind
 
+    @property
+    def longest_key_bytes(self) -> int:
+        """That of the inner store."""
+        return self._inner.longest_key_bytes
+
+    def uri(self, key: str) -> str:
+        """That of the inner store; asks nothing, so nothing can fail."""
+        return self._inner.uri(key)
+
     def unmet(self) -> list[Fault]:
         """The faults of the script that never happened."""
         return self._script.unmet()
@@ -118,9 +136,12 @@ class FaultStore:
         """As in the protocol, with faults."""
         return self.call("head", key, lambda: self._inner.head(key))
 
-    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
-        """As in the protocol, with faults."""
-        return self.call("list_after", prefix, lambda: self._inner.list_after(prefix, after, limit))
+    def list_objects(
+        self, prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
+        """As in the protocol, with faults; all of it is asked for at once."""
+        listing = partial(self._inner.list_objects, prefix, after, limit)
+        return iter(self.call("list_objects", prefix, lambda: list(listing())))
 
     def open_staged(self, final: str, spot: StagingSpot) -> StagedWriter:
         """As in the protocol, with faults."""
@@ -139,9 +160,10 @@ class FaultStore:
         """One by one, each with its faults."""
         return those_that_fail(self.publish, handles)
 
-    def list_staged(self, prefix: str) -> list[StagedRef]:
+    def list_staged(self, staging: str, data_prefixes: Sequence[str]) -> list[StagedRef]:
         """As in the protocol, with faults."""
-        return self.call("list_staged", prefix, lambda: list(self._inner.list_staged(prefix)))
+        listing = partial(self._inner.list_staged, staging, data_prefixes)
+        return self.call("list_staged", staging, lambda: list(listing()))
 
     def discard(self, ref: StagedRef) -> None:
         """As in the protocol, with faults."""

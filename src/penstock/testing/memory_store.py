@@ -6,12 +6,13 @@ protocol over a function that performs acts: at once, or whenever a simulator de
 
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import BinaryIO, NamedTuple, assert_never
+from urllib.parse import quote
 
-from penstock.api.store import TaggedObject
+from penstock.api.store import ListedObject, TaggedObject
 from penstock.errors import ForeignFile, StagedGone
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
@@ -20,9 +21,11 @@ from penstock.ports.store.keys import check_component, check_key
 from penstock.ports.store.probe import probe_promises
 from penstock.ports.store.publish_each import those_that_fail
 
+LONGEST_KEY_BYTES = 1_024  # as on S3
+
 READS = frozenset({"read", "head", "list", "list_staged", "see_staged", "see_final"})
 
-Answer = bool | int | bytes | None | tuple[str, ...]
+Answer = bool | int | bytes | None | tuple[str, ...] | tuple[ListedObject, ...]
 
 
 class Act(NamedTuple):
@@ -119,8 +122,11 @@ class Shelf:
         if act.name == "see_staged":
             return act.key in self.staged
         prefix = act.key.rstrip("/") + "/" if act.key else ""
-        where: Iterable[str] = self.objects if act.name == "list" else self.staged
-        return tuple(sorted(key for key in where if key.startswith(prefix) and key > act.other))
+        where = self.objects if act.name == "list" else self.staged
+        keys = sorted(key for key in where if key.startswith(prefix) and key > act.other)
+        if act.name == "list_staged":
+            return tuple(keys)
+        return tuple(ListedObject(key, len(where[key])) for key in keys)
 
 
 def _change(place: dict[str, bytes], room: str, key: str, data: bytes | None, mark: int) -> int:
@@ -166,8 +172,8 @@ class MemoryWriter:
 
 
 @lru_cache(maxsize=100_000)
-def _check(key: str) -> None:
-    check_key(key)
+def _check(key: str, longest_bytes: int) -> None:
+    check_key(key, longest_bytes)
 
 
 def checksum(data: bytes) -> str:
@@ -181,8 +187,13 @@ class MemoryStore:
     kind = "memory"
 
     def __init__(
-        self, ask: Callable[[Act], Answer] | None = None, *, atomic_publish: bool = False
+        self,
+        ask: Callable[[Act], Answer] | None = None,
+        *,
+        atomic_publish: bool = False,
+        longest_key_bytes: int = LONGEST_KEY_BYTES,
     ) -> None:
+        self.longest_key_bytes = longest_key_bytes
         self.shelf = Shelf.empty()
         self.ask = ask or self._perform
         self._atomic = atomic_publish
@@ -196,12 +207,20 @@ class MemoryStore:
     def _ask(self, act: Act) -> Answer:
         """Every request goes through here: a bad key is refused before anything is asked."""
         if act.name not in ("list", "list_staged"):
-            _check(act.key)
+            self._check(act.key)
         elif act.key:
-            _check(act.key.removesuffix("/"))
+            self._check(act.key.removesuffix("/"))
         if act.name in ("link", "complete"):
-            _check(act.other)
+            self._check(act.other)
         return self.ask(act)
+
+    def _check(self, key: str) -> None:
+        _check(key, self.longest_key_bytes)
+
+    def uri(self, key: str) -> str:
+        """No reader can read it, but it has the form of an address."""
+        self._check(key)
+        return f"memory://{quote(key)}"
 
     def create(self, key: str, data: bytes) -> bool:
         """Create if absent."""
@@ -222,14 +241,17 @@ class MemoryStore:
         found = self._ask(Act("head", key))
         return found if isinstance(found, int) else None
 
-    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
-        """Keys under a prefix, in order."""
+    def list_objects(
+        self, prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
+        """Objects under a prefix, in order; all of it in one act."""
         found = self._ask(Act("list", prefix, other=after))
-        return list(found[:limit]) if isinstance(found, tuple) else []
+        listed = found if isinstance(found, tuple) else ()
+        return iter([each for each in listed if isinstance(each, ListedObject)][:limit])
 
     def open_staged(self, final: str, spot: StagingSpot) -> MemoryWriter:
         """Begin a staged file."""
-        _check(final)
+        self._check(final)
         check_key(spot.prefix)
         check_component(spot.window)
         check_component(spot.attempt)
@@ -237,13 +259,13 @@ class MemoryStore:
 
     def look(self, handle: StagedHandle) -> Sighting:
         """The source first, then the final name."""
-        _check(handle.final)
+        self._check(handle.final)
         staged = bool(self._ask(Act("see_staged", handle.staged)))
         return Sighting(self._final_state(handle), staged)
 
     def publish(self, handle: StagedHandle) -> None:
         """Show without overwriting, then consume."""
-        _check(handle.final)
+        self._check(handle.final)
         shown = self._ask(
             Act("complete" if self._atomic else "link", handle.staged, b"", handle.final)
         )
@@ -276,11 +298,11 @@ class MemoryStore:
         ours = len(found) == handle.size_bytes and checksum(found) == handle.checksum
         return FinalState.OURS if ours else FinalState.FOREIGN
 
-    def list_staged(self, prefix: str) -> list[StagedRef]:
+    def list_staged(self, staging: str, data_prefixes: Sequence[str]) -> list[StagedRef]:  # noqa: ARG002
         """Everything staged under a prefix."""
-        found = self._ask(Act("list_staged", prefix))
-        keys = found if isinstance(found, tuple) else ()
-        return [StagedRef(key, key.removeprefix(prefix + "/").split("/")[0]) for key in keys]
+        found = self._ask(Act("list_staged", staging))
+        keys = [key for key in found if isinstance(key, str)] if isinstance(found, tuple) else []
+        return [StagedRef(key, key.removeprefix(staging + "/").split("/")[0]) for key in keys]
 
     def discard(self, ref: StagedRef) -> None:
         """Destroy a staged file."""
@@ -293,7 +315,7 @@ class MemoryStore:
     def delete_all(self, keys: Sequence[str]) -> set[str]:
         """One by one."""
         for key in keys:
-            _check(key)
+            self._check(key)
         return keys_not_deleted(self.delete, keys)
 
     def sweep(self) -> int:

@@ -5,6 +5,7 @@ import pytest
 
 from penstock.audit.ledger import open_ledger, read_ledger
 from penstock.errors import ChainBroken, EntryNewer
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.inventory_objects import (
     INVENTORY_FORMAT,
     InventoryRoot,
@@ -36,7 +37,7 @@ def found(story: InventoryStory) -> list[str]:
 
 def edited(story: InventoryStory, **changes: object) -> str:
     """Replace the newest root by another one that is whole; its key."""
-    key = story.store.list_after(LAYOUT.inventory_roots)[-1]
+    key = list_keys(story.store, LAYOUT.inventory_roots)[-1]
     root = read_root(key, story.store.shelf.objects[key])
     assert root is not None
     other = msgspec.structs.replace(root, **changes)
@@ -45,7 +46,7 @@ def edited(story: InventoryStory, **changes: object) -> str:
 
 
 def newest(story: InventoryStory) -> InventoryRoot:
-    key = story.store.list_after(LAYOUT.inventory_roots)[-1]
+    key = list_keys(story.store, LAYOUT.inventory_roots)[-1]
     root = read_root(key, story.store.shelf.objects[key])
     assert root is not None
     return root
@@ -54,7 +55,7 @@ def newest(story: InventoryStory) -> InventoryRoot:
 def test_good_roots_are_no_difference_nor_is_a_lost_shard() -> None:
     story = with_roots()
     assert found(story) == []
-    for key in story.store.list_after(LAYOUT.inventory_shards):
+    for key in list_keys(story.store, LAYOUT.inventory_shards):
         story.store.delete(key)
     assert found(story) == []
 

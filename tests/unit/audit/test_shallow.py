@@ -16,6 +16,7 @@ from penstock.model.entries import FORMAT, AnyBody, Rebind, SealedEntry, Window
 from penstock.model.evidence import Evidence, RangeEvidence
 from penstock.model.manifest import QUARANTINE, Content, Input
 from penstock.model.ranges import OffsetSet, TopicPartition
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.fold import apply_body
 from penstock.protocol.feed_book.inventory import Inventory
@@ -436,7 +437,7 @@ def test_manifests_are_read_and_a_lost_one_is_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("penstock.model.manifest.INLINE_FILES", 0)
     room, store = a_lake(["a"] * 3)
     assert audit(room.journal()).verdict == "ok"
-    [first, *_] = store.list_after(LAYOUT.manifests)
+    [first, *_] = list_keys(store, LAYOUT.manifests)
     store.delete(first)
     assert damage(room) == [(first, "MANIFEST_DAMAGED")]
 

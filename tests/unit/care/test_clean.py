@@ -12,6 +12,7 @@ from penstock.model.cleaned import Cleaned
 from penstock.model.entries import Deciding, Replace
 from penstock.model.halted import Halted
 from penstock.model.manifest import Content
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.halted_objects import read_halted, write_halted
 from penstock.protocol.loop.tidying import OwnWindows
 from penstock.testing.fault_store import Died, Fault, FaultStore, What
@@ -38,7 +39,7 @@ def a_feed(store: MemoryStore, fates: list[str] | None = None) -> Room:
 
 def die_before_the_window_is_decided(store: MemoryStore, room: Room) -> None:
     """An owner is killed before it sends the entry whose manifest lies there."""
-    before = len(store.list_after(LAYOUT.journal))
+    before = len(list_keys(store, LAYOUT.journal))
     nth = 1 + (before == 0) + 1 + (before == 0)  # claim, and bind and start if the feed is new
     dying = FaultStore(store, [Fault("create", What.DIE_BEFORE, ENTRIES, nth=nth)])
     owner = an_owner(replace(room, store=dying, name=f"dies at {before}"))
@@ -47,7 +48,7 @@ def die_before_the_window_is_decided(store: MemoryStore, room: Room) -> None:
 
 
 def listed(store: MemoryStore) -> list[str]:
-    return store.list_after(LAYOUT.manifests)
+    return list_keys(store, LAYOUT.manifests)
 
 
 def named(room: Room) -> set[str]:
@@ -155,13 +156,13 @@ def test_corrected_records_that_no_entry_names_go_once_their_epoch_is_over() -> 
     dying = FaultStore(store, [Fault("create", What.DIE_BEFORE, ENTRIES)])
     with pytest.raises(Died):
         corrector("b")(replace(room, store=dying, name="dies"))
-    (orphan,) = store.list_after(LAYOUT.corrections)
+    (orphan,) = list_keys(store, LAYOUT.corrections)
     assert clean(room.journal()).total == 0
     assert corrector("b")(room) == "decided"
     an_owner(room)
     assert garbage(room.journal()).corrections == (orphan,)
     assert clean(room.journal()) == Cleaned(staged=1, corrections=1)
-    (kept,) = store.list_after(LAYOUT.corrections)
+    (kept,) = list_keys(store, LAYOUT.corrections)
     assert kept != orphan
     assert rows(store, "b") == [(0, 1)]
 
@@ -190,7 +191,7 @@ def halted_bytes(halted: Halted) -> bytes:
     """As it lies in the lake."""
     store = MemoryStore()
     write_halted(a_room(store=store).journal(), halted)
-    (key,) = store.list_after(LAYOUT.halted)
+    (key,) = list_keys(store, LAYOUT.halted)
     return store.read(key) or b""
 
 
@@ -203,7 +204,7 @@ def test_halts_that_are_over_go_but_the_last_one_still_tells_since_when() -> Non
     assert read_halted(room.journal(), room.journal().open().state) is not None
     owner = an_owner(room)  # it goes on, so all of them are void
     assert clean(room.journal()) == Cleaned(halted=2)
-    assert len(store.list_after(LAYOUT.halted)) == 1
+    assert len(list_keys(store, LAYOUT.halted)) == 1
     owner.run_window()
     assert clean(room.journal()) == Cleaned(halted=1)
     halt(room, "GAP_FOUND")

@@ -13,6 +13,7 @@ from penstock.model.entries import Compact, Drop, Gap, Replay, Retire, Seek, Unp
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
 from penstock.model.window import StageOrder
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedFold
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import (
@@ -99,9 +100,9 @@ def test_a_gap_is_accepted_where_the_watermark_stands_and_nowhere_else() -> None
 
 def test_a_compaction_leaves_the_same_rows_in_one_file() -> None:
     room, store = a_lake(["a"] * 4)
-    assert len(store.list_after("feed/a")) == 4
+    assert len(list_keys(store, "feed/a")) == 4
     assert compactor("a")(room) == "decided"
-    assert len(store.list_after("feed/a")) == 1
+    assert len(list_keys(store, "feed/a")) == 1
     assert rows(store, "a") == [(0, offset) for offset in range(4)]
     assert kinds(room)[-1] == Compact.__name__
     assert deep(room).state.undone == {}
@@ -184,7 +185,7 @@ def test_retention_removes_named_files_once() -> None:
     sealed = retire(room.journal(), room.around, "a", inputs, "me", "30 days")
     assert isinstance(sealed.body, Retire)
     assert rows(store, "a") == [(0, 2)]
-    assert done_files(deep(room), "a") == tuple(store.list_after("feed/a"))
+    assert done_files(deep(room), "a") == tuple(list_keys(store, "feed/a"))
     before = store.shelf.mark
     with pytest.raises(EntryRefused, match="is not live any more"):
         retire(room.journal(), room.around, "a", inputs, "me", "30 days")
@@ -293,7 +294,7 @@ def test_nothing_can_be_decided_beside_a_feed_that_does_not_exist() -> None:
     for command in commands:
         with pytest.raises(EntryRefused):
             command()
-    assert room.store.list_after("") == []
+    assert list_keys(room.store, "") == []
 
 
 def test_the_cleaner_removes_what_dead_epochs_left_and_spares_the_living() -> None:

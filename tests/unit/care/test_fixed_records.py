@@ -30,6 +30,7 @@ from penstock.datapath.schemas.learning import Learning
 from penstock.errors import EntryRefused, OutcomeUnknown
 from penstock.model.entries import Replay
 from penstock.model.spec import DecodeSpec, FeedSpec, TimeSpec
+from penstock.ports.store.list_keys import list_keys
 from penstock.runtime.parallel import ParallelMap, in_this_process
 from penstock.testing.list_source import ListedRecord
 from penstock.testing.memory_store import Act
@@ -113,7 +114,7 @@ class FixingStory(Story):
     def values(self, dataset: str = "click") -> dict[tuple[int, int], object]:
         """The column `n` of all visible rows, by position."""
         found = {}
-        for key in self.store.list_after(f"feed/{dataset}"):
+        for key in list_keys(self.store, f"feed/{dataset}"):
             table = pq.read_table(io.BytesIO(self.store.read(key) or b""))
             for row in table.to_pylist():
                 found[row["_partition"], row["_offset"]] = row["n"]
@@ -127,7 +128,7 @@ class FixingStory(Story):
         return deep
 
     def corrections(self) -> list[str]:
-        return list(self.store.list_after(self.journal().layout.corrections))
+        return list(list_keys(self.store, self.journal().layout.corrections))
 
 
 @pytest.fixture
@@ -287,7 +288,7 @@ def test_key_and_headers_can_be_corrected_too_and_stay_without_being_named(
     )
     assert story.fix().delivered == 3
     found = {}
-    for key in story.store.list_after("feed/click"):
+    for key in list_keys(story.store, "feed/click"):
         for row in pq.read_table(io.BytesIO(story.store.read(key) or b"")).to_pylist():
             found[row["_partition"], row["_offset"]] = (row["_key"], row["_headers"])
     assert found[0, 1] == (b"k", None)

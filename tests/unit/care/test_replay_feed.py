@@ -119,7 +119,7 @@ def test_an_owner_that_claims_meanwhile_makes_it_stage_again_and_nothing_is_doub
     assert done.delivered == 5
     assert len(stagings) > 1
     assert story.delivered() == places(0, 0, 1, 2, 3) + places(1, 0, 1)
-    assert list(story.store.list_staged("_penstock/feed/staging")) == []
+    assert list(story.store.list_staged("_penstock/feed/staging", ())) == []
 
 
 def test_nothing_is_opened_when_no_record_is_meant(story: RefusedStory) -> None:

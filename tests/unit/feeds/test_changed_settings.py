@@ -110,7 +110,7 @@ def test_directories_that_another_owner_was_first_to_write_are_refused_at_the_wi
     with patch.object(owner, "check_partition", lambda *_: None):
         assert run_with_more(story, HOURLY) == 2
     assert "PARTITION_CHANGED" in story.said[-1]
-    assert list(story.store.list_staged("_penstock/feed/staging")) == []
+    assert list(story.store.list_staged("_penstock/feed/staging", ())) == []
     assert run_with_more(story, FEED) == 0
     assert sum(story.delivered().values()) == 7
 

@@ -56,7 +56,7 @@ class CleaningStory(Story):
         self.cluster.on_read("after", killed)
         with pytest.raises(Died):
             self.run_once()
-        return len(list(self.store.list_staged(STAGING)))
+        return len(list(self.store.list_staged(STAGING, ())))
 
 
 def test_the_next_run_removes_what_a_dead_one_has_staged() -> None:
@@ -64,7 +64,7 @@ def test_the_next_run_removes_what_a_dead_one_has_staged() -> None:
     left = story.die_in_a_window()
     assert left > 0
     assert story.run_cleaning() == 0
-    assert list(story.store.list_staged(STAGING)) == []
+    assert list(story.store.list_staged(STAGING, ())) == []
     cleaned = [event for event in story.told if event.name == "cleaned"]
     assert [event.facts for event in cleaned] == [{"files": left, "objects": 0}]
     assert cleaned[0].sentence == f"{left} staged files of dead runs removed"
@@ -207,10 +207,10 @@ def test_the_end_waits_for_a_cleaning_that_was_asked_for() -> None:
 def test_a_window_that_was_decided_keeps_what_it_has_staged() -> None:
     room = a_room()
     decided_only(an_owner(room))
-    staged = list(room.store.list_staged(f"_penstock/{SIMULATED}/staging"))
+    staged = list(room.store.list_staged(f"_penstock/{SIMULATED}/staging", ()))
     journal = room.journal()
     journal.claim(journal.open(), "newer")  # it has not published the window yet
     assert staged
     assert garbage(room.journal()) == Garbage()
     assert clean(room.journal()).total == 0
-    assert list(room.store.list_staged(f"_penstock/{SIMULATED}/staging")) == staged
+    assert list(room.store.list_staged(f"_penstock/{SIMULATED}/staging", ())) == staged

@@ -19,6 +19,7 @@ from penstock.model.convert_spec import ConvertSpec
 from penstock.model.entries import Replace, Window
 from penstock.model.row_config import RowConfig
 from penstock.model.spec import FeedSpec, QuarantineSpec
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.row_configs import RowConfigs, read_config
 from penstock.protocol.loop.owner import Owner
 from penstock.testing.fault_script import Died
@@ -46,7 +47,7 @@ def decide_and_die(story: Story, feed: FeedSpec = FEED) -> None:
 
 
 def lose_staged(story: Story) -> None:
-    staged = list(story.store.list_staged(STAGING))
+    staged = list(story.store.list_staged(STAGING, ()))
     assert staged
     for each in staged:
         story.store.discard(each)
@@ -54,7 +55,7 @@ def lose_staged(story: Story) -> None:
 
 def table_of(story: Story, window: str) -> Any:
     """The rows of the file that a window has delivered of the clicks."""
-    (key,) = [each for each in story.store.list_after("feed/click") if f"_{window}." in each]
+    (key,) = [each for each in list_keys(story.store, "feed/click") if f"_{window}." in each]
     return pq.read_table(io.BytesIO(story.store.read(key) or b""), partitioning=None)
 
 
@@ -166,7 +167,7 @@ def test_the_text_is_in_the_lake_before_the_entry_and_once_for_each_change(story
             assert story.run_once(feed) == 0
     digests = [RowConfig.of(FEED).digest, RowConfig.of(MASKED).digest]
     assert [each.config for each in story.entries(Window)] == [digests[0]] * 6 + [digests[1]] * 3
-    assert story.store.list_after(journal.layout.configs) == sorted(
+    assert list_keys(story.store, journal.layout.configs) == sorted(
         journal.layout.config(each) for each in digests
     )
     asked = [key for key in seen if key.startswith(journal.layout.configs)]

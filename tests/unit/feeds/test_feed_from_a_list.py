@@ -68,7 +68,7 @@ def test_every_record_arrives_once_through_failing_jobs_new_types_and_a_death(
         places(0, *range(13)) - places(0, 5) + places(1, *range(15)) - places(1, 2, 3)
     )
     clean(story.journal())  # what the job without an answer has written is garbage
-    assert list(story.store.list_staged("_penstock/feed/staging")) == []
+    assert list(story.store.list_staged("_penstock/feed/staging", ())) == []
     assert cluster.exported == {"penstock-feed": {(TOPIC, 0): 13, (TOPIC, 1): 15}}
 
 

@@ -24,6 +24,7 @@ from penstock.model.entries import Replace, Window
 from penstock.model.names import FileName, parse_name
 from penstock.model.record_position import Position
 from penstock.model.spec import DatasetSpec, FeedSpec, FilesSpec, WindowSpec
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.entry_search import EntrySearch
 from penstock.protocol.loop.owner import Owner
 from penstock.runtime.parallel import ParallelMap, in_this_process
@@ -69,7 +70,7 @@ def every(offsets: Iterator[int] | range) -> Counter[Place]:
 
 
 def data_files(story: Story) -> list[str]:
-    return [key for key in story.store.list_after("feed") if key.endswith(".parquet")]
+    return [key for key in list_keys(story.store, "feed") if key.endswith(".parquet")]
 
 
 def tools() -> DeepTools:
@@ -125,7 +126,7 @@ def test_lost_groups_are_derived_again_on_other_cores_and_by_another_policy(
     small = msgspec.structs.replace(MANY, files=FilesSpec(target_bytes=80_000))
     with patch.object(Owner, "publish", side_effect=Died("kill -9")), pytest.raises(Died):
         story.run_once(small)
-    for each in list(story.store.list_staged(STAGING)):
+    for each in list(story.store.list_staged(STAGING, ())):
         story.store.discard(each)
     (window,) = story.entries(Window)
     planned = {file.handle.final for file in story.journal().content_of(window).files}
@@ -144,7 +145,7 @@ def test_only_groups_with_a_lost_file_are_read_again(story: Story) -> None:
     fill(story, 0)
     with patch.object(Owner, "publish", side_effect=Died("kill -9")), pytest.raises(Died):
         story.run_once(BY_PARTITION)
-    lost = sorted(story.store.list_staged(STAGING), key=lambda each: each.place)[:2]
+    lost = sorted(story.store.list_staged(STAGING, ()), key=lambda each: each.place)[:2]
     for each in lost:
         story.store.discard(each)
     before = len(story.cluster.reads)

@@ -26,6 +26,7 @@ from penstock.model.spec import (
     StartSpec,
     WindowSpec,
 )
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.acceptance import accept_next
 from penstock.protocol.feed_book.feed_lease import FeedLease
 from penstock.protocol.feed_book.halted_objects import read_halted, read_samples, write_halted
@@ -76,7 +77,7 @@ def accept(story: Story) -> None:
 
 
 def left(story: Story) -> list[str]:
-    return story.store.list_after(HALTED)
+    return list_keys(story.store, HALTED)
 
 
 def test_a_window_that_is_refused_is_told_with_code_positions_reasons_and_what_to_do() -> None:
@@ -255,7 +256,7 @@ def test_a_death_while_old_word_is_removed_changes_nothing(call: str) -> None:
 
 
 @pytest.mark.parametrize("what", [What.FAIL_BEFORE, What.FAIL_AFTER])
-@pytest.mark.parametrize("call", ["create", "list_after"])
+@pytest.mark.parametrize("call", ["create", "list_objects"])
 def test_word_that_cannot_be_left_does_not_hide_the_cause(call: str, what: What) -> None:
     story = broken_story()
     inner = story.store

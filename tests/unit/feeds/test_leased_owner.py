@@ -337,7 +337,7 @@ def test_recovery_that_needs_the_source_is_left_to_the_first_window() -> None:
     place.cluster.append(TOPIC, 0, *events("click", 3))
     story.store, story.cluster = place.store, place.cluster
     killed_before_publishing(place)
-    for ref in place.store.list_staged("_penstock/feed/staging"):
+    for ref in place.store.list_staged("_penstock/feed/staging", ()):
         place.store.discard(ref)
     feed = place.feed()
     reads = len(place.cluster.reads)

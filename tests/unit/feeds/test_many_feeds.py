@@ -23,6 +23,7 @@ from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import FeedSpec, RunLimits, WindowSpec
 from penstock.model.window import Available
+from penstock.ports.store.list_keys import list_keys
 from penstock.runtime.surroundings import Surroundings
 from penstock.testing.list_source import BEGAN_MS, ListCluster, ListSource
 from penstock.testing.memory_store import Act, Answer, MemoryStore
@@ -266,7 +267,7 @@ def test_three_timeouts_at_the_smallest_size_halt_the_feed_which_status_can_tell
     assert world.told("stuck")[-1] == "halted"
     assert world.delivered("fine") == ALL
     assert world.delivered("stuck") == Counter()
-    assert list(world.store.list_after("_penstock/stuck/halted")) != []
+    assert list(list_keys(world.store, "_penstock/stuck/halted")) != []
     del world.on_read["stuck"]
     assert world.runner(a_feed("stuck", timeout_s=60.0)).run() == 0
     assert world.delivered("stuck") == ALL

@@ -151,20 +151,20 @@ def test_a_lake_that_does_not_answer_leaves_the_feed_halted_until_it_does() -> N
     accept(run.story)
     store, head = run.story.store, run.story.store.head
 
-    def silent(key: str) -> None:
+    def silent(key: str, *_page: object) -> None:
         raise StoreUnavailable("read", key, "no answer")
 
     store.head = silent  # type: ignore[method-assign]
     run.go_on(10.0)
     assert run.turns.stage == "halted"
     store.head = head  # type: ignore[method-assign]
-    list_after = store.list_after
-    store.list_after = silent  # type: ignore[method-assign, assignment]
+    list_objects = store.list_objects
+    store.list_objects = silent  # type: ignore[method-assign, assignment]
     run.story.clock.passes(10.0)
     for _ in range(3):
         run.turns.turn()
     assert (run.turns.stage, run.code()) == ("halted", 5)
-    store.list_after = list_after  # type: ignore[method-assign]
+    store.list_objects = list_objects  # type: ignore[method-assign]
     run.go_on(10.0)
     run.go_on(61.0)
     assert run.told()[-3:] == ["resumed", "claimed", "window"]

@@ -7,6 +7,7 @@ from penstock.audit.shallow import audit
 from penstock.model.entries import Window
 from penstock.model.envelope import Seal
 from penstock.model.layout import Layout
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book import inventory_writer
 from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.testing.fault_store import Fault, FaultStore, What
@@ -29,7 +30,7 @@ def story() -> Story:
 
 
 def originals(story: Story) -> list[str]:
-    return story.store.list_after(LAYOUT.journal)
+    return list_keys(story.store, LAYOUT.journal)
 
 
 def test_nothing_is_sealed_unless_the_configuration_asks_for_it(story: Story) -> None:

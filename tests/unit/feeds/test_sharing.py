@@ -18,6 +18,7 @@ from penstock.feeds.running_feed import FeedTools
 from penstock.feeds.sharing import FeedRequests, FeedShares, WantedFeed
 from penstock.model.process_id import Process
 from penstock.model.spec import FeedSpec, RunLimits, WindowSpec
+from penstock.ports.store.list_keys import list_keys
 from penstock.runtime.surroundings import Surroundings
 from penstock.runtime.this_process import this_process
 from penstock.testing.list_source import BEGAN_MS, ListCluster, ListSource
@@ -230,7 +231,7 @@ def test_sc_s21_instances_come_and_go_ten_times_under_load_exact_and_with_few_fi
     story = world.story()
     for feed in world.feeds:
         assert story.rows(feed.name) == places(0, *range(world.produced)), feed.name
-        files = [key for key in world.store.list_after(feed.name) if key.endswith(".parquet")]
+        files = [key for key in list_keys(world.store, feed.name) if key.endswith(".parquet")]
         windows = Counter(key.rpartition("_")[2] for key in files)
         assert set(windows.values()) == {1}  # all records are of one day
         most = (QUICK.tick() - began) / feed.window.every_s + claims(every, feed.name)

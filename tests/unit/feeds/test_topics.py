@@ -12,6 +12,7 @@ from penstock.feeds.running_feed import FeedTools
 from penstock.feeds.topic_watch import TopicWatch, missing_topics
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.halted_objects import read_halted
 from penstock.testing.list_source import ListSource
 from tests.helpers.clock import Clock
@@ -43,10 +44,10 @@ def test_once_delivers_the_topics_that_are_there_before_it_fails() -> None:
     for name in ("evnets", "orders"):
         story.cluster.create_topic(name)
     assert story.run_once(ONE_OF_TWO) == 0
-    assert story.store.list_after("_penstock/feed/halted") != [], "nothing was delivered since"
+    assert list_keys(story.store, "_penstock/feed/halted") != [], "nothing was delivered since"
     story.cluster.append(TOPIC, 0, *events("click", 1))
     assert story.run_once(ONE_OF_TWO) == 0
-    assert story.store.list_after("_penstock/feed/halted") == []
+    assert list_keys(story.store, "_penstock/feed/halted") == []
 
 
 def test_once_with_a_pattern_that_matches_nothing_warns() -> None:

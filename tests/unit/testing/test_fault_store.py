@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import ForeignFile, OutcomeUnknown, StoreUnavailable
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.contracts.store_staged import FINAL, STAGING, stage
 from penstock.testing.fault_disks import DiskFault
@@ -24,9 +25,9 @@ def test_without_a_script_it_is_the_store_it_wraps(inner: LocalStore) -> None:
     assert store.create("a", b"other") is False
     assert store.read("a") == b"content"
     assert store.head("a") == 7
-    assert store.list_after("") == ["a"]
+    assert list_keys(store, "") == ["a"]
     store.publish(stage(store, FINAL, b"rows"))
-    assert store.list_staged(STAGING) == []
+    assert store.list_staged(STAGING, ()) == []
     assert store.sweep() == 0
     store.probe("scratch")
     store.delete("a")
@@ -51,11 +52,11 @@ def test_a_write_that_fails_after_is_unknown_and_did_happen(inner: LocalStore) -
 
 @pytest.mark.parametrize("what", [What.FAIL_BEFORE, What.FAIL_AFTER])
 def test_a_read_that_fails_is_unavailable(inner: LocalStore, what: What) -> None:
-    store = FaultStore(inner, [Fault("read", what), Fault("list_after", what)])
+    store = FaultStore(inner, [Fault("read", what), Fault("list_objects", what)])
     with pytest.raises(StoreUnavailable):
         store.read("a")
     with pytest.raises(StoreUnavailable):
-        store.list_after("")
+        list_keys(store, "")
     assert store.read("a") is None
 
 
@@ -132,7 +133,7 @@ def test_the_calls_of_a_staged_writer_can_fail_too(inner: LocalStore) -> None:
     store = FaultStore(inner, [Fault("finish", What.DIE_BEFORE, FINAL)])
     with pytest.raises(Died):
         stage(store, FINAL, b"rows")
-    assert [ref.window for ref in inner.list_staged(STAGING)] == ["0-1"]
+    assert [ref.window for ref in inner.list_staged(STAGING, ())] == ["0-1"]
     other = FaultStore(inner, [Fault("write", What.FAIL_BEFORE, nth=2)])
     with pytest.raises(OutcomeUnknown):
         stage(other, FINAL, b"rows", "t1")

@@ -24,6 +24,7 @@ from penstock.datapath.shape.route.distinct_names import count_of
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.task import RecordTooLarge
 from penstock.model.broken_groups import merged
+from penstock.model.layout import Layout
 from penstock.model.manifest import schema_versions
 from penstock.model.read_ways import window_ways
 from penstock.model.refused_records import all_refused
@@ -176,7 +177,8 @@ class Stager:
         be named by a `replace` entry: there the leftovers wait for the next cleaning.
         """
         if not order.decided:
-            discard_windows(self._store, order.staging, {order.window})
+            prefixes = Layout(order.feed).data_prefixes
+            discard_windows(self._store, order.staging, prefixes, {order.window})
 
 
 def reading_of(staged: StagedWindow, in_use: SchemasInUse) -> dict[str, int]:

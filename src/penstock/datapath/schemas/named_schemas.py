@@ -32,6 +32,7 @@ from penstock.model.wire_formats import newer_or
 from penstock.ports.registry.errors import RegistryDown, RegistryTrouble
 from penstock.ports.registry.registry import Registry, can_be
 from penstock.ports.store.create_once import create_once
+from penstock.ports.store.list_keys import list_keys
 
 MAX_ASKED = 1_000  # ids in one window that nobody knew; garbage may name any number of them
 MOST_ODD = 16  # ids in a row of questions that a registry has no sound answer for
@@ -201,7 +202,7 @@ class NamedSchemas:
     def _lake(self) -> dict[str, RegisteredSchema]:
         """All that the lake has under names that say what they are."""
         found = {}
-        for place in self._store.list_after(self._prefix):
+        for place in list_keys(self._store, self._prefix):
             key = decode_component(place.rpartition("/")[2].removesuffix(".json"))
             if key is None or self._place(key) != place:
                 continue

@@ -10,6 +10,7 @@ from penstock.model.schema import DatasetSchema
 from penstock.model.stored_schema import SCHEMA_FORMAT, decode_schema, encode_schema
 from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
+from penstock.ports.store.list_keys import list_keys
 
 
 def store_schema(store: Store, prefix: str, schema: DatasetSchema) -> DatasetSchema:
@@ -31,7 +32,7 @@ def schema_version(store: Store, prefix: str, dataset: str, version: int) -> Dat
 def stored_schemas(store: Store, prefix: str) -> list[DatasetSchema]:
     """Every version of every schema below a directory of the lake."""
     found = []
-    for key in store.list_after(prefix):
+    for key in list_keys(store, prefix):
         raw = store.read(key)
         if raw is not None:
             found.append(_decode(key, raw))

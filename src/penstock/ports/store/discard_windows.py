@@ -1,20 +1,24 @@
 """Staged files by the window in whose name they were written."""
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from penstock.api.store import Store
 from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.model.staged import StagedRef
 
 
-def discard_windows(store: Store, prefix: str, windows: Set[str]) -> None:
+def discard_windows(
+    store: Store, staging: str, data_prefixes: Sequence[str], windows: Set[str]
+) -> None:
     """Destroy whatever these windows have staged; for windows known never to be decided."""
-    discard_each(store, staged_of(store, prefix, windows.__contains__))
+    discard_each(store, staged_of(store, staging, data_prefixes, windows.__contains__))
 
 
-def staged_of(store: Store, prefix: str, is_wanted: Callable[[str], bool]) -> list[StagedRef]:
-    """What lies staged under a prefix for windows that are wanted."""
-    return [ref for ref in store.list_staged(prefix) if is_wanted(ref.window)]
+def staged_of(
+    store: Store, staging: str, data_prefixes: Sequence[str], is_wanted: Callable[[str], bool]
+) -> list[StagedRef]:
+    """What lies staged for windows that are wanted."""
+    return [ref for ref in store.list_staged(staging, data_prefixes) if is_wanted(ref.window)]
 
 
 def discard_each(store: Store, refs: Iterable[StagedRef]) -> int:

@@ -6,11 +6,12 @@ LONGEST_COMPONENT_BYTES = 255
 UNTEXT = "a name that is not UTF-8"
 
 
-def check_key(key: str) -> tuple[str, ...]:
+def check_key(key: str, longest_bytes: int | None = None) -> tuple[str, ...]:
     """Split a key into its components, or raise `BadKey`.
 
-    Only what could leave the lake, mean another name, or fit into no directory is refused. Odd
-    characters are legal: a store that cannot hold them has to encode them itself.
+    Only what could leave the lake, mean another name, or fit into no directory is refused, and
+    what is longer than a store takes. Odd characters are legal: a store that cannot hold them has
+    to encode them itself.
     """
     if not key:
         raise BadKey(key, "it is empty")
@@ -21,6 +22,9 @@ def check_key(key: str) -> tuple[str, ...]:
     components = tuple(key.split("/"))
     for component in components:
         _check_component(key, component)
+    if longest_bytes is not None and len(key.encode("utf-8")) > longest_bytes:
+        why = f"it has {len(key.encode('utf-8'))} bytes, and this store takes {longest_bytes}"
+        raise BadKey(key, why)
     return components
 
 

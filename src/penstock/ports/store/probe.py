@@ -5,8 +5,10 @@ from threading import Barrier
 
 from penstock.api.store import ReplacesConditionally, Store
 from penstock.errors import StoreUnfit
+from penstock.model.names import FileName
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagingSpot
+from penstock.ports.store.list_keys import list_keys
 
 RACERS = 8
 
@@ -24,9 +26,9 @@ def probe_promises(store: Store, name: str, scratch: str) -> None:
         if isinstance(store, ReplacesConditionally):
             _try_replacing(store, name, f"{scratch}/replaced")
     finally:
-        for ref in store.list_staged(f"{scratch}/staging"):
+        for ref in store.list_staged(f"{scratch}/staging", [f"{scratch}/data"]):
             store.discard(ref)
-        for key in store.list_after(scratch):
+        for key in list_keys(store, scratch):
             store.delete(key)
 
 
@@ -58,13 +60,13 @@ def _try_racing(store: Store, name: str, key: str) -> None:
 
 def _try_listing(store: Store, name: str, scratch: str) -> None:
     wanted = [f"{scratch}/created", f"{scratch}/raced"]
-    if store.list_after(scratch) != wanted or store.list_after(scratch, wanted[0]) != wanted[1:]:
+    if list_keys(store, scratch) != wanted or list_keys(store, scratch, wanted[0]) != wanted[1:]:
         raise StoreUnfit(name, "list what was just created, in order", "the listing was another")
 
 
 def _try_publishing(store: Store, name: str, scratch: str) -> None:
     promise = "publish a staged file exactly once"
-    final = f"{scratch}/data/published"
+    final = f"{scratch}/data/{FileName(0, 'probe', 0, 0, 1, '0-0', 'probe')}"
     writer = store.open_staged(final, StagingSpot(f"{scratch}/staging", "0-0", "probe"))
     writer.write(b"staged")
     handle = writer.finish()

@@ -1,10 +1,11 @@
 """A store that reads a lake and writes elsewhere: for a rehearsal that must not change the lake."""
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
 from typing import BinaryIO
 
-from penstock.api.store import StagedWriter, Store
+from penstock.api.store import ListedObject, StagedWriter, Store
 from penstock.model.outcome import Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 
@@ -23,6 +24,15 @@ class ScratchStore:
     def kind(self) -> str:
         """That of `scratch`, which makes the handles."""
         return self._scratch.kind
+
+    @property
+    def longest_key_bytes(self) -> int:
+        """What both take."""
+        return min(self._base.longest_key_bytes, self._scratch.longest_key_bytes)
+
+    def uri(self, key: str) -> str:
+        """The address in the lake."""
+        return self._base.uri(key)
 
     def create(self, key: str, data: bytes) -> bool:
         """Create if absent in both."""
@@ -43,10 +53,13 @@ class ScratchStore:
         found = self._scratch.head(key)
         return self._base.head(key) if found is None else found
 
-    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
-        """Keys of both, in order."""
-        both = (store.list_after(prefix, after, limit) for store in (self._base, self._scratch))
-        return list(dict.fromkeys(heapq.merge(*both)))[:limit]
+    def list_objects(
+        self, prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
+        """Objects of both, in order; what lies in both is shown as it is in `scratch`."""
+        both = (store.list_objects(prefix, after, limit) for store in (self._scratch, self._base))
+        merged = heapq.merge(*both, key=_key)  # keeps the order of the two where keys are equal
+        return islice((next(each) for _, each in groupby(merged, _key)), limit)
 
     def open_staged(self, final: str, spot: StagingSpot) -> StagedWriter:
         """Begin a file."""
@@ -64,9 +77,9 @@ class ScratchStore:
         """The same for many."""
         return self._scratch.publish_all(handles)
 
-    def list_staged(self, prefix: str) -> Iterable[StagedRef]:
+    def list_staged(self, staging: str, data_prefixes: Sequence[str]) -> Iterable[StagedRef]:
         """What is staged in `scratch`."""
-        return self._scratch.list_staged(prefix)
+        return self._scratch.list_staged(staging, data_prefixes)
 
     def discard(self, ref: StagedRef) -> None:
         """Destroy what is staged in `scratch`."""
@@ -87,3 +100,7 @@ class ScratchStore:
     def probe(self, scratch: str) -> None:
         """Try the promises of `scratch`."""
         self._scratch.probe(scratch)
+
+
+def _key(listed: ListedObject) -> str:
+    return listed.key

@@ -19,6 +19,7 @@ from penstock.model.halted import (
     HaltedSamples,
 )
 from penstock.model.wire_formats import newer_or
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.errors import HaltedDamaged
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
@@ -130,7 +131,7 @@ def void_halts(journal: FeedJournal, state: FeedState) -> tuple[str, ...]:
 
 def _keys(journal: FeedJournal, up_to: Moment) -> Iterator[str]:
     """The objects of halts up to a moment. Those of a newer epoch are not ours to touch."""
-    for key in journal.store.list_after(journal.layout.halted):
+    for key in list_keys(journal.store, journal.layout.halted):
         moment = _moment_of(key)
         if moment is not None and moment <= up_to:
             yield key

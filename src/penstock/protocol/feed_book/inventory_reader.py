@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from penstock.errors import ChainBroken, JournalCut
 from penstock.model.envelope import GENESIS
 from penstock.model.layout import Layout, number_in
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.inventory_objects import (
     InventoryRoot,
@@ -29,17 +30,17 @@ KeptInventory: TypeAlias = KeptLong[Inventory]
 
 def newest_inventory(journal: "FeedJournal", wanted: Wanted | None = None) -> KeptInventory:
     """The inventory of the newest good root, or an empty one up to entry -1."""
-    keys = journal.store.list_after(journal.layout.inventory_roots)
+    keys = list_keys(journal.store, journal.layout.inventory_roots)
     return inventory_at(InventoryRoots(journal, keys), None, wanted)
 
 
 def newest_whole_root(journal: "FeedJournal") -> int:
     """The entry of the newest good root if all of its shards are there; otherwise -1."""
-    keys = journal.store.list_after(journal.layout.inventory_roots)
+    keys = list_keys(journal.store, journal.layout.inventory_roots)
     root = InventoryRoots(journal, keys).newest()
     if root is None:
         return -1
-    there = set(journal.store.list_after(journal.layout.inventory_shards))
+    there = set(list_keys(journal.store, journal.layout.inventory_shards))
     return root.number if all(ref_key(journal.layout, r) in there for r in root.shards) else -1
 
 

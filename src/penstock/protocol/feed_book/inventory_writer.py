@@ -12,6 +12,7 @@ from penstock.api.later import Later
 from penstock.model.evidence import Evidence
 from penstock.model.layout import Layout, number_in
 from penstock.ports.store.create_once import create_once
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory_objects import (
     InventoryRoot,
@@ -44,7 +45,7 @@ def update_inventory(
     the same. Raises what the store or a damaged journal raises; nothing depends on it.
     """
     roots = _listed_roots(journal)
-    tail = newest_number(journal.store.list_after(journal.layout.tails))
+    tail = newest_number(list_keys(journal.store, journal.layout.tails))
     if tail < newest_number(roots.keys) + max(every, 1):
         return None
     last, left = roots.newest(), None
@@ -61,7 +62,7 @@ def update_inventory(
 
 
 def _listed_roots(journal: FeedJournal) -> InventoryRoots:
-    return InventoryRoots(journal, journal.store.list_after(journal.layout.inventory_roots))
+    return InventoryRoots(journal, list_keys(journal.store, journal.layout.inventory_roots))
 
 
 def newest_number(keys: Iterable[str]) -> int:
@@ -74,7 +75,7 @@ def write_root(
 ) -> InventoryRoot:
     """Create the shards that changed or are gone, and then the root that names all."""
     inventory, layout = folded.long, journal.layout
-    there = set(journal.store.list_after(layout.inventory_shards))
+    there = set(list_keys(journal.store, layout.inventory_shards))
     kept = {
         ref.name: ref
         for ref in known
@@ -137,7 +138,7 @@ def prune_inventory(journal: FeedJournal, around: Surroundings, roots: Inventory
     named = named_shards(layout, kept)
     unnamed = [
         key
-        for key in journal.store.list_after(layout.inventory_shards)
+        for key in list_keys(journal.store, layout.inventory_shards)
         if key not in named and is_shard_before(layout, key, oldest)
     ]
     _delete_all(journal, around, unnamed)

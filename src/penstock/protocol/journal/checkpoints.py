@@ -14,6 +14,7 @@ from penstock.api.store import Store
 from penstock.errors import ChainBroken, EntryNewer, JournalError, OutcomeUnknown
 from penstock.model.layout import Layout, number_in
 from penstock.ports.store.create_once import Sleep, create_once, without_waiting
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.book import B, Book, L
 from penstock.protocol.journal.book_state import (
     Checkpoint,
@@ -162,8 +163,8 @@ def prune_marks(store: Store, layout: Layout) -> None:
     Only what has newer ones beside it is removed, and numbers never return, so the newest stays
     however late a removal comes.
     """
-    keys = old_ones(store.list_after(layout.checkpoints), KEPT)
-    keys += old_ones(store.list_after(layout.tails), KEPT)
+    keys = old_ones(list_keys(store, layout.checkpoints), KEPT)
+    keys += old_ones(list_keys(store, layout.tails), KEPT)
     left = store.delete_all(keys)
     if left:
         why = f"{len(left)} of {len(keys)} old checkpoints and tail marks may still be there"

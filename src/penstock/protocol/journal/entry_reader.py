@@ -10,6 +10,7 @@ from penstock.api.store import Store
 from penstock.errors import EntryMissing, JournalError
 from penstock.model.envelope import Sealed
 from penstock.model.layout import SHARD, Layout, number_in
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.book import B
 from penstock.protocol.journal.read_entries import Wanted, listed_bytes
 from penstock.protocol.journal.segments import Segments
@@ -119,6 +120,6 @@ class EntryReader(Generic[B]):
         """The next entry that is there, in this shard or the one after it; strangers are not."""
         here = self._layout.shard(self._layout.journal, number)
         beyond = self._layout.shard(self._layout.journal, number + SHARD)
-        keys = self._store.list_after(here, self._layout.entry(number))
-        keys += self._store.list_after(beyond)
+        keys = list_keys(self._store, here, self._layout.entry(number))
+        keys += list_keys(self._store, beyond)
         return next((key for key in keys if number_in(key.rpartition("/")[2]) is not None), None)

@@ -16,6 +16,7 @@ from penstock.errors import (
 from penstock.model.envelope import GENESIS, Body, Claim, Common, Envelope, Seal, Sealed
 from penstock.model.layout import Layout
 from penstock.ports.store.create_once import create_once
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.book import B, Book, L, LoadedEntry
 from penstock.protocol.journal.book_state import BookState, S, UndoneEntry
 from penstock.protocol.journal.checkpoints import (
@@ -110,7 +111,7 @@ class Journal(Generic[S, B, L]):
 
     def _checkpoints(self) -> tuple[list[str], FoundCheckpoint[S] | None]:
         """The names of the checkpoints, and the newest that is good; it is judged in every case."""
-        keys = self.store.list_after(self.layout.checkpoints)
+        keys = list_keys(self.store, self.layout.checkpoints)
         return keys, newest_checkpoint(self, keys)
 
     def _fold_to_tail(

@@ -13,6 +13,7 @@ import msgspec
 
 from penstock.api.store import Store
 from penstock.ports.store.create_once import create_once
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.beats import SeenBeat, T, understood, unknown_beat
 
 KEPT = 2  # besides beat 0; an observer may be reading the one before the newest
@@ -101,7 +102,7 @@ class NumberedBeats(Generic[T]):
 
 def beat_keys(store: Store, home: str) -> list[str]:
     """The beats that are there, oldest first; strangers are left out."""
-    return [key for key in store.list_after(home) if _NAME.fullmatch(key.rpartition("/")[2])]
+    return [key for key in list_keys(store, home) if _NAME.fullmatch(key.rpartition("/")[2])]
 
 
 def newest_of_each(keys: Sequence[str]) -> list[str]:

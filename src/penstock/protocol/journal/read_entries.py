@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from penstock.api.store import Store
 from penstock.model.layout import Layout, number_in
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.segments import Segments
 from penstock.runtime.surroundings import Acts, Surroundings
 
@@ -44,7 +45,7 @@ def ask_all(
 
 def listed_entries(store: Store, layout: Layout, number: int, up_to: int | None) -> list[int]:
     """The numbers from `number` on that a listing of its shard names, up to the first hole."""
-    keys = store.list_after(layout.shard(layout.journal, number), layout.entry(number - 1))
+    keys = list_keys(store, layout.shard(layout.journal, number), layout.entry(number - 1))
     named = {number_in(key.rpartition("/")[2]) for key in keys}
     found = []
     while number in named and (up_to is None or number <= up_to):

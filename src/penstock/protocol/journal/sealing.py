@@ -23,6 +23,7 @@ from penstock.errors import (
 )
 from penstock.model.envelope import GENESIS, Body, Seal, Sealed
 from penstock.model.layout import SHARD, Layout, number_in
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.book import B, L
 from penstock.protocol.journal.book_state import S, sealed_to
 from penstock.protocol.journal.errors import SegmentDamaged
@@ -266,7 +267,7 @@ def original_keys(journal: Journal[S, B, L], first: int, last: int) -> list[str]
     keys = [
         key
         for shard in shards_of(layout.journal, layout, first, last)
-        for key in journal.store.list_after(shard)
+        for key in list_keys(journal.store, shard)
         if (number := number_in(key.rpartition("/")[2])) is not None and first <= number <= last
     ]
     marked = marker_keys(journal, first, last)
@@ -278,7 +279,7 @@ def marker_keys(journal: Journal[S, B, L], first: int, last: int) -> dict[int, l
     layout = journal.layout
     found: dict[int, list[str]] = {}
     for shard in shards_of(layout.done, layout, first, last):
-        for key in journal.store.list_after(shard):
+        for key in list_keys(journal.store, shard):
             number = number_in(key.removeprefix(f"{shard}/").split("/")[0])
             if number is not None and first <= number <= last:
                 found.setdefault(number, []).append(key)

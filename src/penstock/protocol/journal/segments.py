@@ -14,6 +14,7 @@ from threading import Lock
 
 from penstock.api.store import Store
 from penstock.model.layout import Layout, number_in
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.errors import SegmentDamaged
 from penstock.protocol.journal.segment_objects import Segment, read_segment
 
@@ -107,7 +108,7 @@ class Segments:
         return self._layout.segment(self._firsts[-1]) if self._firsts else self._layout.segments
 
     def _list(self) -> None:
-        keys = self._store.list_after(self._layout.segments)
+        keys = list_keys(self._store, self._layout.segments)
         numbers = (number_in(key.rpartition("/")[2]) for key in keys)
         self._firsts = sorted(number for number in numbers if number is not None)
 

@@ -10,6 +10,7 @@ from penstock.api.store import Store
 from penstock.errors import JournalCut, JournalMissing
 from penstock.model.layout import SHARD, Layout, number_in
 from penstock.model.value import Value
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.book import B, L
 from penstock.protocol.journal.book_state import BookState, S
 from penstock.protocol.journal.markers import check_marker, marked_hash
@@ -43,13 +44,13 @@ class Witnesses(Value, frozen=True):
         """
         if known < 0:
             segments.look()
-        tail = _newest(store.list_after(layout.tails))
+        tail = _newest(list_keys(store, layout.tails))
         found = (
             _newest_marker(store, layout, max(known, segments.sealed_to)),
             _newest(checkpoints),
             tail,
         )
-        data = tuple(store.list_after(layout.data, limit=1)) if known < 0 else ()
+        data = tuple(list_keys(store, layout.data, limit=1)) if known < 0 else ()
         return cls(tuple(sorted(each for each in found if each is not None)), tail, data)
 
 
@@ -67,14 +68,14 @@ def _newest_marker(store: Store, layout: Layout, known: int) -> Witness | None:
     newest: Witness | None = None
     number = max(known, 0)
     after = layout.marker(known) if known >= 0 else ""
-    keys = store.list_after(layout.shard(layout.done, number), after)
+    keys = list_keys(store, layout.shard(layout.done, number), after)
     while keys or number == max(known, 0):
         for key in keys:
             marked = number_in(key.removeprefix(f"{layout.done}/").split("/")[1])
             if marked is not None and (newest is None or marked > newest.number):
                 newest = Witness(marked, key)
         number += SHARD
-        keys = store.list_after(layout.shard(layout.done, number))
+        keys = list_keys(store, layout.shard(layout.done, number))
     return newest
 
 

@@ -410,9 +410,9 @@ class Owner:
 
         What cannot be removed now goes with the next tidying, or when a newer owner cleans.
         """
-        journal = self._journal
+        journal, layout = self._journal, self._journal.layout
         try:
-            discard_windows(journal.store, journal.layout.staging, {order.window})
+            discard_windows(journal.store, layout.staging, layout.data_prefixes, {order.window})
             if body is not None:
                 journal.forget(body)
         except (StoreUnavailable, OutcomeUnknown) as error:

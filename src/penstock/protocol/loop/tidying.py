@@ -63,7 +63,8 @@ def tidy(store: Store, layout: Layout, order: TidyOrder, sleep: Sleep) -> None:
     """
 
     def discard() -> None:
-        discard_each(store, staged_of(store, layout.staging, order.own.is_garbage))
+        is_garbage = order.own.is_garbage
+        discard_each(store, staged_of(store, layout.staging, layout.data_prefixes, is_garbage))
 
     acts: tuple[Callable[[], None], ...] = (
         discard,

@@ -91,7 +91,8 @@ class Deriver:
 
     def _discard(self, window: str, files: tuple[ManifestFile, ...]) -> None:
         for file in files:
-            self._journal.store.discard(StagedRef(file.handle.staged, window))
+            handle = file.handle
+            self._journal.store.discard(StagedRef(handle.staged, window, handle.proof))
 
     def _decide(self, body: Window, number: int, content: Content) -> None:
         replace = Replace(

@@ -9,6 +9,7 @@ import pytest
 from penstock.api.store import Store
 from penstock.errors import BadKey, OutcomeUnknown, StoreUnavailable
 from penstock.ports.store.create_once import create_once
+from penstock.ports.store.list_keys import list_keys
 from penstock.testing.fault_store import Fault, FaultStore, What
 
 RACERS = 50
@@ -16,7 +17,7 @@ BIG = bytes(range(256)) * (20 * 1024 * 1024 // 256)
 
 
 class ObjectContract:
-    """Tests of create, read, head, list_after and delete."""
+    """Tests of create, read, head, list_objects and delete."""
 
     def test_what_was_created_is_read_back(self, store: Store) -> None:
         assert store.create("a/b/c", b"content") is True
@@ -62,7 +63,7 @@ class ObjectContract:
             won = list(pool.map(race, range(RACERS)))
         assert won.count(True) == 1
         assert store.read("journal/7") == f"racer {won.index(True)}".encode()
-        assert store.list_after("journal") == ["journal/7"]
+        assert list_keys(store, "journal") == ["journal/7"]
 
     def test_a_lost_reply_is_recognised_as_our_own_create(self, store: Store) -> None:
         faulty = FaultStore(store, [Fault("create", What.FAIL_AFTER)])
@@ -121,44 +122,61 @@ class ObjectContract:
         for key in reversed(keys):
             store.create(key, b"")
         assert keys == sorted(keys)
-        assert store.list_after("d") == keys
-        assert store.list_after("d/") == keys
-        assert store.list_after("") == keys
-        assert store.list_after("d/a") == ["d/a/b", "d/a/c/d"]
+        assert list_keys(store, "d") == keys
+        assert list_keys(store, "d/") == keys
+        assert list_keys(store, "") == keys
+        assert list_keys(store, "d/a") == ["d/a/b", "d/a/c/d"]
 
     def test_a_listing_begins_after_a_key_and_ends_at_the_limit(self, store: Store) -> None:
         keys = [f"journal/{number:04}" for number in range(30)]
         for key in keys:
             store.create(key, b"")
-        assert store.list_after("journal", keys[9]) == keys[10:]
-        assert store.list_after("journal", keys[9], 3) == keys[10:13]
-        assert store.list_after("journal", "journal/0009x", 1) == [keys[10]]
-        assert store.list_after("journal", "", 0) == []
-        assert store.list_after("journal", "a") == keys
-        assert store.list_after("journal", keys[-1]) == []
-        assert store.list_after("journal", "z") == []
+        assert list_keys(store, "journal", keys[9]) == keys[10:]
+        assert list_keys(store, "journal", keys[9], 3) == keys[10:13]
+        assert list_keys(store, "journal", "journal/0009x", 1) == [keys[10]]
+        assert list_keys(store, "journal", "", 0) == []
+        assert list_keys(store, "journal", "a") == keys
+        assert list_keys(store, "journal", keys[-1]) == []
+        assert list_keys(store, "journal", "z") == []
 
     def test_a_listing_shows_at_once_what_was_created_and_deleted(
         self, store: Store, second_store: Store
     ) -> None:
         for number in range(20):
             store.create(f"journal/{number:04}", b"")
-            assert len(second_store.list_after("journal")) == number + 1
+            assert len(list_keys(second_store, "journal")) == number + 1
         store.delete("journal/0000")
-        assert second_store.list_after("journal", "", 1) == ["journal/0001"]
+        assert list_keys(second_store, "journal", "", 1) == ["journal/0001"]
+
+    def test_a_listing_has_the_size_of_each_object(self, store: Store, second_store: Store) -> None:
+        sizes = {"d/a": 0, "d/a.b": 1, "d/b": 1_000, "d/c/d": len(BIG)}
+        for key, size_bytes in sizes.items():
+            store.create(key, BIG[:size_bytes])
+        assert {each.key: each.size_bytes for each in second_store.list_objects("d")} == sizes
+
+    def test_a_listing_is_given_piece_by_piece(self, store: Store) -> None:
+        """What is deleted behind and before the reader does not disturb it."""
+        keys = [f"d/{number:04}" for number in range(40)]
+        for key in keys:
+            store.create(key, b"")
+        listing = store.list_objects("d")
+        assert [next(listing).key for _ in range(2)] == keys[:2]
+        for key in (keys[0], keys[20]):
+            store.delete(key)
+        assert [each.key for each in listing if each.key != keys[20]] == keys[2:20] + keys[21:]
 
     def test_a_listing_of_nothing_is_empty(self, store: Store) -> None:
         store.create("a/b", b"")
-        assert store.list_after("nowhere") == []
-        assert store.list_after("a/nowhere/") == []
-        assert store.list_after("a/b") == []
+        assert list_keys(store, "nowhere") == []
+        assert list_keys(store, "a/nowhere/") == []
+        assert list_keys(store, "a/b") == []
 
     def test_strangers_in_a_directory_do_not_hide_its_objects(self, store: Store) -> None:
         wanted = [f"journal/{number:04}" for number in range(5)]
         strangers = ["journal/.DS_Store", "journal/0002.tmp", "journal/lost+found/x", "journal/~"]
         for key in [*wanted, *strangers]:
             store.create(key, b"")
-        listed = store.list_after("journal")
+        listed = list_keys(store, "journal")
         assert listed == sorted(listed)
         assert [key for key in listed if key in wanted] == wanted
 
@@ -179,7 +197,7 @@ class ObjectContract:
         assert store.delete_all(keys) == set()
         assert store.delete_all(keys) == set()
         assert store.delete_all([]) == set()
-        assert second_store.list_after("a") == ["a/0/stays"]
+        assert list_keys(second_store, "a") == ["a/0/stays"]
 
     def test_of_many_deletes_only_those_without_an_answer_are_in_doubt(self, store: Store) -> None:
         for number in range(4):
@@ -187,7 +205,7 @@ class ObjectContract:
         faults = [Fault("delete", What.FAIL_BEFORE, "a/1"), Fault("delete", What.FAIL_AFTER, "a/2")]
         faulty = FaultStore(store, faults)
         assert faulty.delete_all([f"a/{number}" for number in range(4)]) == {"a/1", "a/2"}
-        assert store.list_after("a") == ["a/1"]
+        assert list_keys(store, "a") == ["a/1"]
 
     def test_nothing_is_deleted_when_one_of_many_keys_is_bad(self, store: Store) -> None:
         store.create("a/b", b"one")

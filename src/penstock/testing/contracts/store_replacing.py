@@ -13,6 +13,7 @@ import pytest
 
 from penstock.api.store import ReplacesConditionally, Store
 from penstock.errors import OutcomeUnknown, StoreUnavailable
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.replace_once import replace_once
 from penstock.testing.fault_store import Fault, ReplacingFaultStore, What
 
@@ -43,7 +44,7 @@ class ReplacingContract:
         assert found is not None
         assert (found.data, found.tag) == (b"one", tag)
         assert store.read(KEY) == b"one"
-        assert store.list_after("lease") == [KEY]
+        assert list_keys(store, "lease") == [KEY]
 
     def test_without_a_tag_it_is_put_only_where_nothing_is(self, store: Store) -> None:
         assert store.create(KEY, b"theirs") is True

@@ -9,10 +9,12 @@ import io
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from typing import BinaryIO
+from urllib.parse import quote
 
 from penstock.api.errors import StoreSettingUnknown
-from penstock.api.store import Store
+from penstock.api.store import ListedObject, Store
 from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
@@ -25,6 +27,8 @@ from penstock.ports.store.publish_each import those_that_fail
 
 KIND = "vault"
 WAIT_S = 60.0
+LONGEST_KEY_BYTES = 1_024
+PAGE = 1_000
 TABLES = (
     "create table if not exists objects (key text primary key, data blob, checksum text)",
     "create table if not exists staged (key text primary key, data blob, checksum text)",
@@ -82,6 +86,7 @@ class VaultStore:
     """The store. It opens the file for every call, so that threads and forks share nothing."""
 
     kind = KIND
+    longest_key_bytes = LONGEST_KEY_BYTES
 
     def __init__(self, spec: StoreSpec) -> None:
         self._spec = spec
@@ -90,9 +95,13 @@ class VaultStore:
     def __reduce__(self) -> tuple[Callable[..., Store], tuple[object, ...]]:
         return reopen_store, (self._spec,)
 
+    def uri(self, key: str) -> str:
+        """The address of a row; only this package reads it."""
+        return f"{self._spec.uri}/{quote(self._checked(key))}"
+
     def create(self, key: str, data: bytes) -> bool:
         """Insert, unless the key is there."""
-        check_key(key)
+        self._checked(key)
         row = (key, data, checksum(data))
         with self._changing("create", key) as change:
             made = change("insert or ignore into objects values (?, ?, ?)", row).rowcount
@@ -113,17 +122,26 @@ class VaultStore:
         found = self._asked("select length(data) from objects where key = ?", key)
         return found[0][0] if found else None
 
-    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
-        """Keys under a prefix; SQLite sorts them by their bytes, as Python does."""
+    def list_objects(
+        self, prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
+        """Objects under a prefix; SQLite sorts keys by their bytes, as Python does."""
         start = self._start(prefix)
-        sql = "select key from objects where substr(key, 1, ?) = ? and key > ? order by key limit ?"
-        most = -1 if limit is None else limit
-        return [row[0] for row in self._fetched(sql, (len(start), start, after, most))]
+        return islice(self._pages(start, after), limit)
+
+    def _pages(self, start: str, after: str) -> Iterator[ListedObject]:
+        sql = (
+            "select key, length(data) from objects where substr(key, 1, ?) = ? and key > ? "
+            "order by key limit ?"
+        )
+        while rows := self._fetched(sql, (len(start), start, after, PAGE)):
+            yield from (ListedObject(*row) for row in rows)
+            after = rows[-1][0]
 
     def open_staged(self, final: str, spot: StagingSpot) -> VaultWriter:
         """Begin a staged file."""
-        check_key(final)
-        check_key(spot.prefix)
+        self._checked(final)
+        self._checked(spot.prefix)
         check_component(spot.window)
         check_component(spot.attempt)
         return VaultWriter(self, final, f"{spot.prefix}/{spot.window}/{spot.attempt}.staged")
@@ -162,9 +180,9 @@ class VaultStore:
         """One by one."""
         return those_that_fail(self.publish, handles)
 
-    def list_staged(self, prefix: str) -> list[StagedRef]:
-        """Everything staged under a prefix."""
-        start = self._start(prefix)
+    def list_staged(self, staging: str, data_prefixes: Sequence[str]) -> list[StagedRef]:
+        """Everything staged under a prefix; nothing is staged under its final name."""
+        start = self._start(staging)
         sql = "select key from staged where substr(key, 1, ?) = ? order by key"
         keys = [row[0] for row in self._fetched(sql, (len(start), start))]
         return [StagedRef(key, key[len(start) :].split("/")[0]) for key in keys]
@@ -180,7 +198,7 @@ class VaultStore:
     def delete_all(self, keys: Sequence[str]) -> set[str]:
         """One by one."""
         for key in keys:
-            check_key(key)
+            self._checked(key)
         return keys_not_deleted(self.delete, keys)
 
     def sweep(self) -> int:
@@ -189,17 +207,21 @@ class VaultStore:
 
     def probe(self, scratch: str) -> None:
         """Try the promises as on any store."""
-        check_key(scratch)
+        self._checked(scratch)
         probe_promises(self, self._spec.uri, scratch)
 
     def _start(self, prefix: str) -> str:
         if prefix:
-            check_key(prefix.removesuffix("/"))
+            self._checked(prefix.removesuffix("/"))
         return prefix.rstrip("/") + "/" if prefix else ""
 
+    def _checked(self, key: str) -> str:
+        check_key(key, self.longest_key_bytes)
+        return key
+
     def _check(self, handle: StagedHandle) -> None:
-        check_key(handle.final)
-        check_key(handle.staged)
+        self._checked(handle.final)
+        self._checked(handle.staged)
         if handle.store != KIND:
             raise StoreUnfit(self._spec.uri, "publish handles of its own", f"one of {handle.store}")
 
@@ -210,12 +232,12 @@ class VaultStore:
         return FinalState.OURS if found[0][0] == handle.checksum else FinalState.FOREIGN
 
     def _remove(self, table: str, key: str) -> None:
-        check_key(key)
+        self._checked(key)
         with self._changing("remove", key) as change:
             change(f"delete from {table} where key = ?", (key,))
 
     def _asked(self, sql: str, key: str) -> list[tuple]:  # type: ignore[type-arg]
-        check_key(key)
+        self._checked(key)
         return self._fetched(sql, (key,))
 
     def _fetched(self, sql: str, values: tuple[object, ...]) -> list[tuple]:  # type: ignore[type-arg]

@@ -8,6 +8,7 @@ inventory then must find what a fold from entry 0 finds, also shard by shard.
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.inventory_reader import InventoryRoots, inventory_at
 from penstock.protocol.feed_book.inventory_writer import update_inventory
@@ -44,7 +45,7 @@ def lived(happenings: list[tuple[str, int]]) -> InventoryStory:
 
 def _lose(story: InventoryStory, prefix: str, choice: int, instead: bytes | None = None) -> None:
     """Somebody removes an object, or overwrites it."""
-    keys = story.store.list_after(prefix)
+    keys = list_keys(story.store, prefix)
     if keys:
         story.store.shelf = story.store.shelf.with_object(keys[choice % len(keys)], instead)
 
@@ -64,7 +65,7 @@ def test_every_root_gives_the_same_inventory(happenings: list[tuple[str, int]]) 
     story = lived([*happenings, ("root", 0)])
     journal = story.journal
     wanted = facts(journal.open_from_first().inventory)
-    keys = story.store.list_after(LAYOUT.inventory_roots)
+    keys = list_keys(story.store, LAYOUT.inventory_roots)
     for below in [int(key[-25:-5]) + 1 for key in keys]:
         kept = inventory_at(InventoryRoots(journal, keys), below)
         assert facts(journal.open_with(kept).inventory) == wanted
@@ -89,7 +90,7 @@ def test_a_partial_inventory_is_that_part_of_the_whole(
 def test_the_sums_of_a_root_are_those_of_its_files(happenings: list[tuple[str, int]]) -> None:
     story = lived([*happenings, ("window", 0), ("root", 0)])
     files, records, _ = facts(story.journal.open_from_first().inventory)
-    root = InventoryRoots(story.journal, story.store.list_after(LAYOUT.inventory_roots)).newest()
+    root = InventoryRoots(story.journal, list_keys(story.store, LAYOUT.inventory_roots)).newest()
     assert root is not None
     of_files = [ref for ref in root.shards if ref.name.startswith("files/")]
     assert sum(ref.count for ref in of_files) == len(files)

@@ -16,6 +16,7 @@ from penstock.cli.printable import printable, printable_bytes
 from penstock.model.entries import PartitionStart, Rebind
 from penstock.model.manifest import RecordSet
 from penstock.model.ranges import OffsetSet
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.acceptance import is_accepted
 from penstock.protocol.feed_book.inventory_reader import InventoryRoots, ref_key
@@ -360,7 +361,7 @@ def test_the_quarantine_is_listed_from_a_checkpoint_as_from_all_entries(
     monkeypatch.setattr(LocalStore, "read", noted)
     assert listed(lake, capsys) == wanted
     assert number is not None
-    root = InventoryRoots(room.journal(), lake.store.list_after(LAYOUT.inventory_roots)).newest()
+    root = InventoryRoots(room.journal(), list_keys(lake.store, LAYOUT.inventory_roots)).newest()
     assert root is not None
     shards = {key for key in read if "/inventory/shards/" in key}
     assert shards == {ref_key(LAYOUT, ref) for ref in root.shards if of_quarantine(ref.name)}

@@ -16,6 +16,7 @@ from penstock.model.entries import Window
 from penstock.model.read_ways import Conflict
 from penstock.model.schema import MAX_FIELDS
 from penstock.model.spec import DecodeSpec, FeedSpec, PartitionKey, TimeSpec, WindowSpec
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.list_story import FEED, TOPIC, Story
@@ -234,13 +235,13 @@ def test_another_type_for_a_delivered_column_stops_the_run_before_anything_is_wr
     story.orders(1, 2)
     assert story.run_once() == 0
     story.orders("C-3")
-    before = sorted(story.store.list_after(""))
+    before = sorted(list_keys(story.store, ""))
     typed: FeedSpec = msgspec.structs.replace(
         FEED, decode=DecodeSpec(types=(("customer_id", "string"),))
     )
     assert story.run_once(typed) == 2
     assert any("it was int64 and is now string" in line for line in story.said)
-    data = [key for key in story.store.list_after("") if key.endswith(".parquet")]
+    data = [key for key in list_keys(story.store, "") if key.endswith(".parquet")]
     assert data == [key for key in before if key.endswith(".parquet")]
     assert len(story.entries(Window)) == 1
 

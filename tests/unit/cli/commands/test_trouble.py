@@ -13,6 +13,7 @@ from penstock.cli.halted_check import tell_trouble
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.model.layout import Layout
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.feed_lease import FeedLease, FeedTrouble, Note
 from penstock.protocol.journal.lease import Contender
@@ -41,7 +42,7 @@ class Owned:
     def beats(self, trouble: FeedTrouble | None, age_s: float = 0.0) -> None:
         """Leave a sign of life that is so old by the clock of commands."""
         self.lease.beat(Note(epoch=1, trouble=trouble))
-        [key] = sorted(self.lake.store.list_after(Layout(FEED).lease))[-1:]
+        [key] = sorted(list_keys(self.lake.store, Layout(FEED).lease))[-1:]
         path = self.lake.root / key
         beat = json.loads(path.read_bytes())
         at = datetime.now(UTC).timestamp() - age_s

@@ -11,6 +11,7 @@ import pytest
 from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.model.row_config import RowConfig
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.row_configs import RowConfigs
 from tests.helpers.lakes_on_disk import DiskLake
 from tests.helpers.list_story import TOPIC, TORN, Story, events
@@ -236,11 +237,11 @@ def test_a_file_is_shown_with_the_files_of_the_backup_that_hold_its_ranges(
     assert story.run_once(raw) == 0
     story.cluster.append(TOPIC, 0, *events("click", 3))
     assert story.run_once(feed) == 0
-    [file] = story.store.list_after("feed/click")
+    [file] = list_keys(story.store, "feed/click")
     code, [found] = asked(story, capsys, "where", "feed", file)
     backup = found["backup"]
     assert (code, backup["feed"]) == (0, "raw")
-    assert [each["file"] for each in backup["files"]] == story.store.list_after("raw/events")
+    assert [each["file"] for each in backup["files"]] == list_keys(story.store, "raw/events")
     assert {each["state"] for each in backup["files"]} == {"live"}
     assert [each["delivered_by"]["entry"] for each in backup["files"]] == [3, 4, 5]
     assert [(each["start"], each["end"]) for each in backup["missing"]] == [(5, 8)]

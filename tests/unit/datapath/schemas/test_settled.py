@@ -23,6 +23,7 @@ from penstock.model.schema import (
 )
 from penstock.model.spec import DecodeSpec, FeedSpec
 from penstock.model.stored_schema import decode_schema, encode_schema
+from penstock.ports.store.list_keys import list_keys
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.shredding import BY_TYPE, an_event, shred
 
@@ -114,7 +115,7 @@ def test_the_type_that_a_column_has_anyway_changes_nothing() -> None:
 def test_a_stored_schema_says_its_format_only_where_it_needs_to() -> None:
     store = MemoryStore()
     delivered(store, typed(("id", "string")), an_event("order", id=1), an_event("plain", n=1))
-    raw = {key.split("/")[-2]: store.read(key) or b"" for key in store.list_after(LAYOUT.schemas)}
+    raw = {key.split("/")[-2]: store.read(key) or b"" for key in list_keys(store, LAYOUT.schemas)}
     assert (b'"format":2' in raw["order"], b"format" in raw["plain"]) == (True, False)
 
 

@@ -214,7 +214,7 @@ def test_what_is_outside_of_the_plan_fails_the_read() -> None:
         store = MemoryStore()
         with pytest.raises(ReadFailed, match="was not planned"):
             list(shred_batches(plan, store, "attempt", [records(0, 0, 5), foreign]))
-        assert not list(store.list_staged("_penstock/f/staging")), "and leaves nothing behind"
+        assert not list(store.list_staged("_penstock/f/staging", ())), "and leaves nothing behind"
 
 
 def test_a_range_that_comes_in_two_goes_fails_the_read() -> None:
@@ -232,7 +232,7 @@ def test_while_one_range_has_something_new_no_range_of_the_task_writes_a_file() 
     reports = list(shred_batches(known, store, "attempt", batches))
     assert [each.files for each in reports] == [(), ()]
     assert any(each.samples for each in reports)
-    assert not list(store.list_staged("_penstock/f/staging"))
+    assert not list(store.list_staged("_penstock/f/staging", ()))
 
 
 @pytest.mark.parametrize("batch_rows", [7, 100_000])

@@ -82,4 +82,4 @@ def test_a_record_that_came_without_its_contents_makes_its_task_say_so_and_leave
     assert list(given) == []  # Spark would take a worker that leaves some for dead
     with pytest.raises(RecordTooLarge):
         read_report(answer["report"][0].as_py())
-    assert not list(store.list_staged("_penstock/f/staging"))
+    assert not list(store.list_staged("_penstock/f/staging", ()))

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from penstock.model.halted import Halted, HaltedPlace
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.errors import HaltedDamaged
 from penstock.protocol.feed_book.halted_objects import (
     read_halted,
@@ -78,7 +79,7 @@ def test_the_word_of_an_older_owner_neither_shows_nor_removes_that_of_a_newer_on
     assert now(room) == newest
     remove_void(room.journal(), room.journal().open().state)
     assert now(room) == newest, "it is about the entry that comes next"
-    assert room.store.list_after(LAYOUT.halted) == [LAYOUT.halted_object(1, newest.number)]
+    assert list_keys(room.store, LAYOUT.halted) == [LAYOUT.halted_object(1, newest.number)]
 
 
 def test_a_feed_that_never_ran_is_not_halted() -> None:
@@ -123,4 +124,4 @@ def test_strangers_in_the_directory_are_left_alone() -> None:
     write_halted(room.journal(), a_halt(room))
     an_owner(room)
     remove_void(room.journal(), room.journal().open().state)
-    assert room.store.list_after(LAYOUT.halted) == [f"{LAYOUT.halted}/notes.txt"]
+    assert list_keys(room.store, LAYOUT.halted) == [f"{LAYOUT.halted}/notes.txt"]

@@ -9,6 +9,7 @@ from penstock.care.command_entries import decide_for_command
 from penstock.errors import ChainBroken, EntryNewer, JournalCut, OutcomeUnknown
 from penstock.model.entries import Drop
 from penstock.model.manifest import QUARANTINE, Content
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory_objects import (
     INVENTORY_FORMAT,
@@ -42,7 +43,7 @@ def kept(story: InventoryStory) -> int | None:
 
 
 def roots_of(story: InventoryStory) -> InventoryRoots:
-    keys = story.store.list_after(LAYOUT.inventory_roots)
+    keys = list_keys(story.store, LAYOUT.inventory_roots)
     return InventoryRoots(story.journal, keys)
 
 
@@ -162,7 +163,7 @@ def test_a_long_journal_is_taken_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
     assert kept(story) == story.fold.state.number
     created = store.created("/roots/")
     assert [int(key[-25:-5]) for key in created] == [2, 5, 8, 11, 14]
-    assert len(store.list_after(LAYOUT.inventory_roots)) == KEPT_ROOTS
+    assert len(list_keys(store, LAYOUT.inventory_roots)) == KEPT_ROOTS
     assert is_right(story.journal)
 
 
@@ -171,7 +172,7 @@ def test_a_lost_shard_is_folded_again_and_never_taken_as_empty() -> None:
     kept(story)
     story.happen("window", 0)
     kept(story)
-    for key in store.list_after(LAYOUT.inventory_shards):
+    for key in list_keys(store, LAYOUT.inventory_shards):
         store.shelf = store.shelf.with_object(key, None)
     assert is_right(story.journal)
     assert "was folded again: it is gone" in "".join(story.journal.notices)
@@ -197,7 +198,7 @@ def test_a_spoiled_shard_or_root_is_passed_over(spoiled: bytes) -> None:
     for prefix in (LAYOUT.inventory_shards, LAYOUT.inventory_roots):
         story, store = watched(LIFE)
         kept(story)
-        for key in store.list_after(prefix):
+        for key in list_keys(store, prefix):
             store.shelf = store.shelf.with_object(key, spoiled)
         assert is_right(story.journal)
         assert story.journal.notices
@@ -207,7 +208,7 @@ def test_a_shard_of_other_content_is_not_taken_for_the_one_that_is_named() -> No
     """Goal: the hash is looked at. Method: exchange two whole shards."""
     story, store = watched(LIFE)
     kept(story)
-    one, two = store.list_after(LAYOUT.inventory_shards)[:2]
+    one, two = list_keys(store, LAYOUT.inventory_shards)[:2]
     raw = store.shelf.objects
     store.shelf = store.shelf.with_object(one, raw[two]).with_object(two, raw[one])
     assert is_right(story.journal)
@@ -275,14 +276,14 @@ def test_what_kept_roots_name_is_never_pruned_and_the_rest_is() -> None:
     for choice in range(8):
         story.happen("window", choice)
         kept(story)
-    keys = store.list_after(LAYOUT.inventory_roots)
+    keys = list_keys(store, LAYOUT.inventory_roots)
     assert len(keys) == KEPT_ROOTS
     named = set()
     for key in keys:
         root = read_root(key, store.shelf.objects[key])
         assert root is not None
         named |= {ref_key(LAYOUT, ref) for ref in root.shards}
-    assert set(store.list_after(LAYOUT.inventory_shards)) == named
+    assert set(list_keys(store, LAYOUT.inventory_shards)) == named
 
 
 def test_shards_of_a_writer_that_is_not_done_yet_are_not_pruned() -> None:
@@ -302,7 +303,7 @@ def test_shards_of_a_writer_that_is_not_done_yet_are_not_pruned() -> None:
     store.once(lambda act: act.name == "create" and "/roots/" in act.key, meanwhile)
     kept(story)
     assert slow
-    assert set(slow) <= set(store.list_after(LAYOUT.inventory_shards))
+    assert set(slow) <= set(list_keys(store, LAYOUT.inventory_shards))
     assert is_right(story.journal)
     assert story.journal.notices == []
 
@@ -356,10 +357,10 @@ def test_a_command_whose_checkpoint_fails_has_decided(monkeypatch: pytest.Monkey
     story, store = watched(LIFE)
     monkeypatch.setattr("penstock.care.command_entries.INVENTORY_EVERY", 5)
     monkeypatch.setattr("penstock.protocol.feed_book.inventory_writer.INVENTORY_EVERY", 5)
-    faulty = FaultStore(store, [Fault("list_after", What.FAIL_BEFORE, "*/roots", 2)])
+    faulty = FaultStore(store, [Fault("list_objects", What.FAIL_BEFORE, "*/roots", 2)])
     journal = FeedJournal(faulty, LAYOUT, story.journal.lake, AROUND)
     body = Drop(content=Content(), author="me", reason="x")
     sealed = decide_for_command(journal, AROUND, lambda _fold, _window: body)
     assert story.journal.open().state.number == sealed.number
     assert "was not brought up to date" in journal.notices[-1]
-    assert store.list_after(LAYOUT.inventory_roots) == []
+    assert list_keys(store, LAYOUT.inventory_roots) == []

@@ -8,6 +8,7 @@ import pytest
 from penstock.errors import EntryNewer, EntryRefused
 from penstock.model.envelope import Claim
 from penstock.model.process_id import Process
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.beats import Beat
 from penstock.protocol.journal.book import Book, JsonObject
 from penstock.protocol.journal.checkpoints import newest_checkpoint, write_checkpoint
@@ -65,7 +66,7 @@ def test_entries_of_an_older_format_are_upgraded_by_the_book() -> None:
     older.append(fold, Add("b", 4), epoch)
     write_checkpoint(older, fold.state)
     newer = a_journal(store, NEXT_BOOK)
-    found = newest_checkpoint(newer, store.list_after(LAYOUT.checkpoints))
+    found = newest_checkpoint(newer, list_keys(store, LAYOUT.checkpoints))
     assert found is not None
     assert found.state is None
     state = newer.open().state
@@ -85,7 +86,7 @@ def test_the_journal_of_any_book_is_sealed_and_an_old_format_is_read_out_of_it()
     done = seal_old(a_journal(store), SealPolicy(0.0), epoch, surroundings("now").now())
     assert done is not None
     assert (done.first, done.last) == (0, 4)
-    assert store.list_after(LAYOUT.journal) == [LAYOUT.entry(5), LAYOUT.entry(6)]
+    assert list_keys(store, LAYOUT.journal) == [LAYOUT.entry(5), LAYOUT.entry(6)]
     sealed = a_journal(store).append(asleep, Add("late", 2), epoch)
     assert sealed.number == 7, "its number was free, and sealed"
     deep = a_journal(store).open(deep=True)

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.errors import EntryNewer
 from penstock.model.ranges import TopicPartition
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FOLD, FeedState
@@ -90,7 +91,7 @@ def test_an_owner_soon_leaves_a_checkpoint_of_its_own_fold() -> None:
     room.kafka.partitions[0].append("a")
     room.kafka.latest[0] = 4
     assert an_owner(room, checkpoint_every=8).run_window()
-    newest = store.list_after(LAYOUT.checkpoints)[-1]
+    newest = list_keys(store, LAYOUT.checkpoints)[-1]
     raw = store.read(newest)
     assert raw is not None
     assert json.loads(raw)["fold"] == FOLD

@@ -17,6 +17,7 @@ from penstock.model.entries import Bind, Compact, Park, Seek, Start
 from penstock.model.envelope import Claim
 from penstock.model.manifest import INLINE_FILES, Content, Input, ManifestRef
 from penstock.model.ranges import TopicPartition
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import Undone
@@ -52,7 +53,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 def keys(store: Store) -> dict[str, bytes | None]:
     """Everything that is visible."""
-    return {key: store.read(key) for key in store.list_after("")}
+    return {key: store.read(key) for key in list_keys(store, "")}
 
 
 def a_seek(to_offset: int, from_offset: int, partition: int) -> Seek:
@@ -211,7 +212,7 @@ def test_content_lies_in_the_entry_packed_in_it_or_beside_it(store: Store) -> No
     opened = journal.open(deep=True)
     assert opened.inventory is not None
     assert len(opened.inventory.files) == INLINE_FILES + 1
-    assert len(store.list_after(LAYOUT.manifests)) == 1
+    assert len(list_keys(store, LAYOUT.manifests)) == 1
     assert journal.read(sealed.number) == sealed
 
 
@@ -258,7 +259,7 @@ def test_a_manifest_that_is_not_what_the_entry_recorded_is_refused(damage: str, 
     content = Content(inputs=tuple(Input("a", f"feed/a/{number}") for number in range(20_000)))
     body = journal.with_content(window_of(content, covered(0, 3)), content)
     journal.append(fold, body, 1)
-    (key,) = store.list_after(LAYOUT.manifests)
+    (key,) = list_keys(store, LAYOUT.manifests)
     raw = store.shelf.objects[key]
     store.shelf = store.shelf.with_object(key, None if damage == "gone" else raw + b" ")
     with pytest.raises(ManifestDamaged, match=why) as caught:
@@ -289,15 +290,15 @@ def test_opening_asks_for_as_much_however_long_the_journal_is() -> None:
 
 def test_checkpoints_and_tail_marks_do_not_pile_up() -> None:
     room = delivered(a_room(SimKafka({0: ["a"] * 60})), max_records=1, checkpoint_every=5)
-    assert len(room.store.list_after(LAYOUT.checkpoints)) == 3
-    assert len(room.store.list_after(LAYOUT.tails)) <= 3 + 5
+    assert len(list_keys(room.store, LAYOUT.checkpoints)) == 3
+    assert len(list_keys(room.store, LAYOUT.tails)) <= 3 + 5
 
 
 @pytest.mark.parametrize("damaged", [b"", b"garbage", b'{"hash":"0"}', None])
 def test_a_damaged_checkpoint_is_passed_over_with_a_notice(damaged: bytes | None) -> None:
     store = MemoryStore()
     room = delivered(a_room(SimKafka({0: ["a"] * 20}), store), max_records=1, checkpoint_every=5)
-    *_, older, newest = store.list_after(LAYOUT.checkpoints)
+    *_, older, newest = list_keys(store, LAYOUT.checkpoints)
     raw = store.shelf.objects[newest]
     flipped = raw[:-5] + bytes([raw[-5] ^ 1]) + raw[-4:]
     wanted = room.journal().open(deep=True).state

@@ -14,6 +14,7 @@ from penstock.api.store import Store
 from penstock.errors import OutcomeUnknown
 from penstock.model.layout import Layout
 from penstock.model.process_id import Process
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_lease import FeedLease, Note, last_beat
 from penstock.protocol.journal.beats import STALE_S
 from penstock.protocol.journal.lease import Contender
@@ -114,7 +115,7 @@ def test_beats_carry_notes_and_older_ones_are_removed(store: MemoryStore) -> Non
     first.try_take()
     for number in range(10):
         first.beat(Note(epoch=3, latest={"events": {0: number}}))
-    kept = [key.rpartition("/")[2] for key in store.list_after(HOME)]
+    kept = [key.rpartition("/")[2] for key in list_keys(store, HOME)]
     assert kept in (["current.json"], [f"{1:010}-{n:012}.json" for n in (0, 9, 10)])
     newest = last_beat(store, LAYOUT)
     assert newest is not None
@@ -146,7 +147,7 @@ def sharing(store: MemoryStore) -> MemoryStore:
 
 
 def names_there(store: MemoryStore) -> list[str]:
-    return [key.rpartition("/")[2] for key in store.list_after(HOME)]
+    return [key.rpartition("/")[2] for key in list_keys(store, HOME)]
 
 
 def test_a_slow_contender_cannot_take_a_lease_number_that_lives(store: MemoryStore) -> None:

@@ -1,10 +1,11 @@
 """Entries and markers are read side by side, and a listing decides nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
+from penstock.api.store import ListedObject
 from penstock.errors import EntryMissing
 from penstock.model.layout import Layout
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -25,9 +26,13 @@ class ListingStore(WatchedStore):
 
     lists: Listing = staticmethod(lambda keys: keys)
 
-    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
-        keys = super().list_after(prefix, after, limit)
-        return self.lists(keys) if prefix.startswith(LAYOUT.journal) else keys
+    def list_objects(
+        self, prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
+        found = {each.key: each for each in super().list_objects(prefix, after, limit)}
+        keys = list(found)
+        shown = self.lists(keys) if prefix.startswith(LAYOUT.journal) else keys
+        return (found.get(key, ListedObject(key, 1)) for key in shown)
 
 
 def a_long_feed(windows: int = 80) -> tuple[ListingStore, int]:
@@ -129,13 +134,15 @@ def test_only_markers_after_the_known_entries_are_listed() -> None:
     store, tail = a_long_feed()
     journal, _ = a_journal(store)
     listed: list[tuple[str, str]] = []
-    real = store.list_after
+    real = store.list_objects
 
-    def list_after(prefix: str, after: str = "", limit: int | None = None) -> list[str]:
+    def list_objects(
+        prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
         listed.append((prefix, after))
         return real(prefix, after, limit)
 
-    store.list_after = list_after  # type: ignore[method-assign]
+    store.list_objects = list_objects  # type: ignore[method-assign]
     write_checkpoint(journal, journal.open().state)
     listed.clear()
     journal.open()

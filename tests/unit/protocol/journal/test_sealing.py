@@ -17,6 +17,7 @@ from penstock.errors import (
     OutcomeUnknown,
 )
 from penstock.model.envelope import Seal
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.entry_search import EntrySearch
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
@@ -99,7 +100,7 @@ def test_all_ways_to_read_go_on_over_sealed_history() -> None:
     wanted = room.journal().open_from_first()
     done = seal_old(room.journal(), AT_ONCE, 1, NOW_S)
     assert done is not None
-    for key in [*store.list_after(LAYOUT.checkpoints), *store.list_after(LAYOUT.inventory_roots)]:
+    for key in [*list_keys(store, LAYOUT.checkpoints), *list_keys(store, LAYOUT.inventory_roots)]:
         lose(store, key)
     for fold in (room.journal().open_from_first(), room.journal().open(deep=True)):
         assert fold.state.undone == {}
@@ -178,7 +179,7 @@ def test_a_large_segment_is_cut_by_its_bytes() -> None:
 @pytest.mark.parametrize("gone", [LAYOUT.checkpoints, LAYOUT.inventory_roots])
 def test_nothing_is_sealed_without_both_checkpoints(gone: str) -> None:
     room, store = a_feed()
-    for key in store.list_after(gone):
+    for key in list_keys(store, gone):
         lose(store, key)
     assert seal_old(room.journal(), AT_ONCE, 1, NOW_S) is None
 
@@ -186,7 +187,7 @@ def test_nothing_is_sealed_without_both_checkpoints(gone: str) -> None:
 def test_a_root_with_a_lost_shard_does_not_count() -> None:
     room, store = a_feed()
     assert room.journal().long_checkpoint() == room.journal().open().state.number
-    lose(store, store.list_after(LAYOUT.inventory_shards)[0])
+    lose(store, list_keys(store, LAYOUT.inventory_shards)[0])
     assert seal_old(room.journal(), AT_ONCE, 1, NOW_S) is None
 
 

@@ -20,6 +20,7 @@ from penstock.model.entries import LastRecord, PartitionStart, Rebind, Start
 from penstock.model.manifest import QUARANTINE, ManifestRef
 from penstock.model.names import FileName
 from penstock.model.window import StagedWindow, StageOrder
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.state import FOLD
 from penstock.protocol.journal.book_state import Checkpoint
 from penstock.protocol.journal.wire import seal
@@ -88,8 +89,8 @@ def test_owners_that_live_shortly_leave_checkpoints_too() -> None:
         owner = an_owner(room, max_records=1)
         while owner.run_window():
             pass
-    assert room.store.list_after(LAYOUT.checkpoints)
-    assert len(room.store.list_after(LAYOUT.tails)) < 200
+    assert list_keys(room.store, LAYOUT.checkpoints)
+    assert len(list_keys(room.store, LAYOUT.tails)) < 200
 
 
 def test_a_window_id_that_is_none_is_an_impossible_entry() -> None:
@@ -192,7 +193,7 @@ def test_a_manifest_that_is_gone_stops_an_owner_before_it_claims() -> None:
     store = MemoryStore()
     room = a_room(SimKafka({0: [f"d{number}" for number in range(1001)]}), store)
     decided_only(an_owner(room, max_records=5000))
-    (key,) = store.list_after(LAYOUT.manifests)
+    (key,) = list_keys(store, LAYOUT.manifests)
     store.delete(key)
     before = kinds(room)
     with pytest.raises(ManifestDamaged):

@@ -21,6 +21,7 @@ from penstock.model.names import epoch_of
 from penstock.model.ranges import TopicPartition
 from penstock.model.staged import StagingSpot
 from penstock.model.window import Available, PartitionOffsets, StagedWindow, StageOrder
+from penstock.ports.store.list_keys import list_keys
 from penstock.testing.fault_store import Fault, FaultStore, What
 from tests.helpers.changing_kafka import ChangingKafka, expired_to
 from tests.helpers.journals import (
@@ -78,7 +79,7 @@ def test_windows_follow_each_other_until_there_is_nothing_left() -> None:
     assert turns == 4
     assert rows(store, "a") == [(0, 0), (0, 2)]
     assert rows(store, "b") == [(0, 1), (1, 0)]
-    assert len(store.list_after("_penstock/feed/quarantine")) == 1
+    assert len(list_keys(store, "_penstock/feed/quarantine")) == 1
     assert owner.fold.state.undone == {}
     assert store.shelf.staged == {}
 
@@ -346,7 +347,7 @@ def test_strays_of_done_windows_are_removed_and_a_checkpoint_is_left_every_so_of
     strays, checkpoints = [], []
     while owner.run_window():
         strays.append(len(store.shelf.staged))
-        checkpoints.append(len(store.list_after(LAYOUT.checkpoints)))
+        checkpoints.append(len(list_keys(store, LAYOUT.checkpoints)))
     assert max(strays) < 6
     assert strays[-1] < max(strays)
     assert checkpoints[0] == 0
@@ -372,7 +373,7 @@ def test_a_window_without_rows_is_decided_and_needs_no_marker() -> None:
     assert owner.run_window()
     assert owner.fold.state.watermarks() == {PLACE: 3}
     assert owner.fold.state.undone == {}
-    assert store.list_after(LAYOUT.done) == []
+    assert list_keys(store, LAYOUT.done) == []
     assert room.journal().open(deep=True).state == owner.fold.state
 
 

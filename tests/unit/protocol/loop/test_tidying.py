@@ -8,6 +8,7 @@ import pytest
 from penstock.errors import FeedHalted, StagedSetWrong
 from penstock.model.staged import StagingSpot
 from penstock.model.window import StagedWindow, StageOrder
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.loop.owner import Owner
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.testing.fault_store import Fault, FaultStore, What
@@ -35,7 +36,7 @@ def stray(store: MemoryStore, window: str) -> str:
         ("delete", "*_tail*", (1,)),
         ("delete", "*checkpoints*", (1,)),
         ("create", "*checkpoints*", (1, 2, 3)),
-        ("list_after", "*checkpoints", (2,)),
+        ("list_objects", "*checkpoints", (2,)),
         ("discard", "*staging*", (1,)),
         ("list_staged", "*staging", (1,)),
     ],
@@ -54,8 +55,8 @@ def test_a_fault_while_tidying_fails_no_delivered_window_and_is_made_up_for(
     assert len(owner._journal.notices) == 1
     assert "tried again after the next window" in owner._journal.notices[0]
     assert staged not in inner.shelf.staged
-    assert len(inner.list_after(LAYOUT.checkpoints)) == 3
-    assert len(inner.list_after(LAYOUT.tails)) in (3, 4)
+    assert len(list_keys(inner, LAYOUT.checkpoints)) == 3
+    assert len(list_keys(inner, LAYOUT.tails)) in (3, 4)
 
 
 def with_orders(store: MemoryStore, checkpoint_every: int = 2) -> tuple[Owner, list[TidyOrder]]:
@@ -85,7 +86,7 @@ def test_an_order_is_about_the_state_as_it_was_when_it_was_made() -> None:
         owner.run_window()
     first = orders[0]
     tidy(store, LAYOUT, first, lambda _s: None)
-    (key,) = store.list_after(LAYOUT.checkpoints)
+    (key,) = list_keys(store, LAYOUT.checkpoints)
     assert key == LAYOUT.checkpoint(first.checkpoint.number)
     state = json.loads(store.read(key) or b"")["state"]
     assert state["number"] == first.checkpoint.number < owner.fold.state.number
@@ -99,7 +100,7 @@ def test_orders_that_come_late_and_in_any_order_leave_the_newest() -> None:
     wanted = [order.checkpoint.number for order in orders[-3:]]
     for order in (*orders[::2], *reversed(orders), *orders):
         tidy(store, LAYOUT, order, lambda _s: None)
-    tails, checkpoints = store.list_after(LAYOUT.tails), store.list_after(LAYOUT.checkpoints)
+    tails, checkpoints = list_keys(store, LAYOUT.tails), list_keys(store, LAYOUT.checkpoints)
     assert checkpoints == [LAYOUT.checkpoint(number) for number in wanted]
     assert len(tails) == 3
     assert tails[-1] == LAYOUT.tail(owner.fold.state.number)

@@ -11,6 +11,7 @@ from penstock.model.lanes import DELETE, FILES, lanes_of, part_of
 from penstock.model.manifest import Content, Group
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.steps import DELIVER, REMOVE, REWRITE, Step, Steps
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.publish.acts import (
     GroupWork,
@@ -55,7 +56,7 @@ def keys(*datasets: str, lane: str = FILES) -> set[PartKey]:
 
 def names(store: MemoryStore) -> list[str]:
     """Everything visible."""
-    return store.list_after("a") + store.list_after("b")
+    return list_keys(store, "a") + list_keys(store, "b")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from penstock.care.seek import unpark
 from penstock.errors import DecidedDataLost, Fenced, StoreUnavailable
 from penstock.model.entries import Park, Replace
 from penstock.model.window import StagedWindow, StageOrder
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedFold
 from penstock.protocol.loop.owner import Owner, OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
@@ -412,7 +413,7 @@ def test_a_parked_dataset_keeps_what_it_has_staged() -> None:
     while owner.run_window():
         pass
     assert len(store.shelf.staged) == 6
-    assert room.store.list_after(LAYOUT.checkpoints)
+    assert list_keys(room.store, LAYOUT.checkpoints)
     journal = room.journal()
     journal.append(fold := journal.open(), Park("b", 0, "test"), fold.state.epoch)
     store.broken = set()

@@ -12,6 +12,7 @@ from penstock.model.entries import Compact, Park, Unpark
 from penstock.model.layout import number_in
 from penstock.model.manifest import ManifestFile
 from penstock.model.steps import DeleteInputs, PublishFiles
+from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.checkpoints import write_checkpoint
 from penstock.protocol.journal.markers import Marker
@@ -43,14 +44,14 @@ def compacted(room: Room, dataset: str = "a") -> int:
 
 
 def retired(room: Room, dataset: str = "a") -> None:
-    files = tuple(room.store.list_after(f"{FEED}/{dataset}"))
+    files = tuple(list_keys(room.store, f"{FEED}/{dataset}"))
     retire(room.journal(), room.around, dataset, files, "ann", "erasure")
 
 
 def without_marker(room: Room, store: WatchedStore, number: int) -> None:
     """Somebody removes the done marker of an entry, and all checkpoints."""
     store.delete(LAYOUT.marker(number))
-    for key in store.list_after(LAYOUT.checkpoints):
+    for key in list_keys(store, LAYOUT.checkpoints):
         store.delete(key)
 
 
@@ -84,7 +85,7 @@ def test_files_of_a_sibling_are_derived_although_the_other_was_consumed() -> Non
     room, store = two_of_each()
     compacted(room)
     without_marker(room, store, 3)
-    [lost] = [key for key in store.list_after(f"{FEED}/b") if "_1-1" in key]
+    [lost] = [key for key in list_keys(store, f"{FEED}/b") if "_1-1" in key]
     store.delete(lost)
     owner = an_owner(room)
     owner.recover()
@@ -128,7 +129,7 @@ def test_one_parked_dataset_keeps_no_other_from_being_compacted_or_retired() -> 
     assert list(state_of(room).parked) == ["b@files"]
     compacted(room)
     assert rows(store, "a") == [(0, 0), (0, 1)]
-    assert len(store.list_after(f"{FEED}/a")) == 1
+    assert len(list_keys(store, f"{FEED}/a")) == 1
     retired(room)
     assert rows(store, "a") == []
     assert compactor("b")(room) == "refused: b has 0 files to compact"
@@ -170,12 +171,12 @@ def test_a_deletion_waits_for_its_time() -> None:
 
     with patch("penstock.care.compact.REWRITE", steps):
         number = compacted(room)
-    assert len(store.list_after(f"{FEED}/a")) == 3, "both stay for readers that have begun"
+    assert len(list_keys(store, f"{FEED}/a")) == 3, "both stay for readers that have begun"
     assert state_of(room).owed[number].not_before_s == later
     assert audit(journal).verdict == "ok"
     around = Surroundings(lambda: later + 1, room.around.sleep, room.around.random)
     an_owner(Room("later", store, around, room.kafka)).recover()
-    assert len(store.list_after(f"{FEED}/a")) == 1
+    assert len(list_keys(store, f"{FEED}/a")) == 1
     assert state_of(room).owed == {}
 
 
@@ -243,7 +244,7 @@ def test_entries_of_older_formats_prove_what_they_consume_by_the_names_of_files(
         raw = msgspec.json.decode(store.read(marked) or b"", type=Marker)
         new = msgspec.json.encode(msgspec.structs.replace(raw, sha256=sha256))
         store.shelf = store.shelf.with_object(marked, new)
-    for tail in store.list_after(LAYOUT.tails):
+    for tail in list_keys(store, LAYOUT.tails):
         if number_in(tail.rpartition("/")[2]) == number:
             store.delete(tail)
     without_marker(room, store, 3)

@@ -7,20 +7,22 @@ is ever renamed: that would overwrite what is there.
 import secrets
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, assert_never
+from urllib.parse import quote
 
 from penstock.api.errors import StoreSettingUnknown
-from penstock.api.store import OddName, Store
+from penstock.api.store import ListedObject, OddName, Store
 from penstock.errors import StoreUnavailable
 from penstock.model.outcome import Sighting
 from penstock.model.plugin import PluginRef
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.model.store_spec import LOCAL, StoreSpec
 from penstock.ports.store.keys import check_key
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.local.disk import Disk
 from penstock.ports.store.local.linking import Linked, Names
 from penstock.ports.store.local.listing import keys_after, odd_names
@@ -33,6 +35,8 @@ from penstock.ports.store.open_store import reopen_store
 from penstock.ports.store.os_errors import after_it_began, before_it_begins
 
 LEFTOVER_AGE_S = 3600.0
+# Readers agree about these in a `file://` address; some of them decode others, some do not.
+_PLAIN_IN_URIS = "/=:+,;&@$!"
 
 
 _OPENER = PluginRef("store", LOCAL, f"{__name__}:open_local")
@@ -85,6 +89,19 @@ class LocalStore:
         """The directory that holds the lake, links resolved."""
         return self._tree.root
 
+    @property
+    def longest_key_bytes(self) -> int:
+        """As long as a path may be, without the root."""
+        return self._tree.longest_key_bytes
+
+    def uri(self, key: str) -> str:
+        """`file:///...`; the plain path if it has characters about which readers disagree.
+
+        pyarrow decodes `%20` in such an address, while Spark and DuckDB take it as it is.
+        """
+        path = self._tree.path(self._tree.locate(key))
+        return f"file://{path}" if quote(path, safe=_PLAIN_IN_URIS) == path else path
+
     def create(self, key: str, data: bytes) -> bool:
         """Create the object if nothing is there; what is there is made durable all the same."""
         parts = self._tree.locate(key)
@@ -125,19 +142,19 @@ class LocalStore:
             require_regular(status, self._tree.path(parts))
             return status.st_size
 
-    def list_after(self, prefix: str, after: str = "", limit: int | None = None) -> list[str]:
-        """Keys below a directory in the order of whole keys; links are not shown."""
-        with before_it_begins("list", prefix):
-            base = self._base_if_there(prefix)
-            keys = () if base is None else keys_after(base, after, self._tree.children)
-            return list(islice(keys, limit))
+    def list_objects(
+        self, prefix: str, after: str = "", limit: int | None = None
+    ) -> Iterator[ListedObject]:
+        """Files below a directory in the order of whole keys; links are not shown."""
+        return islice(self._listed(prefix, _base(prefix), after), limit)
 
     def list_odd(self, prefix: str) -> list[OddName]:
         """Links, special files and names that are not UTF-8 below a directory."""
         with before_it_begins("list", prefix):
-            base = self._base_if_there(prefix)
-            tree = self._tree
-            return [] if base is None else list(odd_names(base, tree.children, tree.oddities))
+            base, tree = _base(prefix), self._tree
+            if not self._is_there(base):
+                return []
+            return list(odd_names(base, tree.children, tree.oddities))
 
     def open_staged(self, final: str, spot: StagingSpot) -> LocalStagedWriter:
         """Begin `<prefix>/<window>/<attempt>.staged`, which must not exist yet."""
@@ -155,9 +172,13 @@ class LocalStore:
         """As `publish` does each, but with one sync per directory; the final names that failed."""
         return self._staging.publish_all(handles)
 
-    def list_staged(self, prefix: str) -> list[StagedRef]:
+    def list_staged(
+        self,
+        staging: str,
+        data_prefixes: Sequence[str],  # noqa: ARG002  -- nothing is staged there
+    ) -> list[StagedRef]:
         """Every `<window>/<attempt>.staged` below a staging prefix; strangers are left out."""
-        return self._staging.refs(_base(prefix), self.list_after(prefix))
+        return self._staging.refs(_base(staging), list_keys(self, staging))
 
     def discard(self, ref: StagedRef) -> None:
         """Unlink a staged file durably, and remove its window's directory once that is empty."""
@@ -201,14 +222,22 @@ class LocalStore:
         store = LocalStore(self.root, disk, self._random_word, self._clock)
         probe_local(store, disk, Tree(self.root, disk), place)
 
-    def _base_if_there(self, prefix: str) -> str | None:
-        """The directory that a prefix names; None when nothing is there to be listed."""
-        base = _base(prefix)
+    def _listed(self, prefix: str, base: str, after: str) -> Iterator[ListedObject]:
+        with before_it_begins("list", prefix):
+            keys = keys_after(base, after, self._tree.children) if self._is_there(base) else ()
+            for key in keys:
+                status = self._disk.status(f"{self.root}/{key}")
+                # It may be gone since its directory was read, or be something else.
+                if status is not None and stat.S_ISREG(status.st_mode):
+                    yield ListedObject(key, status.st_size)
+
+    def _is_there(self, base: str) -> bool:
+        """True when the directory `a/b/` is there to be listed."""
         try:
             self._tree.walk(tuple(base.split("/")[:-1]))
         except (FileNotFoundError, NotADirectoryError):
-            return None
-        return base
+            return False
+        return True
 
     def _create_once(self, key: str, parts: Parts, data: bytes) -> bool | None:
         """Try once; None when a sweep or an emptied directory came in between."""

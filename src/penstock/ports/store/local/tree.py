@@ -41,6 +41,8 @@ class Tree:
             raise StoreUnfit(root, "keep file names in UTF-8", seen)
         # The root may be a link, chosen by the user; it is resolved once, here.
         self.root = os.path.realpath(root)
+        longest_path = os.pathconf("/", "PC_PATH_MAX") - 1  # it counts the NUL at the end
+        self.longest_key_bytes = longest_path - len(self.root.encode()) - 1
         self._disk = disk
         self._sync = SharedCalls(disk.sync_directory)
         self._lasting: dict[str, tuple[int, int]] = {}
@@ -48,7 +50,7 @@ class Tree:
 
     def locate(self, key: str) -> Parts:
         """Split the key of an object; `BadKey` also for a place where it would be swept."""
-        parts = check_key(key)
+        parts = check_key(key, self.longest_key_bytes)
         if parts[: len(TEMPORARY)] == TEMPORARY:
             raise BadKey(key, "this directory is for temporary files, which are swept")
         return parts

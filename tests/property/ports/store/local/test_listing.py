@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.local.disk import Child
 from penstock.ports.store.local.listing import keys_after
 from penstock.ports.store.local.local_store import LocalStore
@@ -78,7 +79,7 @@ def test_the_local_store_lists_as_defined(keys: list[str], data: st.DataObject) 
             path = Path(root, key)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-        found = LocalStore(root).list_after(prefix, after, limit)
+        found = list_keys(LocalStore(root), prefix, after, limit)
     assert found == naive(keys, prefix, after, limit)
 
 
