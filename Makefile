@@ -164,7 +164,7 @@ test: lint $(HAS_PROMETHEUS) ## Lint, explore the quick small worlds, then run e
 	$(PYTEST) --durations=10
 
 unit: setup ## Run the unit tests: no JVM, no search, under 45 seconds
-	$(PYTEST) tests/unit
+	$(PY) -m tests.side_by_side tests/unit
 
 property: setup ## Let Hypothesis search for counterexamples (HYPOTHESIS_PROFILE=thorough: 20 times)
 	$(PYTEST) tests/property

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "penstock"
-MIRRORS = ("tests/unit", "tests/property")
+MIRRORS = ("tests/unit", "tests/property", "tests/programs")
 # What is tested and is not a room: the benches, and the runner of the long proof.
 NOT_ROOMS = frozenset({"bench", "certify"})
 

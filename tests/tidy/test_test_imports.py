@@ -15,7 +15,7 @@ from tests.tidy.names import dotted
 
 ROOT = Path(__file__).parents[2]
 RUNNERS = ("tests/certify/", "tests/fuzz/")
-WITHOUT_SERVERS = ("tests/unit/", "tests/property/", "tests/helpers/")
+WITHOUT_SERVERS = ("tests/unit/", "tests/property/", "tests/programs/", "tests/helpers/")
 INTEGRATION = "tests.integration"
 
 

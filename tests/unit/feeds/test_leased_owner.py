@@ -374,8 +374,9 @@ def test_an_idle_feed_asks_little_of_its_store(place: Place) -> None:
             beat_s = place.clock.tick_s
             instance.feed.beat()
     assert [line for line in asked if line.startswith("list")] == []
-    rate = len(asked) / (place.clock.tick_s - began_s)
-    assert rate <= (0.3 if isinstance(place.store, ReplacingMemoryStore) else 0.7)
+    rate = 0.3 if isinstance(place.store, ReplacingMemoryStore) else 0.7
+    most = rate * (place.clock.tick_s - began_s) + 1  # ten minutes can begin and end with a poll
+    assert len(asked) <= most
 
 
 def test_what_a_command_decides_is_taken_up_within_ten_seconds(place: Place) -> None:
