@@ -1,7 +1,8 @@
 """What a window costs when there is next to nothing in it: `make bench-tiny`.
 
 A topic of four partitions, a hundred records at a time, and an owner that delivers each hundred as
-a window of its own: look, plan, stage, prove, decide, publish, done. The first ten windows warm up: Spark compiles its plans meanwhile.
+a window of its own: look, plan, stage, prove, decide, publish, done. The first ten windows
+warm up: Spark compiles its plans meanwhile.
 """
 
 import statistics
