@@ -3,7 +3,7 @@
 `penstock run` with windows every five seconds, as users run it, and a producer that sends records
 at a steady rate, each with the time of sending in it. A watcher looks at the lake twenty times a
 second and reads every new file. The delay of a record is the time from sending it to seeing its
-file.
+file. With `--feeds 50 --every 30` it shows whether many small feeds keep up.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from penstock.spark.java import find_java
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 
-TOPIC, PARTITIONS = "events", 4
+PARTITIONS = 4  # of the topics together, at least
 LOOK_S = 0.05
 START_MOST_S = 180.0
 CONFIG = """
@@ -34,12 +34,11 @@ version: 1
 lake: ./lake
 kafka: {{bootstrap.servers: "{bootstrap}"}}
 spark: {{spark.master: "local[2]"}}
+defaults:
+  route: {{by: "field:type"}}
+  time: {{field: sent_ms, unit: ms}}
+  window: {{every: {every_s:g}s}}
 feeds:
-  events:
-    topics: [{topic}]
-    route: {{by: "field:type"}}
-    time: {{field: sent_ms, unit: ms}}
-    window: {{every: {every_s:g}s}}
 """
 
 
@@ -47,13 +46,14 @@ class Watcher:
     """The lake as a reader of its directories sees it; keeps the delay of every record."""
 
     def __init__(self, lake: Path) -> None:
-        self._data = lake / "events"
+        self._lake = lake
         self._seen: set[Path] = set()
         self.delays_s: list[float] = []
 
     def look(self) -> None:
         """Read the files that are new since the last look."""
-        new = set(self._data.rglob("*.parquet")) - self._seen
+        feeds = [each for each in self._lake.glob("*") if each.name != "_penstock"]
+        new = {file for feed in feeds for file in feed.rglob("*.parquet")} - self._seen
         now_ms = time.time() * 1000
         for file in new:
             sent = pq.read_table(file, columns=["sent_ms"])["sent_ms"].to_pylist()
@@ -96,18 +96,25 @@ def wait_for(watcher: Watcher, count: int, process: subprocess.Popen[bytes], log
 def measure(bootstrap: str, home: Path, options: argparse.Namespace) -> list[float]:
     """Run, produce for a while, and return the delays of the records that were produced."""
     client = KafkaClient(bootstrap)
-    client.create_topic(TOPIC, PARTITIONS)
-    config = CONFIG.format(bootstrap=bootstrap, topic=TOPIC, every_s=options.every)
+    names = [f"events{number}" for number in range(options.feeds)]
+    partitions = max(PARTITIONS // options.feeds, 1)
+    for name in names:
+        client.create_topic(name, partitions)
+    config = CONFIG.format(bootstrap=bootstrap, every_s=options.every)
+    config += "".join(f"  {name}: {{topics: [{name}]}}\n" for name in names)
     (home / "penstock.yaml").write_text(config)
+    spots = [(name, number) for number in range(partitions) for name in names]
     log, watcher = home / "run.log", Watcher(home / "lake")
     with running(home, log) as process:
         for warm in range(1, 4):  # the first windows learn, and warm Spark
-            client.produce(TOPIC, warm % PARTITIONS, records(100))
-            wait_for(watcher, 100 * warm, process, log)
+            for name in names:
+                client.produce(name, warm % partitions, records(100))
+            wait_for(watcher, 100 * warm * len(names), process, log)
         watcher.delays_s.clear()
         rounds, began = int(options.seconds * 10), time.monotonic()
         for number in range(rounds):
-            client.produce(TOPIC, number % PARTITIONS, records(options.rate // 10))
+            name, partition = spots[number % len(spots)]
+            client.produce(name, partition, records(options.rate // 10))
             while time.monotonic() < began + (number + 1) / 10:
                 watcher.look()
                 time.sleep(LOOK_S)
@@ -119,6 +126,7 @@ def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--every", type=float, default=5.0, help="seconds between windows")
+    arguments.add_argument("--feeds", type=int, default=1, help="feeds, each with its own topic")
     arguments.add_argument("--rate", type=int, default=1_000, help="records per second")
     arguments.add_argument("--seconds", type=float, default=60.0, help="how long to produce")
     options = arguments.parse_args()
@@ -132,8 +140,8 @@ def main() -> None:
             delays = measure(kafka.bootstrap, home, options)
     cuts = statistics.quantiles(delays, n=100)
     print(
-        f"{len(delays):,} records at {options.rate:,} per second, windows every "
-        f"{options.every:g} s, at a load of {load}: visible after "
+        f"{len(delays):,} records at {options.rate:,} per second, {options.feeds} feeds, "
+        f"windows every {options.every:g} s, at a load of {load}: visible after "
         f"{cuts[49]:.1f} s (p50), {cuts[98]:.1f} s (p99), {delays[-1]:.1f} s at most"
     )
 
