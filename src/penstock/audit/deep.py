@@ -277,11 +277,8 @@ def other_files(
     opened = sight.opened
     if len(read) == len(opened.ledger.files):
         return
-    suspects = [
-        each
-        for each in file_differences(journal, opened.state, opened.ledger, sight.odd, progress)
-        if each.file not in read
-    ]
+    found = file_differences(journal, opened, sight.listed, sight.odd, progress)
+    suspects = [each for each in found if each.file not in read]
     if suspects:
         yield from still_live(journal, opened.ledger, suspects)
 

@@ -1,30 +1,35 @@
 """Compares the files of a feed in the lake with those that the journal names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from penstock.api.store import OddName, ShowsOddNames, Store
-from penstock.audit.ledger import Ledger, Progress
+from penstock.audit.ledger import Ledger, Opened, Progress
 from penstock.audit.receipt import Difference, Pending
 from penstock.datapath.formats.formats_by_ending import known_endings
 from penstock.model.lanes import datasets_in, part_of
 from penstock.model.layout import Layout
 from penstock.model.plural import number_of
 from penstock.ports.store.keys import UNTEXT
-from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState, is_pending
+
+Sizes = Mapping[str, int]
+"""Sizes in bytes by key."""
 
 HIDDEN = ("_", ".")  # most readers ignore such names
 
 
-def visible_files(store: Store, layout: Layout) -> list[str]:
-    """Every file that a reader of the datasets or of the quarantine would read as data."""
-    return [
-        key
-        for directory in directories_of(layout)
-        for key in list_keys(store, directory)
-        if is_visible(directory, key)
-    ]
+def visible_files(store: Store, layout: Layout) -> dict[str, int]:
+    """Every file that a reader of the datasets or of the quarantine would read as data.
+
+    With its size in bytes; in order within each directory.
+    """
+    return {
+        listed.key: listed.size_bytes
+        for directory in layout.data_prefixes
+        for listed in store.list_objects(directory)
+        if is_visible(directory, listed.key)
+    }
 
 
 def visible_odd_names(store: Store, layout: Layout) -> list[OddName]:
@@ -33,15 +38,10 @@ def visible_odd_names(store: Store, layout: Layout) -> list[OddName]:
         return []
     return [
         odd
-        for directory in directories_of(layout)
+        for directory in layout.data_prefixes
         for odd in store.list_odd(directory)
         if is_visible(directory, odd.key)
     ]
-
-
-def directories_of(layout: Layout) -> tuple[str, str]:
-    """The directories with files of a feed."""
-    return layout.data, layout.quarantine
 
 
 def is_visible(directory: str, key: str) -> bool:
@@ -96,18 +96,23 @@ def pending_groups(state: FeedState, ledger: Ledger) -> tuple[Pending, ...]:
 
 
 def file_differences(
-    journal: FeedJournal, state: FeedState, ledger: Ledger, odd: OddNames, progress: Progress
+    journal: FeedJournal, opened: Opened, listed: Sizes, odd: OddNames, progress: Progress
 ) -> Iterator[Difference]:
     """Files that should be visible and are not, or have another size.
 
-    Files of pending groups may be absent, but a file that is there must be theirs.
+    Files of pending groups may be absent, but a file that is there must be theirs. The sizes are
+    those of the listing; only a file that it does not have as recorded is asked for by itself,
+    because it may have been published or derived again since.
     """
+    state, ledger = opened.state, opened.ledger
     for done, (final, live) in enumerate(sorted(ledger.files.items()), start=1):
         progress("files", done, len(ledger.files))
         recorded = ledger.recorded[final]
         if what := odd.at(final):
             words = not_a_file(what, live.evidence.count)
             yield Difference("file_missing", words, final, recorded.ranges, live.number)
+            continue
+        if listed.get(final) == recorded.size_bytes:
             continue
         size_bytes = journal.store.head(final)
         if size_bytes is None and is_pending(state, live.number, live.dataset):
@@ -134,7 +139,7 @@ def odd_differences(ledger: Ledger, odd: OddNames) -> Iterator[Difference]:
 
 
 def foreign_files(
-    journal: FeedJournal, state: FeedState, ledger: Ledger, listed: list[str]
+    journal: FeedJournal, state: FeedState, ledger: Ledger, listed: Iterable[str]
 ) -> Iterator[Difference]:
     """Differences for files that readers read as data and that no live entry names.
 

@@ -8,6 +8,7 @@ from penstock.audit.corrections import correction_differences
 from penstock.audit.damage import damage_difference, list_markers, stray_markers
 from penstock.audit.lake_files import (
     OddNames,
+    Sizes,
     file_differences,
     foreign_files,
     odd_differences,
@@ -35,7 +36,7 @@ def audit(journal: FeedJournal, progress: Progress = lambda _what, _done, _of: N
     if not sight.opened.is_whole:
         return receipt_of(journal, sight.opened, damage_of(sight))
     state, ledger = sight.opened.state, sight.opened.ledger
-    suspects = list(file_differences(journal, state, ledger, sight.odd, progress))
+    suspects = list(file_differences(journal, sight.opened, sight.listed, sight.odd, progress))
     found = [
         *journal_differences(journal, sight),
         *(still_live(journal, ledger, suspects) if suspects else ()),
@@ -49,9 +50,12 @@ def audit(journal: FeedJournal, progress: Progress = lambda _what, _done, _of: N
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """The listed files and markers of the lake, and the journal that was read after them."""
+    """The listed files and markers of the lake, and the journal that was read after them.
 
-    listed: list[str]
+    `listed` has the sizes of the files.
+    """
+
+    listed: Sizes
     odd: OddNames
     markers: list[str]
     opened: Opened

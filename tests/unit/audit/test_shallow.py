@@ -91,6 +91,26 @@ def test_a_whole_lake_passes_and_every_offset_has_one_fate() -> None:
     assert not receipt.pending
 
 
+def test_sizes_come_from_listings_and_only_what_differs_is_asked_for() -> None:
+    """Goal: an audit of many files costs listings, not a request for each file."""
+    room, store = a_lake()
+    asked: list[str] = []
+    head = store.head
+
+    def counted(key: str) -> int | None:
+        asked.append(key)
+        return head(key)
+
+    store.head = counted  # type: ignore[method-assign]
+    assert audit(room.journal()).verdict == "ok"
+    assert [key for key in asked if key.endswith(".json")] == asked, "no data file"
+    victim = data_of(store)[0]
+    store.delete(victim)
+    asked.clear()
+    assert found(room) == [("file_missing", victim)]
+    assert [key for key in asked if not key.endswith(".json")] == [victim]
+
+
 def quarantine() -> str:
     return f"_penstock/{FEED}/quarantine/"
 

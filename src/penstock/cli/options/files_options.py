@@ -23,6 +23,14 @@ def add_to(commands: Any) -> None:
         metavar="DAY",
         help="only files below the directory of this day, such as 2026-11-15",
     )
+    command.add_argument(
+        "--uri",
+        dest="column",
+        action="store_const",
+        const="uri",
+        default="file",
+        help="print addresses that Spark, DuckDB and pyarrow take, in place of names in the lake",
+    )
     with_config(command)
     with_output(command)
     command.set_defaults(command=Later("penstock.cli.commands.files:run"))

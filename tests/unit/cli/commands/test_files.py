@@ -56,6 +56,21 @@ def test_no_file_is_no_line(
     assert capsys.readouterr().out == ""
 
 
+def test_addresses_are_printed_on_request_and_programs_get_both(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(lake.words("files", f"{FEED}/a")) == 0
+    names = capsys.readouterr().out.splitlines()
+    assert main(lake.words("files", f"{FEED}/a", "--uri")) == 0
+    addresses = capsys.readouterr().out.splitlines()
+    assert addresses == [lake.store.uri(name) for name in names]
+    assert main(lake.words("files", f"{FEED}/a", "--output", "json")) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(each["file"], each["uri"]) for each in found] == list(
+        zip(names, addresses, strict=True)
+    )
+
+
 def test_programs_get_rows_and_entry(lake: DiskLake, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(lake.words("files", f"{FEED}/a", "--output", "json")) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
