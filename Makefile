@@ -110,7 +110,8 @@ $(HAS_JARS): $(READY) src/penstock/jars.lock
 		done; \
 	fi
 	@$(PY) -m penstock.spark.java >/dev/null
-	@$(PY) -m penstock.spark.jars fetch --group connector --group broker --group registry
+	@$(PY) -m penstock.spark.jars fetch --group connector --group broker --group registry \
+		--group storage
 	@touch $@
 
 $(HAS_PROMETHEUS): | $(READY)
@@ -144,7 +145,7 @@ lock: $(HAS_UV) ## Resolve pyproject.toml again into requirements/*.lock (UPGRAD
 		cmp -s $$draft $$target || cp $$draft $$target; \
 	}; \
 	resolve runtime $(if $(UPGRADE),--upgrade) pyproject.toml; \
-	resolve dev $(if $(UPGRADE),--upgrade) pyproject.toml --group dev; \
+	resolve dev $(if $(UPGRADE),--upgrade) pyproject.toml --all-extras --group dev; \
 	resolve bootstrap --group bootstrap
 
 demo: setup ## See all of it in a minute and a half: broker, lake, kill -9, count (DEMO="--serve")

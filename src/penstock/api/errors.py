@@ -83,6 +83,19 @@ class StoreSettingUnknown(PluginError):
         self.key = key
 
 
+class StoreSettingWrong(PluginError):
+    """A setting of a store has a value that it cannot have. For stores to raise."""
+
+    code = "STORE_SETTING_WRONG"
+
+    def __init__(self, scheme: str, key: str, found: str, allowed: str) -> None:
+        super().__init__(
+            f"The setting {key!r} of a store on {scheme}:// is {found}; it must be {allowed}.",
+            "Nothing was read or written. Correct `store:` in the configuration.",
+        )
+        self.key = key
+
+
 class PluginBroken(PluginError):
     """What is behind a name cannot be imported, or is not what the door asks for."""
 

@@ -14,7 +14,8 @@ from penstock.config.tree import Node
 from penstock.model.store_spec import LOCAL, StoreSpec
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://|(?P<file>(?i:file)):/")
-_LATER = frozenset({"s3", "s3a", "gs", "hdfs"})
+_LATER = frozenset({"gs", "hdfs"})
+_OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's, of the same place
 _ALLOWED = "a directory, or file:///directory"
 
 
@@ -32,6 +33,8 @@ def location(word: str, folder: Path) -> StoreSpec:
     if match is None:
         return _store(LOCAL, _absolute(word, folder))
     scheme = (match["scheme"] or match["file"]).lower()
+    if usual := _OTHER_NAMES.get(scheme):
+        raise Refused(f"a lake on {scheme}://, which Hadoop calls so", f"{usual}://bucket/prefix")
     if scheme == LOCAL:
         return _store(LOCAL, _of_file_url(word, folder))
     return _store(scheme, _of_url(scheme, word[match.end() :]))

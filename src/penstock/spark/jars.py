@@ -29,7 +29,8 @@ CONNECTOR = "connector"
 BROKER = "broker"
 SPARK_AVRO = "avro"  # Spark's own Avro reader, for comparison in benchmarks
 REGISTRY = "registry"
-# What `fetch` fetches by default. Not included: a server of 109 MB that only tests use.
+STORAGE = "storage"
+# What `fetch` fetches by default. Not included: two servers of 164 MB that only tests use.
 _FOR_ALL = (BROKER, CONNECTOR)
 
 _LINE = re.compile(

@@ -75,7 +75,7 @@ def test_a_part_in_mixed_case_keeps_it(tmp_path: Path) -> None:
         ({"PENSTOCK__LAKE": ""}, {}, "PENSTOCK__LAKE, lake: found nothing"),
         ({"PENSTOCK__": "a"}, {}, "PENSTOCK__: not a key"),
         ({"PENSTOCK__LAKE__X": "a"}, {}, "PENSTOCK__LAKE__X, lake.x: a key below 'lake'"),
-        ({}, {"lake": "s3://b"}, "override lake, lake: a lake on s3:// is not available"),
+        ({}, {"lake": "gs://b"}, "override lake, lake: a lake on gs:// is not available"),
         ({}, {"version": "2"}, "override version, version: found '2'"),
         ({}, {"": "a"}, "override : not a key"),
         ({}, {"a..b": "a"}, "override a..b: not a key"),
@@ -125,8 +125,7 @@ def test_a_lake_is_a_directory(tmp_path: Path, lake: str, path: str) -> None:
 @pytest.mark.parametrize(
     ("lake", "words"),
     [
-        ("s3://bucket/prefix", "a lake on s3:// is not available in this version"),
-        ("s3a://bucket", "a lake on s3a:// is not available in this version"),
+        ("s3a://bucket", "a lake on s3a://, which Hadoop calls so"),
         ("gs://bucket/prefix", "a lake on gs:// is not available in this version"),
         ("hdfs://namenode:8020/x", "a lake on hdfs:// is not available in this version"),
         ("ftp://host/x", "a lake on ftp:// is unknown"),

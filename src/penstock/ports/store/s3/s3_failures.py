@@ -1,0 +1,165 @@
+"""What a failed request says: an answer, a refusal, or that nobody knows what happened."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from botocore import exceptions as boto
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+ERRORS = (ClientError, BotoCoreError, ResponseParserError)
+
+
+class Kind(Enum):
+    """The kinds of failures, by what a caller can do."""
+
+    ABSENT = "nothing is there"
+    NO_UPLOAD = "the upload is not open"
+    TAKEN = "a condition was not met"
+    CONFLICT = "another request is at the same name"
+    BAD_PART = "a part is not the one that was sent"
+    NO_RANGE = "the object has no such bytes"
+    REFUSED = "refused, and another try would be too"
+    EXPIRED = "the credentials have expired"
+    UNSENT = "nothing happened, and another try may work"
+    LOST = "no answer: it may have happened"
+
+
+ANSWERS = frozenset({Kind.ABSENT, Kind.NO_UPLOAD, Kind.TAKEN, Kind.BAD_PART, Kind.NO_RANGE})
+PASSING = frozenset({Kind.CONFLICT, Kind.UNSENT, Kind.LOST})
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failed request: its kind, and why, as the end of a sentence."""
+
+    kind: Kind
+    why: str
+
+    @property
+    def may_have_happened(self) -> bool:
+        """True when nobody knows whether the request was carried out."""
+        return self.kind is Kind.LOST
+
+    @property
+    def wants_new_keys(self) -> bool:
+        """True when the same request may be answered once credentials are renewed."""
+        return self.kind is Kind.EXPIRED
+
+
+class S3Answer(Exception):
+    """A request was answered with something that its caller expects. Never leaves this room."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind.value)
+        self.kind = kind
+
+
+_BY_CODE = {
+    "NoSuchKey": Kind.ABSENT,
+    "NoSuchUpload": Kind.NO_UPLOAD,
+    "PreconditionFailed": Kind.TAKEN,
+    "InvalidRange": Kind.NO_RANGE,
+    "InvalidPart": Kind.BAD_PART,
+    "InvalidPartOrder": Kind.BAD_PART,
+    "ExpiredToken": Kind.EXPIRED,
+    "ExpiredTokenException": Kind.EXPIRED,
+    "RequestExpired": Kind.EXPIRED,
+    "TokenRefreshRequired": Kind.EXPIRED,
+    # What arrived was not what was sent, so it was not taken.
+    "BadDigest": Kind.UNSENT,
+    "IncompleteBody": Kind.UNSENT,
+    "RequestTimeout": Kind.UNSENT,
+    "XAmzContentSHA256Mismatch": Kind.UNSENT,
+}
+_BY_STATUS = {
+    404: Kind.ABSENT,
+    409: Kind.CONFLICT,
+    412: Kind.TAKEN,
+    416: Kind.NO_RANGE,
+    429: Kind.UNSENT,
+    501: Kind.REFUSED,
+}
+_DENIED = frozenset({"AccessDenied", "AllAccessDisabled", "Forbidden", "403"})
+_BAD_KEYS = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken"})
+_REGION = frozenset(
+    {
+        "301",
+        "307",
+        "AuthorizationHeaderMalformed",
+        "IllegalLocationConstraintException",
+        "PermanentRedirect",
+        "TemporaryRedirect",
+    }
+)
+_UNSENT = (boto.EndpointConnectionError, boto.ConnectTimeoutError, boto.ProxyConnectionError)
+_CREDENTIALS = (
+    boto.NoCredentialsError,
+    boto.PartialCredentialsError,
+    boto.CredentialRetrievalError,
+    boto.ProfileNotFound,
+    boto.TokenRetrievalError,
+    boto.UnauthorizedSSOTokenError,
+    boto.SSOTokenLoadError,
+    boto.RefreshWithMFAUnsupportedError,
+)
+_LONGEST = 200
+
+
+def judge(error: Exception, bucket: str, endpoint: str) -> Failure:
+    """What a failed request says. Never contains a secret."""
+    if isinstance(error, ClientError):
+        return _judge_answer(error, bucket)
+    return _judge_silence(error, bucket, endpoint)
+
+
+def _judge_answer(error: ClientError, bucket: str) -> Failure:
+    code = str(error.response.get("Error", {}).get("Code", ""))
+    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    if code == "NoSuchBucket":
+        return Failure(Kind.REFUSED, f"there is no bucket {bucket!r}; create it, or correct `lake`")
+    if code in _REGION:
+        why = f"bucket {bucket!r} is in another region ({code}); set `store: {{region: ...}}`"
+        return Failure(Kind.REFUSED, why)
+    if code == "RequestTimeTooSkewed":
+        why = f"the clock of this machine differs from that of bucket {bucket!r}; set it right"
+        return Failure(Kind.REFUSED, why)
+    if code in _BAD_KEYS:
+        why = f"bucket {bucket!r} does not know these keys ({code}); correct the credentials"
+        return Failure(Kind.REFUSED, why)
+    kind = _BY_CODE.get(code) or (Kind.REFUSED if code in _DENIED else _BY_STATUS.get(status))
+    if kind is None:
+        kind = Kind.LOST if status >= 500 or status < 300 else Kind.REFUSED
+    return Failure(kind, _words(kind, code, error, bucket))
+
+
+def _words(kind: Kind, code: str, error: ClientError, bucket: str) -> str:
+    if code in _DENIED:
+        return (
+            f"access to bucket {bucket!r} was denied; allow this action under the lake's prefix, "
+            "and s3:ListBucket, without which S3 denies what is only absent"
+        )
+    if kind is Kind.EXPIRED:
+        return (
+            f"the credentials for bucket {bucket!r} have expired ({code}) and no new ones were "
+            "found; renew them"
+        )
+    said = " ".join(str(error.response.get("Error", {}).get("Message", "")).split())[:_LONGEST]
+    return f"bucket {bucket!r} answered {code}: {said.rstrip('.')}"
+
+
+def _judge_silence(error: Exception, bucket: str, endpoint: str) -> Failure:
+    where = f"{endpoint or 'S3'} (bucket {bucket!r})"
+    said = " ".join(str(error).split())[:_LONGEST].rstrip(".")
+    if isinstance(error, _UNSENT):
+        why = f"{where} cannot be reached; check the network, and `endpoint` below `store`"
+        return Failure(Kind.UNSENT, why)
+    if isinstance(error, _CREDENTIALS):
+        why = f"no usable credentials for bucket {bucket!r} were found ({said})"
+        return Failure(Kind.REFUSED, f"{why}; give some by the usual chain, or below `store`")
+    if isinstance(error, boto.SSLError) and "CERTIFICATE" in said.upper():
+        why = f"the certificate of {where} is not trusted; name its authority by `ca` below `store`"
+        return Failure(Kind.REFUSED, why)
+    if isinstance(error, boto.HTTPClientError | boto.IncompleteReadError | ResponseParserError):
+        return Failure(Kind.LOST, f"{where} gave no whole answer ({type(error).__name__})")
+    return Failure(Kind.REFUSED, f"the request to {where} could not be made ({said})")

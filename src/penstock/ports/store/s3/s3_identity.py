@@ -1,0 +1,47 @@
+"""What tells our own files from others: written into an upload when it begins, and into its handle.
+
+An upload takes its metadata when it is created, and the object that it becomes has them. A file is
+sent when all of it is written, so its checksum is known by then.
+"""
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from penstock.model.staged import StagedHandle, StagingSpot
+from penstock.ports.store.s3.s3_requests import ObjectFacts
+
+WINDOW = "penstock-window"
+ATTEMPT = "penstock-attempt"
+CHECKSUM = "penstock-checksum"
+
+UPLOAD = "upload"  # the keys of a proof
+KEY = "key"
+PARTS = "parts"
+_SEPARATOR = ","
+
+
+def metadata_of(spot: StagingSpot, checksum: str) -> dict[str, str]:
+    """What an upload is created with; only ASCII can be part of a header."""
+    return {WINDOW: quote(spot.window), ATTEMPT: quote(spot.attempt), CHECKSUM: checksum}
+
+
+def proof_of(key: str, upload: str, tags: Sequence[str]) -> dict[str, str]:
+    """What a handle needs to complete an upload: its id, and the tag of each part in order."""
+    return {KEY: key, UPLOAD: upload, PARTS: _SEPARATOR.join(tag.strip('"') for tag in tags)}
+
+
+def tags_in(proof: Mapping[str, str]) -> list[str]:
+    """The tags of all parts, as requests want them."""
+    return [f'"{tag}"' for tag in proof.get(PARTS, "").split(_SEPARATOR)]
+
+
+def says_ours(facts: ObjectFacts, handle: StagedHandle) -> bool | None:
+    """Whether an object is the file of a handle; None when only reading it can tell.
+
+    Any attempt that wrote these bytes is ours: the rows are the same. A copy or a restored backup
+    may have lost its metadata, so without them it has to be read.
+    """
+    if facts.size_bytes != handle.size_bytes:
+        return False
+    checksum = facts.metadata.get(CHECKSUM)
+    return None if checksum is None else checksum == handle.checksum

@@ -1,0 +1,82 @@
+"""An object as a file to read and seek in: small ones whole, large ones in large ranges."""
+
+import io
+from typing import BinaryIO
+
+from penstock.errors import StoreUnavailable
+from penstock.ports.store.s3.s3_requests import Piece, Requests
+
+BLOCK_BYTES = 8 * 2**20
+BLOCKS = 8  # a file of up to 64 MiB is fetched once, however often it is read
+
+
+def open_object(requests: Requests, key: str) -> BinaryIO | None:
+    """The content of an object; None when nothing is there. Its first block is fetched at once."""
+    first = requests.get_range(key, 0, BLOCK_BYTES, None)
+    if first is None:
+        return None
+    return io.BufferedReader(ObjectFile(requests, key, first), BLOCK_BYTES)
+
+
+class ObjectFile(io.RawIOBase):
+    """One version of an object: when another one takes its place, reading fails.
+
+    Used by one thread. Keeps the blocks that were read last.
+    """
+
+    def __init__(self, requests: Requests, key: str, first: Piece) -> None:
+        super().__init__()
+        self._requests = requests
+        self._key = key
+        self._size_bytes = first.size_bytes
+        self._tag = first.tag
+        self._blocks: dict[int, bytes] = {0: first.data}
+        self._position = 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def seekable(self) -> bool:
+        """True."""
+        return True
+
+    def tell(self) -> int:
+        """Where the next byte is read."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place; asks nothing of the store."""
+        origin = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size_bytes}
+        if offset + origin[whence] < 0:
+            raise ValueError(f"a negative position in {self._key!r}")
+        self._position = offset + origin[whence]
+        return self._position
+
+    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
+        """Fill a buffer as far as the current block goes; 0 at the end."""
+        if self._position >= self._size_bytes:
+            return 0
+        number, start = divmod(self._position, BLOCK_BYTES)
+        piece = memoryview(self._block(number))[start : start + len(buffer)]
+        buffer[: len(piece)] = piece
+        self._position += len(piece)
+        return len(piece)
+
+    def _block(self, number: int) -> bytes:
+        found = self._blocks.pop(number, None)
+        if found is None:
+            found = self._fetch(number)
+        self._blocks[number] = found  # the one that was used last comes last
+        if len(self._blocks) > BLOCKS:
+            del self._blocks[next(iter(self._blocks))]
+        return found
+
+    def _fetch(self, number: int) -> bytes:
+        start = number * BLOCK_BYTES
+        piece = self._requests.get_range(self._key, start, BLOCK_BYTES, self._tag)
+        wanted = min(BLOCK_BYTES, self._size_bytes - start)
+        if piece is None or len(piece.data) != wanted:
+            why = "it was replaced or removed while it was read"
+            raise StoreUnavailable("read", self._key, why)
+        return piece.data
