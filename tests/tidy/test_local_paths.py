@@ -68,6 +68,7 @@ ALLOWED = {
     "ports/store/s3/s3_staged.py": "files that wait on the executor's own disk until they are sent",
     "datapath/stage/spool.py": "rows that wait on the executor's own disk",
     "datapath/codec/shared/code_cache.py": "machine code that this machine has compiled",
+    "datapath/codec/shared/code_locator.py": "the same, of one function",
     "datapath/codec/protobuf/schema_compiler/": "files that the compiler of Protobuf reads",
 }
 

@@ -2,7 +2,8 @@
 
 Asking needs no compiler: commands ask before they start anything. The directory has the hash of all
 files of this room in its name, since Numba itself only notices changes of the file in which a
-function is defined, and not of functions that were compiled into it.
+function is defined, and not of functions that were compiled into it. The driver, which runs what is
+installed, and executors, which run an archive of it, share the directory if they share a machine.
 """
 
 import fcntl
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from penstock.config.places import cache_directory
@@ -22,7 +25,7 @@ from penstock.config.places import cache_directory
 LONGEST_WAIT_S = 120.0
 KEPT = 8  # versions whose code stays: this one, and those used last before it
 _PERIOD_S = 0.1
-_ROOM = Path(__file__).parents[1]
+PACKAGE = "penstock.datapath.codec"
 _COMPLETE = "complete"
 _LOCK = "lock"
 _VERSION = re.compile(r"[0-9a-f]{16}")
@@ -108,8 +111,17 @@ def _locked(descriptor: int) -> bool:
 
 
 def _version() -> str:
-    """The hash of all code of this room, and of the compiler."""
+    """The hash of all code of this room, and of the compiler; the same from an archive."""
     digest = hashlib.sha256(f"numba {version('numba')}".encode())
-    for path in sorted(_ROOM.rglob("*.py")):
-        digest.update(path.relative_to(_ROOM).as_posix().encode() + b"\0" + path.read_bytes())
+    for name, source in sorted(_sources(files(PACKAGE))):
+        digest.update(name.encode() + b"\0" + source)
     return digest.hexdigest()[:16]
+
+
+def _sources(folder: Traversable, above: str = "") -> Iterator[tuple[str, bytes]]:
+    """Every module of a folder and its name; executors read them from an archive."""
+    for each in folder.iterdir():
+        if each.is_dir():
+            yield from _sources(each, f"{above}{each.name}/")
+        elif each.name.endswith(".py"):
+            yield f"{above}{each.name}", each.read_bytes()

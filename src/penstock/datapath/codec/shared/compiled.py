@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 import numba
 
 from penstock.datapath.codec.shared.code_cache import code_place
+from penstock.datapath.codec.shared.code_locator import NUMBAS_OWN, OURS
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -52,8 +53,9 @@ def _made(
 @cache
 def _use_cache() -> bool:
     """Tell Numba where to keep compiled code; False if there is no place that can be written."""
-    place = code_place()
-    if place is None:
+    if code_place() is None:
         return False
-    numba.config.CACHE_DIR = str(place)  # type: ignore[attr-defined]
+    # What others have chosen for their own functions stays behind ours.
+    others = numba.config.CACHE_LOCATOR_CLASSES or NUMBAS_OWN  # type: ignore[attr-defined]
+    numba.config.CACHE_LOCATOR_CLASSES = f"{OURS},{others}"  # type: ignore[attr-defined]
     return True

@@ -87,7 +87,7 @@ def test_a_change_of_any_module_of_the_room_has_a_place_of_its_own(
 ) -> None:
     room = tmp_path / "room"
     room.mkdir()
-    monkeypatch.setattr(code_cache, "_ROOM", room)
+    monkeypatch.setattr(code_cache, "files", lambda _package: room)
     (room / "a.py").write_text("A = 1\n")
     first = code_place()
     (room / "a.py").write_text("A = 2\n")
