@@ -42,6 +42,21 @@ class ListedObject(Value, frozen=True):
     size_bytes: int
 
 
+@runtime_checkable
+class SeesAroundItself(Protocol):
+    """A store that can look at the directories around its root.
+
+    Optional. Asked once, when a lake is made: one inside another is refused.
+    """
+
+    def place_around(self, key: str) -> str | None:
+        """The nearest directory around the root in which `key` is an object, as a user writes it.
+
+        None also where this user may not look; looking around is no reason to stop.
+        """
+        ...
+
+
 class TaggedObject(Value, frozen=True):
     """An object with the tag of its version, which is another one after every replacement."""
 

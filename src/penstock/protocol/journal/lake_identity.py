@@ -2,11 +2,12 @@
 
 import msgspec
 
-from penstock.api.store import Store
+from penstock.api.store import SeesAroundItself, Store
 from penstock.errors import EntryDamaged, EntryNewer
 from penstock.model.value import Value
 from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
+from penstock.protocol.journal.errors import LakeInsideLake
 from penstock.runtime.surroundings import Surroundings
 
 LAKE_KEY = "_penstock/lake.json"
@@ -28,8 +29,20 @@ def lake_identity(store: Store, around: Surroundings) -> str:
     known = known_identity(store)
     if known is not None:
         return known
+    refuse_inside_another(store)
     mine = msgspec.json.encode(LakeIdentity(LAKE_FORMAT, around.nonce()))
     return _decode(create_once(store, LAKE_KEY, mine, around.sleep) or mine)
+
+
+def refuse_inside_another(store: Store) -> None:
+    """Raise `LakeInsideLake` if a directory around this place is a lake already.
+
+    What is staged and what lies in a feed's directories is judged by the one journal that owns
+    them; the outer lake would take the files of the inner one for its own, or for garbage.
+    """
+    around = store.place_around(LAKE_KEY) if isinstance(store, SeesAroundItself) else None
+    if around is not None:
+        raise LakeInsideLake(around)
 
 
 def known_identity(store: Store) -> str | None:

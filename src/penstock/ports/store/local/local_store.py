@@ -156,6 +156,16 @@ class LocalStore:
                 return []
             return list(odd_names(base, tree.children, tree.oddities))
 
+    def place_around(self, key: str) -> str | None:
+        """The nearest directory around the root with a regular file under this key."""
+        check_key(key)
+        for around in Path(self.root).parents:
+            with suppress(PermissionError):
+                status = self._disk.status(f"{around}/{key}")
+                if status is not None and stat.S_ISREG(status.st_mode):
+                    return str(around)
+        return None
+
     def open_staged(self, final: str, spot: StagingSpot) -> LocalStagedWriter:
         """Begin `<prefix>/<window>/<attempt>.staged`, which must not exist yet."""
         return self._staging.open(final, spot)
