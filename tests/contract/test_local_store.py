@@ -326,3 +326,13 @@ def test_a_staged_writer_is_a_file(store: LocalStore) -> None:
     assert writer.closed
     store.publish(handle)
     assert store.read(FINAL) == b"rows"
+
+
+def test_half_a_file_that_was_never_sent_is_listed_and_discarded(tmp_path: Path) -> None:
+    """Goal: what a killed task leaves is found by the cleaner, as nobody else looks there."""
+    store = LocalStore(tmp_path / "lake")
+    store.open_staged(FINAL, StagingSpot(STAGING, "0-1", "t0")).write(b"half a fi")
+    [ref] = store.list_staged(STAGING, ())
+    assert ref.window == "0-1"
+    store.discard(ref)
+    assert store.list_staged(STAGING, ()) == []

@@ -30,6 +30,7 @@ from penstock.cli.sample_check import (
 from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
+from penstock.datapath.driver.key_limits import check_key_room
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.schemas.dataset_schemas import declared_schema
 from penstock.datapath.schemas.file_schemas import check_plugins, output_fields
@@ -50,7 +51,7 @@ from penstock.model.window import Available
 from penstock.ports.store.scratch_store import ScratchStore
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.lake_identity import known_identity
+from penstock.protocol.journal.lake_identity import known_identity, refuse_inside_another
 from penstock.protocol.loop.owner import check_format
 from penstock.protocol.loop.written_directories import check_partition, known_directories
 from penstock.spark.java import find_java
@@ -216,7 +217,9 @@ def _columns(spec: LakeSpec, feed: FeedSpec) -> str:
 
     What a start would write goes to a store that forgets.
     """
-    store = ScratchStore(lake_store(spec), MemoryStore())
+    lake = lake_store(spec)
+    check_key_room(feed, lake.longest_key_bytes)
+    store = ScratchStore(lake, MemoryStore())
     keys = reveal_keys([feed], os.environ)
     Learning(store, Layout(feed.name), feed, None, keys)
     return "as they were"
@@ -246,7 +249,10 @@ def _registry(spec: LakeSpec) -> str:
 
 
 def _lake(spec: LakeSpec) -> str:
-    lake_store(spec).probe(PROBE)
+    store = lake_store(spec)
+    if known_identity(store) is None:
+        refuse_inside_another(store)
+    store.probe(PROBE)
     return f"{spec.lake.uri} has all that a lake needs"
 
 

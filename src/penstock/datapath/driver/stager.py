@@ -18,6 +18,7 @@ from penstock.api.feed_refs import with_refs
 from penstock.api.find import find
 from penstock.api.source import ANY_SIZE, ReadFailed
 from penstock.api.store import Store
+from penstock.datapath.driver.key_limits import check_key_room
 from penstock.datapath.schemas.dataset_schemas import SchemasInUse
 from penstock.datapath.schemas.learning import ROUNDS, Learning
 from penstock.datapath.shape.route.distinct_names import count_of
@@ -65,6 +66,7 @@ class Stager:
         tick: Callable[[], float],
         max_new: int | None = None,
     ) -> None:
+        check_key_room(feed, store.longest_key_bytes)
         self._feed = with_refs(feed)  # tasks import what it names, and look up nothing
         self._store = store
         self._learning = learning
@@ -150,6 +152,7 @@ class Stager:
             record_schemas=self._learning.named.ready(),
             file_schemas=in_use.files,
             keys=self._learning.keys,
+            longest_key_bytes=self._store.longest_key_bytes,
         )
 
     def _learn(self, order: StageOrder, reports: list[TaskReport], room: int) -> bool:

@@ -19,6 +19,7 @@ from penstock.model.window_cost import TaskSpent
 
 BUFFER_BYTES = 192 * 1024 * 1024
 MAX_NEW = 1_000
+LONGEST_KEY_BYTES = 4_000  # about what a local disk takes
 
 
 class ShredPlan(Value, frozen=True, kw_only=True):
@@ -34,6 +35,8 @@ class ShredPlan(Value, frozen=True, kw_only=True):
                      now, stay there and get no second row
     file_schemas     the schemas that files have, of datasets whose records are converted
     keys             the secrets that converters need
+    longest_key_bytes  the longest key that the store takes; directories that would need more are
+                     cut
     numbered         some records are rows with a number, although the feed does not make such
                      rows any more
     """
@@ -50,6 +53,7 @@ class ShredPlan(Value, frozen=True, kw_only=True):
     file_schemas: dict[str, DatasetSchema] = msgspec.field(default_factory=dict)
     keys: Keys = msgspec.field(default_factory=Keys)
     numbered: bool = False
+    longest_key_bytes: int = LONGEST_KEY_BYTES
 
     @property
     def is_numbered(self) -> bool:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from penstock.datapath.shape.event_time.zones import Micros
 from penstock.datapath.shape.route.directories import partition_directories
+from penstock.datapath.shape.route.key_room import fitted, room_for_directories
 from penstock.datapath.shape.route.router import members_by_name
 from penstock.datapath.stage.file_parts import FilePart
 from penstock.datapath.stage.open_file import SMALL_BYTES, FileTarget
@@ -153,7 +154,9 @@ class Splitter:
         self._files.look_at(dataset, rows)
         hashes = self._hashes(waiting)
         base = f"{self._plan.order.feed}/{dataset}"
-        named = members_by_name(found.codes, found.paths)
+        room_bytes = room_for_directories(self._plan.longest_key_bytes, base)
+        paths = [fitted(path, room_bytes) for path in found.paths]
+        named = members_by_name(found.codes, paths)
         parts = [(path, _in_order(members, partitions, whole.offsets)) for path, members in named]
         cut = _slices if is_last else _copies
         cuts = cut(rows, [members for _, members in parts])

@@ -19,6 +19,7 @@ from penstock.ports.store.list_keys import list_keys
 
 RACERS = 8
 ROUNDS = 12
+LEAST_KEY_BYTES = 700  # the longest names of a feed, a team, a dataset and a file
 _PUBLISHING = "publish a staged file exactly once"
 
 T = TypeVar("T")
@@ -29,6 +30,9 @@ def probe_promises(store: Store, name: str, scratch: str) -> None:
 
     `name` is for the error: where the store is. A store adds to this what only it can try.
     """
+    if store.longest_key_bytes < LEAST_KEY_BYTES:
+        seen = f"it takes {store.longest_key_bytes}; a shorter path for the lake leaves more"
+        raise StoreUnfit(name, f"take keys of {LEAST_KEY_BYTES} bytes", seen)
     try:
         _try_creating(store, name, f"{scratch}/created")
         _try_racing(store, name, f"{scratch}/raced")

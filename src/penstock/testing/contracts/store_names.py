@@ -9,6 +9,7 @@ from penstock.api.store import Store
 from penstock.errors import BadKey
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.ports.store.list_keys import list_keys
+from penstock.ports.store.probe import LEAST_KEY_BYTES
 from penstock.testing.contracts.store_staged import file_name
 
 ODD_NAMES = [
@@ -128,6 +129,7 @@ class NameContract:
     def test_the_longest_key_is_taken_and_one_byte_more_is_refused(
         self, store: Store, second_store: Store
     ) -> None:
+        assert store.longest_key_bytes >= LEAST_KEY_BYTES
         key = long_key(store.longest_key_bytes, "file")
         assert store.create(key, b"content") is True
         assert second_store.read(key) == b"content"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,6 +19,7 @@ from penstock.datapath.stage.task import (
     shredding,
 )
 from penstock.model.ranges import TOO_LARGE, OffsetRange
+from penstock.model.spec import PartitionKey
 from penstock.model.window import StageOrder
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.shredding import BY_TYPE, TOPIC, a_batch, an_event, learned
@@ -83,3 +85,26 @@ def test_a_record_that_came_without_its_contents_makes_its_task_say_so_and_leave
     with pytest.raises(RecordTooLarge):
         read_report(answer["report"][0].as_py())
     assert not list(store.list_staged("_penstock/f/staging", ()))
+
+
+def test_values_that_make_too_long_a_key_are_cut_and_every_record_lands() -> None:
+    """Goal: one long value does not fail its task again and again."""
+    values = [{key: f"{key}{n}" * 120 for key in "wxyz"} for n in range(3)]
+    events = [an_event("a", **each) for each in values]
+    order = StageOrder("f", "1-1", "_penstock/f/staging", (OffsetRange(TOPIC, "id", 0, 0, 3),))
+    store = MemoryStore(longest_key_bytes=700)
+    levels = tuple(PartitionKey("field", key) for key in "wxyz")
+    plan = ShredPlan(
+        order=order,
+        feed=msgspec.structs.replace(BY_TYPE, partition=levels),
+        schemas=learned(events[0]),
+        now_s=2e9,
+        format=PARQUET,
+        longest_key_bytes=store.longest_key_bytes,
+    )
+    (answer,) = shredding(plan, store)(iter([a_batch(events, [None] * 3)]))
+    files = read_report(answer["report"][0].as_py()).files
+    assert sum(file.evidence.count for file in files) == 3
+    assert len({file.handle.final.rpartition("/")[0] for file in files}) == 3
+    assert all(file.handle.final.startswith("f/a/by_w=w") for file in files)
+    assert all(len(file.handle.final) <= 700 for file in files)

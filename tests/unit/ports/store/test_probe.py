@@ -8,7 +8,7 @@ from penstock.api.store import ListedObject
 from penstock.errors import StoreUnfit
 from penstock.model.staged import StagedHandle
 from penstock.ports.store.list_keys import list_keys
-from penstock.ports.store.probe import ROUNDS, probe_promises
+from penstock.ports.store.probe import LEAST_KEY_BYTES, ROUNDS, probe_promises
 from penstock.testing.memory_store import MemoryStore, ReplacingMemoryStore, Shelf
 
 
@@ -80,6 +80,12 @@ def test_a_broken_promise_is_found_and_nothing_is_left(store: MemoryStore, words
         probe_promises(store, "a broken store", "scratch")
     assert list_keys(store, "") == []
     assert list(store.list_staged("scratch/staging", ["scratch/data"])) == []
+
+
+def test_a_store_that_takes_only_short_keys_is_refused() -> None:
+    store = MemoryStore(longest_key_bytes=LEAST_KEY_BYTES - 1)
+    with pytest.raises(StoreUnfit, match="take keys of 700 bytes: it takes 699"):
+        probe_promises(store, "a far prefix", "scratch")
 
 
 @pytest.mark.parametrize("store", [MemoryStore(), MemoryStore(atomic_publish=True)])

@@ -22,6 +22,7 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 # Spark never escapes a tilde, so an escaped one is ours.
 _CUT_MARK = "%7E"
 _HASH_DIGITS = 16
+SHORTEST_CUT_BYTES = len(_CUT_MARK) + _HASH_DIGITS
 
 
 def escape(text: str) -> str:
