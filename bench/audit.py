@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from bench.events import event
+from bench.interrupted import in_one_line
 from bench.processes import Watch, WorkerMemory
 from penstock.api.store import Store
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
@@ -168,4 +169,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)

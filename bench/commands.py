@@ -17,6 +17,7 @@ from pathlib import Path
 from random import SystemRandom
 
 from bench.events import event
+from bench.interrupted import in_one_line
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec, WindowSpec
@@ -109,4 +110,4 @@ def show(result: Result, output: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.figures import Turn, Turns, medians, verdicts, workload_name, workload_result
+from bench.interrupted import in_one_line
 from bench.machine import machine
 from bench.mixed_topic import FIRST_WINDOW, fill, open_world
 from bench.pictures import comparison, earlier, place_for, write_down
@@ -114,7 +115,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        raise SystemExit("stopped") from None
+    in_one_line(main)

@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.interrupted import in_one_line
 from bench.machine import machine
 from bench.mixed_topic import fill, learned_feed, open_world
 
@@ -61,4 +62,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)

@@ -25,6 +25,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.json
 
+from bench.interrupted import in_one_line
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.shared.shapes import arrow_schema
 from penstock.model.schema import DatasetSchema
@@ -126,4 +127,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)

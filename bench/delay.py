@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from bench.interrupted import in_one_line
 from bench.machine import machine
 from penstock.config import places
 from penstock.spark.jars import BROKER, fetch, jar_paths
@@ -147,4 +148,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)

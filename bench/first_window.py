@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.interrupted import in_one_line
 from bench.machine import machine
 from bench.mixed_topic import (
     FIRST_WINDOW,
@@ -100,4 +101,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)

@@ -34,6 +34,7 @@ from bench.figures import (
     variant,
     workload_result,
 )
+from bench.interrupted import in_one_line
 from bench.machine import machine
 from bench.mixed_topic import MixedTopic, fill, open_world
 from bench.pictures import earlier, write_figures
@@ -144,7 +145,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        raise SystemExit("stopped") from None
+    in_one_line(main)

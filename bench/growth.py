@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.figures import Turn
+from bench.interrupted import in_one_line
 from bench.journal import build, open_journal, timed
 from bench.machine import machine
 from bench.mixed_topic import FIRST_WINDOW, MixedTopic, World, fill, open_world
@@ -142,7 +143,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        raise SystemExit("stopped") from None
+    in_one_line(main)

@@ -23,6 +23,7 @@ from random import Random
 
 import msgspec
 
+from bench.interrupted import in_one_line
 from penstock.care.clean import clean
 from penstock.model.entries import (
     FORMAT,
@@ -373,4 +374,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    in_one_line(main)

@@ -30,6 +30,7 @@ from typing import Any
 
 import msgspec
 
+from bench.interrupted import in_one_line
 from penstock.api.store import ListedObject
 from penstock.model.entries import (
     FORMAT,
@@ -392,4 +393,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    in_one_line(main)

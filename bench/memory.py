@@ -8,6 +8,7 @@ import argparse
 import time
 from pathlib import Path
 
+from bench.interrupted import in_one_line
 from bench.mixed_topic import fill, learned_feed, open_world
 from bench.processes import WorkerMemory
 
@@ -38,4 +39,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)

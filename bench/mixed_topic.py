@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,18 +120,21 @@ def open_world(keep: Path | None, settings: Mapping[str, str] | None = None) -> 
         jars = [*jar_paths(CONNECTOR, cache), *jar_paths(SPARK_AVRO, cache)]
         # On a thread of its own, because Spark would take Ctrl-C from us.
         starting = StartingSession(lambda jvm: open_session("bench", session, jars, jvm=jvm))
-        stack.callback(_end_spark, starting)
-        yield World(starting.get(), kafka.bootstrap, scratch, tuple(kafka.pids))
+        started: list[SparkSession] = []
+        stack.callback(_end_spark, starting, started)
+        started.append(starting.get())
+        yield World(started[0], kafka.bootstrap, scratch, tuple(kafka.pids))
 
 
-def _end_spark(starting: StartingSession) -> None:
+def _end_spark(starting: StartingSession, started: Sequence[SparkSession]) -> None:
     """Stop Spark and its JVM, so that nothing writes any more.
 
     On another thread: each has a connection to the JVM, and Ctrl-C may have cut off that of ours.
     """
 
     def stop() -> None:
-        starting.get().sparkContext.setLogLevel("OFF")  # that tasks are cut off is no news
+        for spark in started:
+            spark.sparkContext.setLogLevel("OFF")  # that tasks are cut off is no news
         starting.stop()
 
     thread = threading.Thread(target=stop, daemon=True)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
+from bench.interrupted import in_one_line
 from penstock.datapath.codec.avro.avro_reader import avro_reader
 from penstock.datapath.codec.protobuf.protobuf_reader import proto_layout, read_proto
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
@@ -135,4 +136,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)

@@ -40,6 +40,7 @@ from bench.figures import (
     variant,
     workload_result,
 )
+from bench.interrupted import in_one_line
 from bench.machine import machine
 from bench.mixed_topic import MixedTopic, fill_workload, open_world
 from bench.one_task import FIRST_WINDOW
@@ -231,7 +232,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        raise SystemExit("stopped") from None
+    in_one_line(main)

@@ -18,6 +18,7 @@ import pyarrow as pa
 from bench.avro_events import FIRST_ID, avro_event, avro_schema
 from bench.broken_events import broken_event, declared_schema
 from bench.events import event, type_name
+from bench.interrupted import in_one_line
 from bench.one_task import batches_of, order_for, plan_of, shred
 from bench.proto_events import proto_event, proto_schema
 from bench.workloads.workload import WORKLOADS
@@ -142,4 +143,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)

@@ -9,6 +9,7 @@ import statistics
 import time
 
 from bench.events import event
+from bench.interrupted import in_one_line
 from bench.mixed_topic import FIRST_WINDOW, PARTITIONS, fill, learned_feed, open_world
 from penstock.testing.kafka_client import KafkaClient
 
@@ -41,4 +42,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)
