@@ -202,6 +202,8 @@ class _Watched:
         )
 
     def _note(self, event: dict[str, Any]) -> None:
+        if event["event"] == "compiling":
+            self._scene.screen.tell(str(event["message"]))
         if event.get("feed") != FEED:
             return
         at_s = time_of(event) - self._scene.begun_s

@@ -1,6 +1,7 @@
 """The demo's output: lines with the time; on a terminal, also a progress line."""
 
 from collections.abc import Callable
+from textwrap import wrap
 from typing import TextIO
 
 from penstock.charts.terminal_charts import Marks, marks_for
@@ -47,9 +48,13 @@ class Screen:
         """Print an event."""
         self._put(self._timed(words))
 
-    def alarm(self, words: str) -> None:
-        """Print an event in a warning colour."""
-        self._put(self._timed(self._dressed(words, _RED)))
+    def tell(self, sentence: str) -> None:
+        """Print a sentence, on as many lines as it needs."""
+        self._put_lines(sentence, "")
+
+    def alarm(self, sentence: str) -> None:
+        """Print a sentence in a warning colour, on as many lines as it needs."""
+        self._put_lines(sentence, _RED)
 
     def more(self, words: str) -> None:
         """Print a line that belongs to the one before it."""
@@ -83,6 +88,12 @@ class Screen:
         self.close()
         self._out.write(f"{self._writable(line)}\n")
         self._out.flush()
+
+    def _put_lines(self, sentence: str, how: str) -> None:
+        first, *others = wrap(sentence, self.width - 1 - _MARGIN, break_on_hyphens=False) or [""]
+        self._put(self._timed(self._dressed(first, how) if how else first))
+        for line in others:
+            self.more(self._dressed(line, how) if how else line)
 
     def _timed(self, words: str) -> str:
         return f"{self._dressed(self._time(), _DIM)}  {words}"

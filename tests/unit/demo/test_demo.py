@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from http.client import HTTPConnection
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pytest
 from pyarrow import parquet
 
 from penstock.cli.main import main
+from penstock.demo.acts import _Watched
 from penstock.demo.count import Tally
 from penstock.demo.errors import DemoDifference, DemoRefused
 from penstock.demo.events import BROKEN, DAY_MS, DAYS, PARTITIONS, TOMBSTONES, TYPES, Topic
@@ -159,6 +161,37 @@ def test_a_terminal_gets_colours_unless_they_are_not_wanted_and_no_line_is_too_l
         assert ("\x1b[32m" in out.getvalue()) is colour
         moving = out.getvalue().split("\r\x1b[2K")[1]
         assert len(moving) < 80
+
+
+def test_a_long_sentence_is_told_on_several_lines_of_the_width() -> None:
+    out = io.StringIO()
+    screen = Screen(out, lambda: 0.0, width=60)
+    screen.alarm("waiting for Kafka at 127.0.0.1:15153: no answer yet; it has until 17:46:20")
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "  0.0 s  waiting for Kafka at 127.0.0.1:15153: no answer"
+    assert lines[1] == "         yet; it has until 17:46:20"
+
+
+def test_the_demo_says_that_decoders_are_compiled() -> None:
+    """On a new machine the first window waits for a minute, and nothing else moves."""
+    out = io.StringIO()
+    watched = object.__new__(_Watched)
+    watched._scene = SimpleNamespace(screen=Screen(out, lambda: 0.0))  # type: ignore[assignment]
+    watched._note({"feed": "", "event": "compiling", "message": "compiling the decoders"})
+    assert out.getvalue() == "  0.0 s  compiling the decoders\n"
+
+
+def test_without_java_an_earlier_demo_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, _ = prepare(tmp_path / "demo")
+    place.lake.mkdir()
+    place.let_go()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no-java"))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    assert main(["demo", "--dir", str(tmp_path / "demo")]) == 2
+    assert "JAVA_MISSING" in capsys.readouterr().err
+    assert place.lake.is_dir()
 
 
 def test_what_the_output_cannot_carry_is_escaped() -> None:

@@ -11,11 +11,13 @@ from importlib import import_module
 from typing import Any
 
 from penstock.config.overrides import PREFIX
+from penstock.config.places import java_home
 from penstock.demo.errors import DemoDifference, DemoPartsMissing
 from penstock.demo.place import Place, reason
 from penstock.demo.screen import Screen
 from penstock.demo.serve import serve
 from penstock.errors import PenstockError
+from penstock.spark.java import find_java
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -23,6 +25,7 @@ def run(chosen: argparse.Namespace) -> int:
     story = _story()
     signal.signal(signal.SIGTERM, _as_ctrl_c)
     _forget_overrides()
+    find_java(java_home())  # before an earlier demo is replaced
     spec = story.DemoSpec(chosen.dir, chosen.records)
     place, replaced = story.begin(spec)
     width = shutil.get_terminal_size((80, 24)).columns

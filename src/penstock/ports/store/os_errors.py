@@ -34,11 +34,15 @@ def is_refusal(error: OSError) -> bool:
 
 
 def reason(error: OSError) -> str:
-    """The words for an error, with the file it is about."""
+    """The words for an error, with the file it is about; of two, the one that was to be made.
+
+    A link is made from a file that was just written: what is refused is its new name.
+    """
     if error.errno == errno.ELOOP:
         return f"{error.filename!r} is a symbolic link, and links are never followed"
     words = error.strerror or str(error)
-    return f"{words} ({error.filename!r})" if error.filename else words
+    about = error.filename2 or error.filename
+    return f"{words} ({about!r})" if about else words
 
 
 @contextmanager
