@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import MagicMock
 
@@ -454,6 +457,36 @@ def test_a_process_that_does_not_end_after_a_signal_is_ended(
             thread.join(10.0)
             assert not thread.is_alive()
     assert is_ended.is_set() is not ends
+
+
+@pytest.mark.parametrize(("failed", "code"), [(False, 0), (True, 5)])
+def test_the_last_resort_does_not_hide_that_a_feed_has_halted(
+    failed: bool, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[int] = []
+    monkeypatch.setattr(run, "leave", left.append)
+    session = SimpleNamespace(kill=lambda: None)
+    failures = {"feed": SimpleNamespace(exit_code=5)} if failed else {}
+    run._end_now(session, lambda _event: None, failures)  # type: ignore[arg-type]
+    assert left == [code]
+
+
+TWO_SIGNALS = """
+import os, signal, threading
+from penstock.cli.commands.run import stop_on_signals
+stop_on_signals(threading.Event(), lambda: os._exit(0))
+for number in ({signals}):
+    os.kill(os.getpid(), number)
+os._exit(7)
+"""
+
+
+@pytest.mark.parametrize("signals", ["2, 2", "15, 2", "2, 15"])
+def test_a_second_signal_of_either_kind_ends_the_process_at_once(signals: str) -> None:
+    """Goal: SIGTERM after Ctrl-C is not the first signal once more."""
+    script = TWO_SIGNALS.format(signals=signals)
+    ran = subprocess.run([sys.executable, "-c", script], check=False)
+    assert ran.returncode == -int(signals.split(", ")[1])
 
 
 def test_the_help_and_the_runner_agree_on_the_time_that_windows_have() -> None:

@@ -29,9 +29,11 @@ from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
 from penstock.config.secrets import has_reference
 from penstock.datapath.codec.shared.code_cache import is_complete
+from penstock.errors import PenstockError
 from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.feeds.running_feed import FeedTools
+from penstock.model.exit_codes import worst
 from penstock.model.spec import LakeSpec
 from penstock.ports.source.open_source import open_source
 from penstock.spark.java import find_java
@@ -40,6 +42,7 @@ from penstock.spark.warm_up import compile_meanwhile
 
 SPARK_STOP_S = 1.5  # how long Spark may take to stop when the run was asked to
 LAST_S = 0.5  # for the last resort
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -54,7 +57,8 @@ def run(chosen: argparse.Namespace) -> int:
     beside = compiling_told(tell)
     session = starting_session(spec, "run")
     over = threading.Event()
-    is_stopping = stop_on_signals(over, partial(_end_now, session, tell))
+    failures: dict[str, PenstockError] = {}
+    is_stopping = stop_on_signals(over, partial(_end_now, session, tell, failures))
     how = RunSpec(chosen.once, not chosen.no_wait, chosen.take_over, spec.run)
     has_left_threads = False
     code = 1
@@ -72,7 +76,7 @@ def run(chosen: argparse.Namespace) -> int:
             wait_until_ready=session.get,
             clean=clean,
         )
-        runner = Runner(feeds, tools, tell, is_stopping, how)
+        runner = Runner(feeds, tools, tell, is_stopping, how, failures)
         watched = observed(spec, feeds, watching, tools.figures, watching_told(tell))
         with watched as url, Ticker(runner, sys.stderr, beside):
             if url:
@@ -87,12 +91,15 @@ def run(chosen: argparse.Namespace) -> int:
     return code
 
 
-def _end_now(session: StartingSession, tell: Tell) -> None:
-    """The last resort: nothing answers, and nothing that is left can do harm."""
+def _end_now(session: StartingSession, tell: Tell, failures: dict[str, PenstockError]) -> None:
+    """The last resort: nothing answers, and nothing that is left can do harm.
+
+    The exit code is that of any run that was asked to stop: that of the feeds that have failed.
+    """
     sentence = "stopping: no answer came in time, and the process ends; the next run goes on"
     tell(Event("", "left_behind", sentence, level="warning"))
     session.kill()
-    leave(0)
+    leave(worst(error.exit_code for error in failures.copy().values()))
 
 
 def compiling_told(tell: Tell) -> Callable[[], str]:
@@ -138,13 +145,14 @@ def stop_on_signals(over: threading.Event, end_now: Callable[[], None]) -> Calla
 
     def note(number: int, _frame: object) -> None:
         asked.append(number)
-        signal.signal(number, signal.SIG_DFL)
+        for each in STOPPING:  # SIGTERM after Ctrl-C is a second signal, too
+            signal.signal(each, signal.SIG_DFL)
         threading.Thread(
             target=end_in_time, args=(over, end_now), name="penstock-stop", daemon=True
         ).start()
 
-    signal.signal(signal.SIGTERM, note)
-    signal.signal(signal.SIGINT, note)
+    for each in STOPPING:
+        signal.signal(each, note)
     return lambda: bool(asked)
 
 
