@@ -1,6 +1,8 @@
 """`penstock schema`: the columns of a dataset, and how they changed."""
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -10,7 +12,7 @@ from penstock.api.file_format import FileFormat
 from penstock.api.find import find
 from penstock.cli.common import feed_named, print_rows
 from penstock.cli.errors import UsageMistake
-from penstock.datapath.schemas.ddl import ddl, own_columns, type_name
+from penstock.datapath.schemas.ddl import Dialect, ddl, own_columns, type_name
 from penstock.datapath.schemas.schema_objects import stored_schemas
 from penstock.datapath.shape.route.directories import keys_as_read
 from penstock.datapath.stage.split_rows import partition_keys
@@ -25,42 +27,82 @@ _REST_ROW: Row = {"column": REST, "type": "string", "null": "yes", "field": "(wh
 _UNITS = {1: "us", 1_000: "ms", 1_000_000: "s"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A feed, and the versions of the schemas that are meant, by dataset."""
+
+    spec: LakeSpec
+    feed: FeedSpec
+    datasets: dict[str, dict[int, DatasetSchema]]
+    is_whole_feed: bool
+
+    def named(self, dataset: str, rows: Sequence[Row]) -> list[Row]:
+        """Rows with the name of their dataset, if those of several are printed."""
+        return [{"dataset": dataset, **row} if self.is_whole_feed else row for row in rows]
+
+
 def run_show(chosen: argparse.Namespace) -> int:
-    """Print the columns, or a statement."""
-    spec, feed, versions = _opened(chosen)
-    wanted = max(versions) if chosen.version is None else chosen.version
-    schema = _version(chosen, versions, wanted)
-    if chosen.ddl:
-        keys = partition_keys(feed, _declared(feed, schema.dataset))
-        place = f"{spec.lake.uri}/{feed.name}/{schema.dataset}"
-        form = _format_for(feed, chosen.ddl)
-        print(ddl(schema, chosen.ddl, place, keys_as_read(keys), own_columns(feed), form=form))
-        return 0
-    if chosen.output == "json":
-        print_rows([msgspec.to_builtins(schema)], "json")
-        return 0
-    print(f"version {schema.version}, {'declared' if schema.declared else 'learned from records'}")
-    print_rows([*map(_row, schema.fields), _REST_ROW], "text")
+    """Print the columns of a dataset or of all, or statements."""
+    opened = _opened(chosen)
+    _require_dataset(chosen, opened, chosen.version is not None)
+    for versions in opened.datasets.values():
+        wanted = max(versions) if chosen.version is None else chosen.version
+        _show(chosen, opened, _version(chosen, versions, wanted))
     return 0
+
+
+def _show(chosen: argparse.Namespace, opened: _Opened, schema: DatasetSchema) -> None:
+    """Print one version of a dataset."""
+    if chosen.ddl:
+        print(_statement(opened, schema, chosen.ddl))
+    elif chosen.output == "json":
+        print_rows([msgspec.to_builtins(schema)], "json")
+    else:
+        title = f"{schema.dataset}: " if opened.is_whole_feed else ""
+        source = "declared" if schema.declared else "learned from records"
+        print(f"{title}version {schema.version}, {source}")
+        print_rows([*map(_row, schema.fields), _REST_ROW], "text")
+
+
+def _statement(opened: _Opened, schema: DatasetSchema, dialect: Dialect) -> str:
+    feed = opened.feed
+    keys = partition_keys(feed, _declared(feed, schema.dataset))
+    place = f"{opened.spec.lake.uri}/{feed.name}/{schema.dataset}"
+    form = _format_for(feed, dialect)
+    return ddl(schema, dialect, place, keys_as_read(keys), own_columns(feed), form=form)
 
 
 def run_diff(chosen: argparse.Namespace) -> int:
     """Print the changes between two versions."""
-    _, _, versions = _opened(chosen)
-    newest = max(versions)
+    opened = _opened(chosen)
+    _require_dataset(chosen, opened, bool(chosen.versions))
     if len(chosen.versions) > 2:
         raise UsageMistake("More than two versions are given.", "Give one, two or none.")
-    first, last = (*chosen.versions, newest)[:2] if chosen.versions else (newest - 1, newest)
-    before = _version(chosen, versions, first) if first else None
-    rows = _all_changes(before, _version(chosen, versions, last))
-    told = [{"change": kind, "column": name, "type": words} for kind, name, words in rows]
-    print_rows(told, chosen.output)
+    rows: list[Row] = []
+    for dataset, versions in opened.datasets.items():
+        newest = max(versions)
+        first, last = (*chosen.versions, newest)[:2] if chosen.versions else (newest - 1, newest)
+        before = _version(chosen, versions, first) if first else None
+        found = _all_changes(before, _version(chosen, versions, last))
+        told: list[Row] = [
+            dict(zip(("change", "column", "type"), each, strict=True)) for each in found
+        ]
+        rows += opened.named(dataset, told)
+    print_rows(rows, chosen.output)
     return 0
 
 
 def run_history(chosen: argparse.Namespace) -> int:
     """Print the versions, oldest first."""
-    _, _, versions = _opened(chosen)
+    opened = _opened(chosen)
+    rows: list[Row] = []
+    for dataset, versions in opened.datasets.items():
+        rows += opened.named(dataset, _history(versions))
+    print_rows(rows, chosen.output)
+    return 0
+
+
+def _history(versions: dict[int, DatasetSchema]) -> list[Row]:
     rows: list[Row] = []
     before: DatasetSchema | None = None
     for number, schema in sorted(versions.items()):
@@ -69,8 +111,7 @@ def run_history(chosen: argparse.Namespace) -> int:
         shown = "all" if not rows else " ".join(brought)
         rows.append({"version": number, "columns": len(schema.fields), "changes": shown})
         before = schema
-    print_rows(rows, chosen.output)
-    return 0
+    return rows
 
 
 def changes(before: tuple[Field, ...], after: tuple[Field, ...], path: str = "") -> list[Change]:
@@ -128,20 +169,32 @@ def _row(field: Field) -> Row:
     }
 
 
-def _opened(chosen: argparse.Namespace) -> tuple[LakeSpec, FeedSpec, dict[int, DatasetSchema]]:
-    """The feed, and all versions of the dataset's schema."""
+def _opened(chosen: argparse.Namespace) -> _Opened:
+    """The feed, and all versions of the schema of one dataset or of all."""
     name, slash, dataset = chosen.what.partition("/")
-    if not slash or not dataset:
+    if slash and not dataset:
         raise UsageMistake(f"{chosen.what!r} does not name a dataset.", "Write FEED/DATASET.")
     spec, feed, journal = feed_named(chosen, name)
     kept = stored_schemas(journal.store, journal.layout.schemas)
-    versions = {s.version: s for s in kept if s.dataset == encode_component(dataset)}
-    if not versions:
+    found: dict[str, dict[int, DatasetSchema]] = {}
+    for schema in sorted(kept, key=lambda each: (each.dataset, each.version)):
+        if not slash or schema.dataset == encode_component(dataset):
+            found.setdefault(schema.dataset, {})[schema.version] = schema
+    if not found:
         known = ", ".join(sorted({schema.dataset for schema in kept}))
+        what = f"dataset {dataset!r}" if slash else "dataset"
+        raise UsageMistake(f"Feed {name!r} has no {what}.", f"It has: {known or 'none yet'}.")
+    return _Opened(spec, feed, found, is_whole_feed=not slash)
+
+
+def _require_dataset(chosen: argparse.Namespace, opened: _Opened, is_one_meant: bool) -> None:
+    """Refuse the number of a version for all datasets of a feed: each has versions of its own."""
+    if opened.is_whole_feed and is_one_meant:
+        known = ", ".join(opened.datasets)
         raise UsageMistake(
-            f"Feed {name!r} has no dataset {dataset!r}.", f"It has: {known or 'none yet'}."
+            f"A version is that of one dataset, and {chosen.what!r} does not name one.",
+            f"Write FEED/DATASET. It has: {known}.",
         )
-    return spec, feed, versions
 
 
 def _format_for(feed: FeedSpec, dialect: str) -> FileFormat:

@@ -86,6 +86,6 @@ def _add_conflicts(acts: Any) -> None:
 
 
 def _with_dataset(act: argparse.ArgumentParser) -> None:
-    act.add_argument("what", metavar="FEED/DATASET")
+    act.add_argument("what", metavar="FEED[/DATASET]")
     with_config(act)
     with_output(act)

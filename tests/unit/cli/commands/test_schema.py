@@ -88,6 +88,26 @@ def test_the_columns_are_shown_with_the_fields_they_come_from(
     assert msgspec.convert(found, DatasetSchema) == DatasetSchema("click", 2, False, TWO)
 
 
+def test_a_feed_alone_means_all_of_its_datasets(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = DatasetSchema("view", 1, declared=True, fields=first_version(fields(url=STRING)))
+    lake.store.create(f"{Layout(FEED).schemas}/view/000001.json", msgspec.json.encode(schema))
+    out = said(lake, capsys, "show", FEED)
+    assert "click: version 2, learned from records\n" in out
+    assert "view: version 1, declared\n" in out
+    shown = said(lake, capsys, "show", FEED, "--output", "json").splitlines()
+    assert [json.loads(line)["dataset"] for line in shown] == ["click", "view"]
+    assert said(lake, capsys, "show", FEED, "--ddl", "spark").count("CREATE TABLE") == 2
+    rows = said(lake, capsys, "history", FEED, "--output", "json").splitlines()
+    assert [json.loads(line)["dataset"] for line in rows] == ["click", "click", "view"]
+    rows = said(lake, capsys, "diff", FEED, "--output", "json").splitlines()
+    assert {json.loads(line)["dataset"] for line in rows} == {"click", "view"}
+    for words in (("show", FEED, "--version", "1"), ("diff", FEED, "1")):
+        assert main(lake.words("schema", *words)) == 2
+        assert "A version is that of one dataset" in capsys.readouterr().err
+
+
 def test_names_that_could_drive_a_terminal_are_escaped(
     lake: DiskLake, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,7 +144,7 @@ def test_the_history_has_every_version(lake: DiskLake, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("show", FEED), "does not name a dataset"),
+        (("show", f"{FEED}/"), "does not name a dataset"),
         (("show", f"{FEED}/nothing"), "It has: click"),
         (("show", f"{FEED}/click", "--version", "3"), "has no version 3"),
         (("show", f"{FEED}/click", "--version", "0"), "has no version 0"),
