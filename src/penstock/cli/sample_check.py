@@ -28,6 +28,7 @@ from penstock.testing.memory_store import MemoryStore
 
 Row = dict[str, object]
 FEW_DAYS = 3
+MOST_NAMED = 5
 _ARROW = pa.schema([(REPORT, pa.binary())])
 
 
@@ -127,12 +128,19 @@ def broken_rows(found: Sampled) -> list[Row]:
         {
             "reason": each.reason,
             "records": each.count,
-            "dataset": each.dataset or None,
-            "first": each.position,
+            "dataset": _named(each.datasets),
+            "first": str(each.first),
             "detail": each.detail,
         }
         for each in found.broken
     ]
+
+
+def _named(datasets: set[str]) -> str | None:
+    """The datasets that records of one cause were meant for, as one text."""
+    names = sorted(filter(None, datasets))
+    more = f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else ""
+    return ", ".join(names[:MOST_NAMED]) + more or None
 
 
 def as_text(rows: Iterable[Row]) -> list[Row]:

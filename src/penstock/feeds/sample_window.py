@@ -23,6 +23,7 @@ from penstock.model.layout import Layout
 from penstock.model.manifest import QUARANTINE, ManifestFile
 from penstock.model.names import window_id
 from penstock.model.ranges import OffsetRange, TopicPartition
+from penstock.model.record_position import Position
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, StageOrder
 from penstock.protocol.loop.prove import Findings, counts_of, findings_of, prove
@@ -58,8 +59,8 @@ class SampledBroken:
 
     reason: str
     detail: str
-    dataset: str
-    position: str
+    first: Position
+    datasets: set[str] = field(default_factory=set)
     count: int = 0
 
 
@@ -170,11 +171,16 @@ def _broken(store: Store, files: Iterable[ManifestFile]) -> Iterable[SampledBrok
         with opened:
             for batch in QUARANTINE_FORMAT.open(opened).pieces(_SHOWN, _BATCH_ROWS):
                 for row in batch.to_pylist():
-                    group = found.setdefault(row["fingerprint"], _group(row))
-                    group.count += 1
-    return sorted(found.values(), key=lambda group: (-group.count, group.position))
+                    _count(found, row)
+    return sorted(found.values(), key=lambda group: (-group.count, group.first))
 
 
-def _group(row: Mapping[str, Any]) -> SampledBroken:  # Any: a row of a file, as pyarrow gives it
-    position = f"{row['_topic']}/{row['_partition']}/{row['_offset']}"
-    return SampledBroken(row["reason"], row["detail"] or "", row["dataset"] or "", position)
+def _count(found: dict[str, SampledBroken], row: Mapping[str, Any]) -> None:  # Any: of pyarrow
+    """Count a row of a file. Files are those of datasets, so the first record may come later."""
+    at = Position(row["_topic"], row["_partition"], row["_offset"])
+    detail = row["detail"] or ""
+    group = found.setdefault(row["fingerprint"], SampledBroken(row["reason"], detail, at))
+    if at < group.first:
+        group.first, group.detail = at, detail
+    group.datasets.add(row["dataset"] or "")
+    group.count += 1

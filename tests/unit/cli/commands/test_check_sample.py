@@ -182,6 +182,16 @@ def test_what_the_sample_says_is_what_a_run_does(
     assert [row["new"] for row in later["types"]] == [False] * len(later["types"])
 
 
+def test_a_cause_in_several_datasets_is_shown_with_all_of_them_and_the_first_record(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The quarantine has a file for each dataset, and theirs is not the order of the records."""
+    place.cluster.append("shop", 0, *(b'{"type": "%s"}' % kind for kind in (b"z", b"a", b"z")))
+    assert place.check("--sample", "100", "--output", "json") == 0
+    (row,) = feed_of(capsys)["would_quarantine"]
+    assert (row["records"], row["first"], row["dataset"]) == (3, "shop/0/0", "a, z")
+
+
 def test_a_sample_of_a_whole_window_halts_as_a_run_would_and_a_part_of_one_warns(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
