@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from bench.figures import READ_ONLY, Turn
+from bench.interrupted import in_one_line
 from bench.machine import machine
 from bench.mixed_topic import PARTITIONS, MixedTopic, fill, open_world
 from bench.processes import Watch
@@ -74,4 +75,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    in_one_line(main)
