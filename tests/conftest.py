@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.datapath.codec.protobuf.schema_compiler import compiler
+from penstock.testing.object_store_server import EmbeddedObjectStore
 from tests.helpers.lane_plugin import LanePlugin
+from tests.helpers.object_stores import running_object_store
 from tests.helpers.warm_python import WarmPython
 
 LONGEST_NAME = 60
@@ -23,6 +25,16 @@ def warm_python() -> Iterator[WarmPython]:
 def warm_compilers(monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython) -> None:
     """The compiler of Protobuf runs in forked processes, where those are not the subject."""
     monkeypatch.setattr(compiler, "subprocess", warm_python)
+
+
+@pytest.fixture(scope="session")
+def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedObjectStore]:
+    """An object store for the whole run of a process, started when first needed.
+
+    Give every test a prefix of its own.
+    """
+    with running_object_store(tmp_path_factory.mktemp("objects")) as server:
+        yield server
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

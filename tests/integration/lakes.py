@@ -102,7 +102,7 @@ def run_once(
 def run_feeds(
     spark: SparkSession,
     kafka: EmbeddedKafka,
-    store: LocalStore,
+    store: Store,
     *feeds: FeedSpec,
     options: Mapping[str, str] | None = None,
     take_over: bool = False,
@@ -165,7 +165,11 @@ def run_through(
 
 def journal_of(lake: Path, feed: str = "events") -> FeedJournal:
     """A client of a feed's journal."""
-    store = LocalStore(lake)
+    return journal_in(LocalStore(lake), feed)
+
+
+def journal_in(store: Store, feed: str = "events") -> FeedJournal:
+    """The same in any store."""
     return FeedJournal(store, Layout(feed), lake_identity(store, AROUND), AROUND)
 
 
@@ -195,12 +199,19 @@ def audit_deep(
     what: DeepSpec | None = None,
 ) -> Receipt:
     """`penstock audit --deep`, in this process: every row, and Kafka."""
+    return audit_journal(spark, kafka, journal_of(lake, feed), what)
+
+
+def audit_journal(
+    spark: SparkSession, kafka: EmbeddedKafka, journal: FeedJournal, what: DeepSpec | None = None
+) -> Receipt:
+    """The same for a lake in any store."""
     parallel = SparkParallelMap(lambda: spark, lambda _what, _done, _of: None)
     servers = {"bootstrap.servers": kafka.bootstrap}
     again = KafkaRecheck(lambda: spark, servers, parallel.watch)
     try:
         tools = DeepTools(parallel, again, time.monotonic)
-        return deep_audit(journal_of(lake, feed), what or DeepSpec(), tools)
+        return deep_audit(journal, what or DeepSpec(), tools)
     finally:
         again.close()
 
