@@ -160,6 +160,7 @@ class EmbeddedObjectStore:
             "s3proxy.authorization": "aws-v2-or-v4",
             "s3proxy.identity": ACCESS_KEY,
             "s3proxy.credential": SECRET_KEY,
+            "s3proxy.ignore-unknown-headers": "true",  # session tokens are nothing to it
             "jclouds.provider": "filesystem-nio2" if self._keeps else "transient-nio2",
             "jclouds.filesystem.basedir": str(data),
         }

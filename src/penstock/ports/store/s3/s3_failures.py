@@ -93,6 +93,12 @@ _REGION = frozenset(
     }
 )
 _UNSENT = (boto.EndpointConnectionError, boto.ConnectTimeoutError, boto.ProxyConnectionError)
+_SILENCE = (
+    boto.ConnectionError,
+    boto.HTTPClientError,
+    boto.IncompleteReadError,
+    ResponseParserError,
+)
 _CREDENTIALS = (
     boto.NoCredentialsError,
     boto.PartialCredentialsError,
@@ -160,6 +166,6 @@ def _judge_silence(error: Exception, bucket: str, endpoint: str) -> Failure:
     if isinstance(error, boto.SSLError) and "CERTIFICATE" in said.upper():
         why = f"the certificate of {where} is not trusted; name its authority by `ca` below `store`"
         return Failure(Kind.REFUSED, why)
-    if isinstance(error, boto.HTTPClientError | boto.IncompleteReadError | ResponseParserError):
+    if isinstance(error, _SILENCE):
         return Failure(Kind.LOST, f"{where} gave no whole answer ({type(error).__name__})")
     return Failure(Kind.REFUSED, f"the request to {where} could not be made ({said})")

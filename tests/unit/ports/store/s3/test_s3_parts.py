@@ -1,0 +1,43 @@
+"""How files are cut into parts, and which names a bucket gets."""
+
+import pytest
+
+from penstock.errors import BadKey
+from penstock.ports.store.s3.s3_keys import Keys
+from penstock.ports.store.s3.s3_settings import MIB
+from penstock.ports.store.s3.s3_staged import MOST_PARTS, part_bytes, staged_name
+
+
+@pytest.mark.parametrize("gigabytes", [1, 100, 500, 5_000])
+def test_ten_thousand_parts_suffice_for_any_file(gigabytes: int) -> None:
+    size_bytes = gigabytes * 2**30 + 1
+    length = part_bytes(size_bytes, 16 * MIB)
+    assert -(-size_bytes // length) <= MOST_PARTS
+    assert length % MIB == 0
+    assert length == 16 * MIB or length - MIB < size_bytes / MOST_PARTS
+
+
+@pytest.mark.parametrize("prefix", ["", "p", "deep/er"])
+def test_a_key_goes_to_the_bucket_and_back(prefix: str) -> None:
+    keys = Keys(prefix)
+    for key in ("a", "a/b", "a/\x01\n\r", "a/\u2426", "a/\u24260001", "a/%2F é"):
+        assert keys.relative(keys.whole(key)) == key
+    assert not {ord(each) for each in keys.whole("a/\x00".replace("\x00", "\x1f"))} & set(range(32))
+
+
+def test_keys_of_others_are_no_keys_of_a_lake() -> None:
+    keys = Keys("lake")
+    for whole in ("lake/a/", "lake//a", "lake/a//b", "lake/", "lake/a/../b", "other/a"):
+        assert keys.relative(whole) is None
+
+
+def test_a_key_that_grows_too_long_by_its_encoding_is_refused() -> None:
+    keys = Keys("lake")
+    key = "/".join(["\x01" * 100] * 5)
+    with pytest.raises(BadKey, match="control characters"):
+        keys.whole(key)
+
+
+def test_uploads_for_one_file_have_different_names() -> None:
+    assert staged_name("s", "0-1", "u1") != staged_name("s", "0-1", "u2")
+    assert len(staged_name("s", "0-1", "u" * 2000)) < 60
