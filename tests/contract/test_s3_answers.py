@@ -16,6 +16,8 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from penstock.cli.commands import check
+from penstock.config.load import load
 from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone, StoreUnavailable
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
@@ -430,6 +432,32 @@ def test_a_worker_that_is_killed_leaves_nothing_on_its_disk(
     os.waitpid(child, 0)
     assert list(tmp_path.iterdir()) == []
     assert open_uploads(direct) == []
+
+
+def test_check_warns_of_rules_of_the_bucket_that_it_cannot_read(
+    object_store: EmbeddedObjectStore,
+    address: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also: all of a configuration is enough to open the lake. This store knows no such rules."""
+    file = tmp_path / "penstock.yaml"
+    settings = object_store.settings | {
+        "access_key": "${env:S3_KEY}",
+        "secret_key": "${env:S3_SECRET}",
+    }
+    store = ", ".join(f'{key}: "{word}"' for key, word in settings.items())
+    file.write_text(
+        f"version: 1\nlake: s3://{address}\nstore: {{{store}}}\n"
+        "kafka: {bootstrap.servers: 'localhost:9092'}\nfeeds: {events: {topics: [events]}}\n"
+    )
+    monkeypatch.setenv("S3_KEY", object_store.settings["access_key"])
+    monkeypatch.setenv("S3_SECRET", object_store.settings["secret_key"])
+    finding = check._lake(load(file, os.environ))
+    assert finding.state == "warning"
+    assert f"s3://{address} has all that a lake needs" in finding.found[0]
+    assert "lifecycle rules" in finding.found[1]
+    assert object_store.settings["secret_key"] not in repr(finding)
 
 
 def test_strangers_uploads_are_left_alone(direct: S3Store) -> None:

@@ -85,6 +85,18 @@ class ReplacesConditionally(Protocol):
         ...
 
 
+@runtime_checkable
+class StagesAsUploads(Protocol):
+    """A store whose staged files are open uploads, which its place may abort by rules of its own.
+
+    Optional: S3 has it. Runs and `check` ask once each; metrics tell how old uploads are.
+    """
+
+    def upload_risks(self) -> list[str]:
+        """Sentences about rules of the place that can harm the lake, or that cannot be read."""
+        ...
+
+
 class StagedWriter(Protocol):
     """A file being written invisibly. Used by one task attempt, on an executor.
 

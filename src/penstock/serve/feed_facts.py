@@ -33,7 +33,9 @@ class FeedFacts(Value, frozen=True, kw_only=True):
     """One feed. What is not known is None.
 
     `datasets` are in the order in which the journal met them, which never changes. `spread` is how
-    far datasets are apart in each partition. `phase` is what its owner was at when it last left a
+    far datasets are apart in each partition. `oldest_upload_s` is how long the oldest undone entry
+    waits whose files are open uploads; 0 if none waits, None where files are not staged so.
+    `phase` is what its owner was at when it last left a
     sign of life. `live` is what only the running process knows.
     """
 
@@ -48,6 +50,7 @@ class FeedFacts(Value, frozen=True, kw_only=True):
     currency: str = ""
     headroom_s: float | None = None
     headroom_records: int | None = None
+    oldest_upload_s: float | None = None
     phase: str = ""
     live: FeedFigures | None = None
 

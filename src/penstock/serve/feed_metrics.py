@@ -100,6 +100,11 @@ def undone(view: FeedView) -> Samples:
     yield from one(view.facts.status.undone)
 
 
+def oldest_upload(view: FeedView) -> Samples:
+    """Only where files are staged as uploads."""
+    yield from one(view.facts.oldest_upload_s)
+
+
 def parked(view: FeedView) -> Samples:
     """Set aside after failures, or stopped."""
     yield from one(len(view.facts.status.parked))

@@ -1,9 +1,10 @@
 """Reading one feed again and again: its journal is folded once, and then only what came since."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from penstock.api.errors import PluginError
+from penstock.api.store import StagesAsUploads, Store
 from penstock.model.spec import FeedSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.feed_lease import last_beat
@@ -85,6 +86,7 @@ class FeedReader:
             currency=self._currency,
             headroom_s=None if beat is None else headroom_s(state, beat.note, now_s),
             headroom_records=None if beat is None else headroom_records(state, beat.note),
+            oldest_upload_s=_oldest_upload_s(journal.store, undone, now_s),
             phase="" if beat is None else beat.note.phase,
             live=live,
         )
@@ -108,6 +110,14 @@ class FeedReader:
         except PluginError:
             (line,) = cost_lines("feed", found, (), lambda _used: None, self._currency)
         return line
+
+
+def _oldest_upload_s(store: Store, undone: Sequence[BriefEntry], now_s: float) -> float | None:
+    """How long the oldest upload of an undone entry has been open, by the time of the entry."""
+    if not isinstance(store, StagesAsUploads):
+        return None
+    ages_s = (now_s - entry.at_s for entry in undone if entry.at_s is not None)
+    return max(0.0, *ages_s, 0.0)
 
 
 def _last_done_s(state: FeedState, entries: BriefEntries) -> float | None:

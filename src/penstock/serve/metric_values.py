@@ -87,6 +87,12 @@ FEED_METRICS: tuple[tuple[str, Kind, str, Callable[[FeedView], Samples]], ...] =
         of.spread,
     ),
     ("undone_windows", "gauge", "Entries that are decided and not all visible", of.undone),
+    (
+        "oldest_open_upload_seconds",
+        "gauge",
+        "How long the oldest open upload of a decided entry waits to be completed, on S3",
+        of.oldest_upload,
+    ),
     ("parked_datasets", "gauge", "Datasets that are set aside, decided and not visible", of.parked),
     (
         "last_done_timestamp_seconds",

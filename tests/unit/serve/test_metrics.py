@@ -305,6 +305,23 @@ def test_a_feed_that_never_ran_has_no_figure_but_that() -> None:
     assert facts_of(story).status.state == "never ran"
 
 
+def test_the_age_of_open_uploads_is_told_where_files_are_staged_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story, store = broken_story()
+    story.cluster.append(TOPIC, 0, *events("click", 2))
+    assert story.run_once(PATIENT) == 0
+    assert "oldest_open_upload_seconds" not in figures_of(story)
+    monkeypatch.setattr(type(store), "upload_risks", lambda _self: [], raising=False)
+    assert figures_of(story)["oldest_open_upload_seconds"] == 0
+    store.broken = {"click"}
+    story.cluster.append(TOPIC, 0, *events("click", 2))
+    assert story.run_once(PATIENT) == 5
+    first_s = figures_of(story)["oldest_open_upload_seconds"]
+    story.clock.passes(500)
+    assert figures_of(story)["oldest_open_upload_seconds"] == first_s + 500
+
+
 WANTED = """
 records_read records_written records_quarantined records_filtered bytes_written files_published
 windows window_seconds publish_attempts publish_failures lag_records lag_seconds freshness_seconds

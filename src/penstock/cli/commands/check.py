@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+from penstock.api.store import StagesAsUploads
 from penstock.cli.client_settings import connector_jars, registry_of, servers_of
 from penstock.cli.common import (
     PROBE,
@@ -108,7 +109,7 @@ def run(chosen: argparse.Namespace) -> int:
     tell(_try("java", _java))
     if spec.uses_kafka:
         tell(_try("jars", lambda: _jars(spec)))
-    tell(_try("lake", lambda: _lake(spec)))
+    tell(_lake(spec))
     if spec.registry:
         tell(_try("registry", lambda: _registry(spec)))
     for feed in spec.feeds:
@@ -248,12 +249,22 @@ def _registry(spec: LakeSpec) -> str:
     return f"answers at {spec.registry['url']}"
 
 
-def _lake(spec: LakeSpec) -> str:
-    store = lake_store(spec)
-    if known_identity(store) is None:
-        refuse_inside_another(store)
-    store.probe(PROBE)
-    return f"{spec.lake.uri} has all that a lake needs"
+def _lake(spec: LakeSpec) -> Finding:
+    """Probe the lake's store; what its rules could do to a lake is a warning."""
+
+    def look() -> str:
+        store = lake_store(spec)
+        if known_identity(store) is None:
+            refuse_inside_another(store)
+        store.probe(PROBE)
+        return f"{spec.lake.uri} has all that a lake needs"
+
+    finding = _try("lake", look)
+    if finding.state == "ok":
+        store = lake_store(spec)
+        for sentence in store.upload_risks() if isinstance(store, StagesAsUploads) else ():
+            finding.warn(sentence)
+    return finding
 
 
 def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) -> Finding:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+from penstock.api.store import StagesAsUploads
 from penstock.care.clean import clean
 from penstock.cli.client_settings import (
     connector_jars,
@@ -65,6 +66,8 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         store = lake_store(spec)
         store.probe(PROBE)  # nothing could be proven on a store that breaks its promises
+        for sentence in store.upload_risks() if isinstance(store, StagesAsUploads) else ():
+            tell(Event("", "store_risk", sentence, {}, "warning"))
         tools = FeedTools(
             open_source=lambda feed: open_source(
                 feed, source_tools(spec, feed, session.get, waiting_told(feed.name, tell))

@@ -22,7 +22,7 @@ def risks_of(requests: Requests, prefix: str) -> list[str]:
 def _risk_of_uploads(requests: Requests, prefix: str) -> list[str]:
     bucket = requests.bucket
     try:
-        days = requests.send(
+        days = requests.expect(
             "read the rules of", bucket, lambda client: _days(client, bucket, prefix)
         )
     except StoreUnavailable as error:
@@ -67,7 +67,7 @@ def _concerns(rule: "LifecycleRuleOutputTypeDef", prefix: str) -> bool:
 def _risk_of_versions(requests: Requests) -> list[str]:
     bucket = requests.bucket
     try:
-        answer = requests.send(
+        answer = requests.expect(
             "read the rules of", bucket, lambda client: client.get_bucket_versioning(Bucket=bucket)
         )
     except StoreUnavailable:

@@ -13,6 +13,7 @@ from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff, Waiting
 from penstock.ports.store.keys import check_component, check_key
 from penstock.ports.store.open_store import reopen_store
+from penstock.ports.store.s3.s3_bucket_rules import risks_of
 from penstock.ports.store.s3.s3_clients import Clients
 from penstock.ports.store.s3.s3_failures import Kind, S3Answer
 from penstock.ports.store.s3.s3_keys import Keys
@@ -166,6 +167,10 @@ class S3Store:
         check_key(scratch)
         place = f"{scratch}/{secrets.token_hex(16)}"
         probe_s3(self, self._uploads, self._keys.whole, self._settings.uri, place)
+
+    def upload_risks(self) -> list[str]:
+        """What lifecycle rules and versions of the bucket mean for the lake."""
+        return risks_of(self._requests, self._keys.base(""))
 
     def _put(self, act: str, key: str, data: bytes, tag: str | None) -> str | None:
         """The tag of what was put; None when something else is there."""

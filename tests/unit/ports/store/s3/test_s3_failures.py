@@ -61,11 +61,15 @@ def test_an_answer_is_told_by_its_code(code: str, status: int, kind: Kind, words
         (boto.NoCredentialsError(), Kind.REFUSED, "no usable credentials"),
         (boto.ProfileNotFound(profile="p"), Kind.REFUSED, "no usable credentials"),
         (
-            boto.SSLError(endpoint_url="x", error="CERTIFICATE_VERIFY_FAILED"),
+            boto.SSLError(endpoint_url="x", error=OSError("CERTIFICATE_VERIFY_FAILED")),
             Kind.REFUSED,
             "is not trusted",
         ),
-        (boto.SSLError(endpoint_url="x", error="EOF occurred"), Kind.LOST, "no whole answer"),
+        (
+            boto.SSLError(endpoint_url="x", error=OSError("EOF occurred")),
+            Kind.LOST,
+            "no whole answer",
+        ),
         (boto.ParamValidationError(report="bad"), Kind.REFUSED, "could not be made"),
     ],
 )
