@@ -113,6 +113,23 @@ class S3Store:
         root = self._keys.base("")
         return [OddName(key.removeprefix(root), "a key with an empty part") for key in odd]
 
+    def place_around(self, key: str) -> str | None:
+        """The nearest prefix around this one, or the bucket, in which an object has this key.
+
+        A user whose rights end at the own prefix is refused there, and sees nothing.
+        """
+        check_key(key)
+        parts = self._settings.prefix.split("/") if self._settings.prefix else []
+        for depth in reversed(range(len(parts))):
+            around = "".join(f"{part}/" for part in parts[:depth])
+            try:
+                facts = self._requests.head(f"{around}{key}")
+            except StoreUnavailable:
+                continue
+            if facts is not None:
+                return f"s3://{self._settings.bucket}/{around}"
+        return None
+
     def open_staged(self, final: str, spot: StagingSpot) -> S3StagedWriter:
         """Begin a file that is spooled here until `sync` sends it."""
         check_key(spot.prefix)
