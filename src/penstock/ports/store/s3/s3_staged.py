@@ -138,8 +138,10 @@ class S3StagedWriter:
             parts = list(enumerate(self._parts(), start=1))
 
         def send(part: tuple[int, IO[bytes]]) -> str:
-            with before_it_begins("stage", tempfile.gettempdir()):
-                return self._uploads.send_part(self._key, self._upload, *part)
+            number, content = part
+            # Closed at once: each has a buffer, and a large file has thousands of parts.
+            with content, before_it_begins("stage", tempfile.gettempdir()):
+                return self._uploads.send_part(self._key, self._upload, number, content)
 
         if len(parts) == 1:
             return [send(parts[0])]

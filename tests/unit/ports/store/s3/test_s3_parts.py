@@ -1,11 +1,15 @@
 """How files are cut into parts, and which names a bucket gets."""
 
+from typing import IO, cast
+
 import pytest
 
 from penstock.errors import BadKey
+from penstock.model.staged import StagingSpot
 from penstock.ports.store.s3.s3_keys import Keys
 from penstock.ports.store.s3.s3_settings import MIB
-from penstock.ports.store.s3.s3_staged import MOST_PARTS, part_bytes, staged_name
+from penstock.ports.store.s3.s3_staged import MOST_PARTS, S3StagedWriter, part_bytes, staged_name
+from penstock.ports.store.s3.s3_uploads import Uploads
 
 
 @pytest.mark.parametrize("gigabytes", [1, 100, 500, 5_000])
@@ -41,3 +45,32 @@ def test_a_key_that_grows_too_long_by_its_encoding_is_refused() -> None:
 def test_uploads_for_one_file_have_different_names() -> None:
     assert staged_name("s", "0-1", "u1") != staged_name("s", "0-1", "u2")
     assert len(staged_name("s", "0-1", "u" * 2000)) < 60
+
+
+class _KeptParts:
+    """Takes parts as a bucket does, and keeps them to be looked at."""
+
+    def __init__(self) -> None:
+        self.parts: list[IO[bytes]] = []
+        self.received: dict[int, bytes] = {}
+
+    def begin(self, _key: str, _metadata: dict[str, str]) -> str:
+        return "upload"
+
+    def send_part(self, _key: str, _upload: str, number: int, part: IO[bytes]) -> str:
+        self.parts.append(part)
+        self.received[number] = part.read()
+        return f"tag {number}"
+
+
+def test_the_parts_of_a_large_file_hold_no_memory_once_they_are_sent() -> None:
+    kept = _KeptParts()
+    spot = StagingSpot("staging", "0-1", "t0")
+    writer = S3StagedWriter(cast("Uploads", kept), "lake/a", "lake/a", spot, MIB)
+    content = bytes(range(256)) * (5 * MIB // 256 + 3)
+    writer.write(content)
+    handle = writer.finish()
+    assert b"".join(kept.received[number] for number in sorted(kept.received)) == content
+    assert len(kept.parts) == 6
+    assert handle.size_bytes == len(content)
+    assert all(part.closed for part in kept.parts)
