@@ -87,6 +87,7 @@ class StoreUnavailable(StoreError):
             "user access; then run again.",
         )
         self.key = key
+        self.why = why
 
 
 class OutcomeUnknown(StoreError):

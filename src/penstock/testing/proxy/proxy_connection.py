@@ -4,7 +4,7 @@ import select
 import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, assert_never
 
 from penstock.testing.proxy.http_messages import (
@@ -23,6 +23,7 @@ from penstock.testing.proxy.proxy_rules import (
     DropReply,
     DropRequest,
     Hold,
+    IgnoreHeader,
     Late,
     RuleBook,
     Stall,
@@ -117,6 +118,10 @@ class _Exchange:
                 return self._part_of_reply(act)
             case Delay():
                 self._state.stopping.wait(act.seconds)
+                return self._pass_on()
+            case IgnoreHeader():
+                head = self._request.head.without(act.name)
+                self._request = replace(self._request, head=head)
                 return self._pass_on()
             case Hold():
                 self._keep_body()

@@ -18,7 +18,7 @@ from penstock.testing.proxy.proxied_request import ProxiedRequest
 class Answer:
     """The client gets this instead of the store's reply: an error as S3 writes it.
 
-    The store never sees the request, unless it is `performed`.
+    The store never sees the request, unless it is `performed`. Without a code the body is empty.
     """
 
     status: int
@@ -78,7 +78,17 @@ class Late:
     name: str = "late"
 
 
-Act = Answer | DropRequest | DropReply | Truncate | Stall | Delay | Hold | Late
+@dataclass(frozen=True, slots=True)
+class IgnoreHeader:
+    """The store gets the request without this header: a store that ignores conditions.
+
+    For servers that check no signatures, since it is signed.
+    """
+
+    name: str
+
+
+Act = IgnoreHeader | Answer | DropRequest | DropReply | Truncate | Stall | Delay | Hold | Late
 
 CONFLICT = Answer(409, "ConditionalRequestConflict")
 PRECONDITION_FAILED = Answer(412, "PreconditionFailed")
@@ -89,6 +99,9 @@ EXPIRED_TOKEN = Answer(400, "ExpiredToken")
 NO_SUCH_UPLOAD = Answer(404, "NoSuchUpload")
 ERROR_INSIDE_200 = Answer(200, "InternalError")
 """S3 begins to answer `CompleteMultipartUpload` before it knows, so a 200 can hold an error."""
+
+EMPTY = Answer(200, "")
+"""A success without what it should contain, as a half broken machine in between may send."""
 
 
 @dataclass(frozen=True, slots=True)

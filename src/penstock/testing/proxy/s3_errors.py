@@ -21,7 +21,8 @@ def error_reply(request: ProxiedRequest, answer: Answer, *, close: bool) -> byte
         f"<Resource>{html.escape(request.path)}</Resource>"
         f"<RequestId>{_REQUEST_ID}</RequestId></Error>"
     )
-    return _reply(answer.status, "" if request.method == "HEAD" else body, close=close)
+    is_empty = request.method == "HEAD" or not answer.code
+    return _reply(answer.status, "" if is_empty else body, close=close)
 
 
 def keys_to_delete(body: bytes) -> list[str]:

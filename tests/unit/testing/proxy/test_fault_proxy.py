@@ -20,6 +20,7 @@ from penstock.testing.proxy.proxy_rules import (
     DropReply,
     DropRequest,
     Hold,
+    IgnoreHeader,
     Late,
     Rule,
     Stall,
@@ -281,6 +282,14 @@ def test_a_late_request_is_lost_for_its_client_and_arrives_at_the_release(
     assert proxy.release("old") == [200]
     assert proxy.release("old") == []
     assert [each.body for each in echo.sent] == [b"new", large]
+
+
+def test_a_header_can_be_kept_from_the_store(proxy: FaultProxy, echo: Echo) -> None:
+    proxy.rules.add(Rule(IgnoreHeader("if-none-match"), "PutObject"))
+    for _ in range(2):
+        ask(proxy, "PUT", "/b/k", b"data", {"If-None-Match": "*", "X-Other": "1"})
+    assert ["If-None-Match" in each.headers for each in echo.sent] == [False, True]
+    assert [each.headers["X-Other"] for each in echo.sent] == ["1", "1"]
 
 
 def test_a_rule_hits_from_the_nth_on_so_many_times(proxy: FaultProxy) -> None:

@@ -7,7 +7,8 @@ from botocore import exceptions as boto
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-ERRORS = (ClientError, BotoCoreError, ResponseParserError)
+# A `KeyError` is an answer without what every such answer has: its end did not arrive.
+ERRORS = (ClientError, BotoCoreError, ResponseParserError, KeyError)
 
 
 class Kind(Enum):
@@ -98,6 +99,7 @@ _SILENCE = (
     boto.HTTPClientError,
     boto.IncompleteReadError,
     ResponseParserError,
+    KeyError,
 )
 _CREDENTIALS = (
     boto.NoCredentialsError,
@@ -109,6 +111,8 @@ _CREDENTIALS = (
     boto.SSOTokenLoadError,
     boto.RefreshWithMFAUnsupportedError,
 )
+# A reply to HEAD has no body, so that it cannot say why; of all reasons only this one passes.
+_EXPIRED_AT_HEAD = "400"
 _LONGEST = 200
 
 
@@ -133,6 +137,8 @@ def _judge_answer(error: ClientError, bucket: str) -> Failure:
     if code in _BAD_KEYS:
         why = f"bucket {bucket!r} does not know these keys ({code}); correct the credentials"
         return Failure(Kind.REFUSED, why)
+    if code == _EXPIRED_AT_HEAD:
+        return Failure(Kind.EXPIRED, _words(Kind.EXPIRED, code, error, bucket))
     kind = _BY_CODE.get(code) or (Kind.REFUSED if code in _DENIED else _BY_STATUS.get(status))
     if kind is None:
         kind = Kind.LOST if status >= 500 or status < 300 else Kind.REFUSED

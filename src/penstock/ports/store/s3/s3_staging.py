@@ -57,7 +57,11 @@ class S3Staging:
         said: Kind | None = None
         for _ in self._tries():
             said = self._complete(handle, key, upload)
-            if self._is_settled(handle, key, upload, said):
+            try:
+                is_settled = self._is_settled(handle, key, upload, said)
+            except StoreUnavailable as error:  # the look failed; what was asked may have happened
+                raise OutcomeUnknown("publish", handle.final, error.why) from error
+            if is_settled:
                 return
         if said not in _HOPELESS:
             why = f"bucket {self._requests.bucket!r} said that {said}, and nothing is there"

@@ -93,8 +93,9 @@ class Uploads:
 
         def look(client: "S3Client") -> bool:
             answer = client.list_parts(Bucket=self._bucket, Key=key, UploadId=upload, MaxParts=1)
-            # Some stores show an upload that is gone as one without parts.
-            return bool(answer.get("Parts"))
+            # Some stores show an upload that is gone as one without parts; an empty answer, which
+            # lacks this too, says nothing.
+            return answer["IsTruncated"] or bool(answer.get("Parts"))
 
         try:
             return self._requests.send("look at", key, look)
@@ -142,7 +143,7 @@ class Uploads:
                 OpenUpload(plain(each["Key"]), each["UploadId"], each.get("Initiated"))
                 for each in answer.get("Uploads", [])
             ]
-            if not answer.get("IsTruncated"):
+            if not answer["IsTruncated"]:
                 return found, {}
             return found, {
                 "KeyMarker": plain(answer["NextKeyMarker"]),
