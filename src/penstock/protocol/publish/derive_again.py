@@ -4,7 +4,7 @@ Only the ranges of file groups with a lost file are read: all files of such a fi
 again, with the same rows under the same names, and only those that were lost are kept.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from penstock.errors import DecidedDataLost, EntryRefused
 from penstock.model.entries import Replace, SealedEntry, Window
@@ -69,7 +69,7 @@ class Deriver:
         kept = self._keep_only(lost.union(*others.values()), body.window, staged)
         for each in (dataset, *others):
             files = tuple(file for file in kept.files if file.dataset == each)
-            self._decide(body, sealed.number, Content(files=files))
+            decide_replacement(self._journal, self._fold, self._epoch, sealed, files)
 
     def _lost_besides(self, number: int, content: Content, dataset: str) -> dict[str, set[str]]:
         """What is lost of other datasets whose files nothing proves to be visible yet."""
@@ -86,30 +86,43 @@ class Deriver:
 
     def _keep_only(self, lost: set[str], window: str, staged: StagedWindow) -> Content:
         kept = tuple(file for file in staged.files if file.handle.final in lost)
-        self._discard(window, tuple(file for file in staged.files if file not in kept))
+        others = tuple(file for file in staged.files if file not in kept)
+        discard_staged(self._journal, window, others)
         return Content(files=kept)
 
-    def _discard(self, window: str, files: tuple[ManifestFile, ...]) -> None:
-        for file in files:
-            handle = file.handle
-            self._journal.store.discard(StagedRef(handle.staged, window, handle.proof))
 
-    def _decide(self, body: Window, number: int, content: Content) -> None:
-        replace = Replace(
-            window=body.window,
-            groups=groups_of(content, DELIVER),
-            content=content,
-            number=number,
-        )
-        replacing = self._journal.with_content(replace, content)
-        try:
-            append_marked(self._journal, self._fold, replacing, self._epoch)
-        except EntryRefused as error:
-            self._journal.forget(replacing)
-            self._discard(body.window, content.files)
-            if any(is_pending(self._fold.state, number, group.dataset) for group in replace.groups):
-                raise DecidedDataLost(body.window, error.why) from error
-            # Else they were consumed meanwhile, by a process that had read them before.
+def discard_staged(journal: FeedJournal, window: str, files: Iterable[ManifestFile]) -> None:
+    """Destroy what was staged for these files."""
+    for file in files:
+        handle = file.handle
+        journal.store.discard(StagedRef(handle.staged, window, handle.proof))
+
+
+def decide_replacement(
+    journal: FeedJournal,
+    fold: FeedFold,
+    epoch: int,
+    sealed: SealedEntry,
+    files: tuple[ManifestFile, ...],
+) -> None:
+    """Decide that these files of one group take the place of those with the same names."""
+    content = Content(files=files)
+    window = window_of(sealed)
+    replace = Replace(
+        window=window,
+        groups=groups_of(content, DELIVER),
+        content=content,
+        number=sealed.number,
+    )
+    replacing = journal.with_content(replace, content)
+    try:
+        append_marked(journal, fold, replacing, epoch)
+    except EntryRefused as error:
+        journal.forget(replacing)
+        discard_staged(journal, window, files)
+        if any(is_pending(fold.state, sealed.number, each.dataset) for each in replace.groups):
+            raise DecidedDataLost(window, error.why) from error
+        # Else they were consumed meanwhile, by a process that had read them before.
 
 
 def window_of(sealed: SealedEntry) -> str:

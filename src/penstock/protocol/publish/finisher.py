@@ -34,6 +34,7 @@ from penstock.protocol.publish.acts import (
     publish_group,
 )
 from penstock.protocol.publish.derive_again import Deriver, Stage, window_of
+from penstock.protocol.publish.earlier_attempts import take_back
 from penstock.protocol.publish.groups import (
     append_marked,
     leave_tail_mark,
@@ -183,7 +184,8 @@ class Finisher:
     def _try_each(self, works: list[GroupWork], found: _Round) -> list[GroupWork]:
         """Try each part by itself, all at the same time: those that hang must not add up.
 
-        Returns those whose files are lost; they need the journal, and so come one after the other.
+        Returns those whose files are lost, or perhaps of an earlier attempt; they need the journal,
+        and so come one after the other.
         """
         answers: dict[PartKey, PenstockError | None] = {}
 
@@ -197,11 +199,15 @@ class Finisher:
 
         self._around.do_all([partial(attempt, work) for work in works])
         found.done |= {key for key, error in answers.items() if error is None}
+        left = []
         for work in works:  # in journal order: the oldest failure of a part is the one that counts
             error = answers[work.key]
-            if error is not None and not isinstance(error, StagedGone):
+            is_replaced = bool(self._replaced_by(work.sealed.number))
+            if isinstance(error, StagedGone) or (isinstance(error, ForeignFile) and is_replaced):
+                left.append(work)
+            elif error is not None:
                 found.failed[work.key] = error
-        return [work for work in works if isinstance(answers[work.key], StagedGone)]
+        return left
 
     def _mark_in_order(self, works: list[GroupWork], done: set[PartKey], blocked: set[str]) -> None:
         """Leave the markers, of a part only if the same part of all older entries has one."""
@@ -268,17 +274,26 @@ class Finisher:
     def _publish(self, work: GroupWork) -> bool:
         """Do the steps, deriving again what was lost; False: another did it, or it is put aside."""
         for _ in range(LOSSES):
+            if self._replaced_by(work.sealed.number):
+                work = self._current(work)
             try:
                 publish_group(self._tools, work)
             except StagedGone as gone:
                 if not self._look_again(work, gone):
                     return False
-                work = self._current(work)
+            except ForeignFile:
+                if not self._take_back(work):
+                    raise
             else:
                 return True
-        raise DecidedDataLost(
-            window_of(work.sealed), "its files vanish as fast as they are derived"
-        )
+        why = "its files vanish as fast as they are derived"
+        raise DecidedDataLost(window_of(work.sealed), why)
+
+    def _take_back(self, work: GroupWork) -> bool:
+        """True when files of an earlier attempt are there, and were decided for."""
+        if self._mine is None or not self._replaced_by(work.sealed.number):
+            return False
+        return take_back(self._journal, self._fold, self._epoch, work.sealed, work.dataset)
 
     def _current(self, work: GroupWork) -> GroupWork:
         """The same part with the files that it has now: lost ones may have been replaced."""

@@ -3,9 +3,11 @@
 import msgspec
 import pytest
 
+from penstock.audit.shallow import audit
 from penstock.care.seek import unpark
 from penstock.errors import DecidedDataLost, Fenced, StoreUnavailable
 from penstock.model.entries import Park, Replace
+from penstock.model.staged import StagingSpot
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedFold
@@ -15,7 +17,7 @@ from penstock.protocol.publish.finisher import Finisher
 from penstock.protocol.publish.troubles import PublishPolicy
 from penstock.runtime.surroundings import Surroundings
 from penstock.testing.fault_store import Fault, FaultStore, What
-from penstock.testing.memory_store import Act, MemoryStore
+from penstock.testing.memory_store import Act, MemoryStore, MemoryWriter
 from tests.helpers.journals import (
     LAYOUT,
     WatchedStore,
@@ -286,6 +288,91 @@ def test_a_second_loss_is_mended_as_the_first_one() -> None:
     assert rows(store, "a") == [(0, 0)]
     assert kinds(room).count("Replace") == 2
     assert number not in owner.fold.state.undone
+
+
+class OtherBytes(WatchedStore):
+    """A store in which a file that is staged again has the same rows and other bytes."""
+
+    is_again = False
+
+    def open_staged(self, final: str, spot: StagingSpot) -> MemoryWriter:
+        """With a space before the rows, the second time."""
+        writer = super().open_staged(final, spot)
+        if self.is_again:
+            writer.write(b" ")
+        return writer
+
+
+def replaces(act: Act) -> bool:
+    """True for the creation of a `replace` entry."""
+    return act.name == "create" and b'"kind":"replace"' in act.data
+
+
+class Gone(Exception):
+    """The process is no more."""
+
+
+@pytest.mark.parametrize("datasets", [["a"], ["a", "b"]])
+@pytest.mark.parametrize("dies", [False, True])
+def test_an_attempt_that_was_taken_for_lost_and_shows_up_is_ours(
+    datasets: list[str], dies: bool
+) -> None:
+    """Goal: it is neither foreign nor doubled. Method: its complete arrives after the `replace`.
+
+    The owner that finds it may die before it has decided for it.
+    """
+    store = OtherBytes()
+    room = a_room(SimKafka({0: datasets}), store)
+    number = decided_only(an_owner(room, max_records=10))
+    files = room.journal().content_of(room.journal().require(number).body).files
+    staged = {file.handle.final: store.shelf.staged[file.handle.staged] for file in files}
+    store.lose_staged()
+    store.is_again = True
+
+    def about_to_publish_anew(act: Act) -> bool:
+        return act.name == "link" and any(map(replaces, store.acts))
+
+    def die() -> None:
+        raise Gone
+
+    def show_up() -> None:
+        for final, data in staged.items():
+            assert store.create(final, data)
+        if dies:
+            store.once(replaces, die)
+
+    store.once(about_to_publish_anew, show_up)
+    owner = an_owner(room)
+    if dies:
+        with pytest.raises(Gone):
+            owner.recover()
+        owner = an_owner(room)
+    owner.recover()
+    assert [rows(store, each) for each in datasets] == [[(0, n)] for n in range(len(datasets))]
+    assert owner.fold.state.undone == {}
+    assert owner.fold.state.parked == {}
+    assert store.shelf.staged == {}
+    assert {file.handle.final: store.read(file.handle.final) for file in files} == staged
+    assert audit(room.journal()).differences == (), "the journal names what is there, by its size"
+
+
+def test_a_stranger_is_foreign_also_where_files_were_replaced() -> None:
+    store = OtherBytes()
+    room = a_room(SimKafka({0: ["a"]}), store)
+    number = decided_only(an_owner(room))
+    (file,) = room.journal().content_of(room.journal().require(number).body).files
+    store.lose_staged()
+    store.is_again = True
+
+    def about_to_publish_anew(act: Act) -> bool:
+        return act.name == "link" and any(map(replaces, store.acts))
+
+    store.once(about_to_publish_anew, lambda: store.create(file.handle.final, b"[[9, 9]]"))
+    owner = an_owner(room)
+    owner.recover()
+    assert list(owner.fold.state.parked) == ["a@files"]
+    assert store.read(file.handle.final) == b"[[9, 9]]"
+    assert len(store.shelf.staged) == 1
 
 
 class Noting(SimSource):
