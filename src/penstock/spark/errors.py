@@ -66,12 +66,14 @@ class JarsUnreachable(SetupIncomplete):
 
     code = "JARS_UNREACHABLE"
 
-    def __init__(self, names: Sequence[str], why: str) -> None:
+    def __init__(self, names: Sequence[str], why: str, cure: str = "") -> None:
+        network = (
+            "Check the network, or name your mirror in an Ivy settings file: "
+            "`penstock jars fetch --settings FILE`."
+        )
         super().__init__(
             f"{number_of(len(names), 'pinned jar')} could not be fetched ({_some(names)}): {why}.",
-            "Nothing was put into the cache. "
-            "Check the network, or name your mirror in an Ivy settings file: "
-            "`penstock jars fetch --settings FILE`.",
+            f"Nothing was put into the cache. {cure or network}",
         )
         self.names = tuple(names)
 

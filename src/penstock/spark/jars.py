@@ -232,9 +232,12 @@ def _bring(missing: Sequence[PinnedJar], cache: Path, ivy: Ivy, report: Report) 
     names = [str(jar.coordinates) for jar in missing]
     try:
         cache.mkdir(parents=True, exist_ok=True)
+        directory = tempfile.TemporaryDirectory(prefix=".fetching-", dir=cache)
     except OSError as error:
-        raise JarsUnreachable(names, f"the cache cannot be made: {error}") from error
-    with tempfile.TemporaryDirectory(prefix=".fetching-", dir=cache) as work:
+        why = f"the cache {str(cache)!r} cannot be written: {error.strerror}"
+        cure = "Let this user write there, or set XDG_CACHE_HOME to a directory where it may."
+        raise JarsUnreachable(names, why, cure) from error
+    with directory as work:
         arrived = ivy.retrieve([jar.coordinates for jar in missing], Path(work), report)
         absent = [str(jar.coordinates) for jar in missing if not jar.path(arrived).is_file()]
         if absent:

@@ -3,6 +3,7 @@
 `tests/integration/test_jars.py` fetches some with the real Ivy.
 """
 
+import errno
 import json
 import subprocess
 import sys
@@ -13,11 +14,18 @@ import pytest
 
 from penstock.cli.main import main as penstock_main
 from penstock.config import places
-from penstock.spark.errors import JarChanged, JarsMissing, JavaMissing, JavaWrong
-from penstock.spark.ivy import Coordinates, Progress
+from penstock.spark.errors import (
+    JarChanged,
+    JarsMissing,
+    JarsUnreachable,
+    JavaMissing,
+    JavaWrong,
+)
+from penstock.spark.ivy import Coordinates, Ivy, Progress
 from penstock.spark.jars import (
     PinnedJar,
     Teller,
+    _bring,
     fetch,
     jar_paths,
     main,
@@ -38,6 +46,26 @@ def test_the_lock_of_the_package_names_five_groups_and_no_jar_twice() -> None:
     for jars in lock.values():
         places_of_jars = [jar.coordinates.file for jar in jars]
         assert len(places_of_jars) == len(set(places_of_jars))
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_cache_that_cannot_be_written_is_told_with_its_path(
+    is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(**_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    cache = tmp_path / "jars"
+    if is_there:  # a shared cache of another user; root may write everywhere, hence the patch
+        cache.mkdir()
+        monkeypatch.setattr("tempfile.TemporaryDirectory", denied)
+    else:
+        cache.write_text("a file where the directory should be")
+    jars = read_lock()["connector"]
+    with pytest.raises(JarsUnreachable, match=r"cannot be written: .*XDG_CACHE_HOME") as caught:
+        _bring(jars, cache, Ivy(NO_JAVA, (), None), lambda _: None)
+    assert str(cache) in str(caught.value)
+    assert "network" not in str(caught.value)
 
 
 def test_a_line_of_the_lock_becomes_coordinates_and_a_checksum() -> None:
