@@ -86,8 +86,7 @@ class StoreUnavailable(StoreError):
             "Nothing has changed. Check that the store can be reached, has space, and gives this "
             "user access; then run again.",
         )
-        self.key = key
-        self.why = why
+        self.act, self.key, self.why = act, key, why
 
 
 class OutcomeUnknown(StoreError):
@@ -103,7 +102,7 @@ class OutcomeUnknown(StoreError):
             "The write may have happened; nothing was cleaned up or repeated. "
             "Run again: the next start checks what happened, and continues from there.",
         )
-        self.key = key
+        self.act, self.key, self.why = act, key, why
 
 
 class DurabilityLost(StoreError):

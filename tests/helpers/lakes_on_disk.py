@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from penstock.api.doors import FORMATS
 from penstock.api.find import find
+from penstock.api.store import Store
 from penstock.datapath.driver.stager import staged_window
 from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
 from penstock.datapath.stage.shred_plan import ShredPlan
@@ -23,6 +24,7 @@ from penstock.model.window import (
 )
 from penstock.ports.store.discard_windows import discard_windows
 from penstock.ports.store.local.local_store import LocalStore
+from penstock.ports.store.split_store import split_store
 from penstock.protocol.journal.lake_identity import LAKE_FORMAT, LAKE_KEY, LakeIdentity
 from tests.helpers.journals import LAYOUT
 from tests.simulator.kafka import CLUSTER, TOPIC, TOPIC_ID, SimKafka
@@ -42,18 +44,28 @@ Payload = bytes | None
 
 
 class DiskLake:
-    """A directory with `penstock.yaml` and a lake that the simulator's processes can use."""
+    """A directory with `penstock.yaml` and a lake that the simulator's processes can use.
 
-    def __init__(self, directory: Path) -> None:
+    With `elsewhere` its journals lie in a directory of their own.
+    """
+
+    def __init__(self, directory: Path, *, elsewhere: bool = False) -> None:
         self.config = directory / "penstock.yaml"
-        self.config.write_text(CONFIG)
+        self.config.write_text(CONFIG + "journal: ./journal\n" * elsewhere)
         self.root = directory / "lake"
+        self.journals = directory / "journal"
         self.store = LocalStore(self.root)
-        self.store.create(LAKE_KEY, msgspec.json.encode(LakeIdentity(LAKE_FORMAT, LAKE)))
+        self.stores: Store = self.store
+        identity = msgspec.json.encode(LakeIdentity(LAKE_FORMAT, LAKE))
+        self.store.create(LAKE_KEY, identity)
+        if elsewhere:
+            journal = LocalStore(self.journals)
+            journal.create(LAKE_KEY, identity)
+            self.stores = split_store(self.store, journal, str(self.journals))
 
     def room(self, *fates: list[str]) -> Room:
         """A process beside this lake; the topic has these fates, partition by partition."""
-        return Room("test", self.store, surroundings("test"), SimKafka(dict(enumerate(fates))))
+        return Room("test", self.stores, surroundings("test"), SimKafka(dict(enumerate(fates))))
 
     def files(self, directory: str = FEED, ending: str = "*") -> list[Path]:
         """The visible data files below a directory of the lake."""
@@ -70,7 +82,7 @@ class ShreddedSource:
 
     def __init__(
         self,
-        store: LocalStore,
+        store: Store,
         feed: FeedSpec,
         payloads: Iterable[Payload],
         topic_id: str = TOPIC_ID,

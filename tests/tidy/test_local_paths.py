@@ -76,6 +76,7 @@ ALLOWED = {
 ADDRESS = {
     "ports/store/": "a store opens what lies there",
     "config/location.py": "it reads the address",
+    "config/store_settings.py": "it finds the settings that belong to an address",
     "model/store_spec.py": "it has the address",
 }
 

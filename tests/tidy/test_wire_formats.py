@@ -36,6 +36,7 @@ from penstock.protocol.feed_book.inventory_objects import (
     ShardObject,
 )
 from penstock.protocol.feed_book.state import FOLD
+from penstock.protocol.journal.journal_place import PLACE_FORMAT, JournalPlace
 from penstock.protocol.journal.lake_identity import LAKE_FORMAT, LakeIdentity
 from penstock.protocol.journal.markers import MARKER_FORMAT, Marker
 from penstock.protocol.journal.segment_objects import SEGMENT_FORMAT, PackedEntry, SegmentObject
@@ -72,6 +73,7 @@ KINDS = {
     ),
     "segment": Kind(SegmentObject, SEGMENT_FORMAT, "SEGMENT_FORMAT"),
     "sealed entry": Kind(PackedEntry, SEGMENT_FORMAT, "SEGMENT_FORMAT"),
+    "place of the journal": Kind(JournalPlace, PLACE_FORMAT, "PLACE_FORMAT"),
     "lake identity": Kind(LakeIdentity, LAKE_FORMAT, "LAKE_FORMAT"),
     "acceptance": Kind(Accepted, ACCEPTANCE_FORMAT, "ACCEPTANCE_FORMAT"),
     "halted": Kind(Halted, HALTED_FORMAT, "HALTED_FORMAT"),

@@ -43,6 +43,7 @@ from penstock.protocol.feed_book.fold import parts_to_mark
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.book_state import UndoneEntry
+from penstock.protocol.journal.errors import WrongJournal
 from penstock.protocol.journal.journal import Fold
 from penstock.protocol.journal.markers import Marker, still_undone
 
@@ -311,14 +312,15 @@ def read_ledger(
     """Like `open_ledger`, but returns damage together with what could be read.
 
     The plain opening comes first, because it checks all witnesses that could prove that the journal
-    was longer, and finds its length. A newer format is not damage, and raises.
+    was longer, and finds its length. A newer format is not damage, and raises; nor is a journal
+    that the lake does not name, beside which all files would look like strangers.
     """
     damage: list[JournalError] = []
     total = 0
     checkpoint = find_checkpoint(journal)  # before any marker is read
     try:
         total = journal.open().state.number + 1
-    except EntryNewer:
+    except (EntryNewer, WrongJournal):
         raise
     except JournalError as error:
         damage.append(error)

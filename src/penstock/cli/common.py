@@ -17,7 +17,7 @@ from penstock.config.load import load
 from penstock.model.layout import Layout
 from penstock.model.names import encode_component
 from penstock.model.spec import FeedSpec, LakeSpec
-from penstock.ports.store.open_store import open_store
+from penstock.ports.store.split_store import open_both
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import known_identity
 from penstock.runtime.surroundings import Surroundings, side_by_side
@@ -51,8 +51,9 @@ def chosen_feeds(spec: LakeSpec, names: Iterable[str]) -> tuple[FeedSpec, ...]:
 
 
 def lake_store(spec: LakeSpec) -> Store:
-    """The lake's store, opened with its secrets."""
-    return open_store(reveal_store(spec.lake, os.environ))
+    """The lake's store, with that of its journals if they have their own; opened with secrets."""
+    journal = spec.journal and reveal_store(spec.journal, os.environ, "stores")
+    return open_both(reveal_store(spec.lake, os.environ), journal)
 
 
 def reading_journal(spec: LakeSpec, feed: str) -> FeedJournal:

@@ -9,12 +9,13 @@ from typing import NoReturn
 
 import msgspec
 
+from penstock.api.store import Store
 from penstock.config.location import location
 from penstock.config.mistakes import Refused
 from penstock.errors import PenstockError
 from penstock.model.layout import Layout
 from penstock.model.value import Value
-from penstock.ports.store.open_store import open_store
+from penstock.ports.store.split_store import open_both
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState, Undone
 from penstock.protocol.journal.book_state import sealed_to
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     asked = parser.parse_args(arguments)
     try:
-        store = open_store(location(asked.lake, Path.cwd()))
+        store = _store(asked.lake, asked.journal)
         identity = known_identity(store)
         if identity is None:
             found = f"There is no lake at {asked.lake!r}: {LAKE_KEY!r} is absent."
@@ -70,6 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown = msgspec.json.encode(report).decode() if asked.output == "json" else as_table(report)
     sys.stdout.write(f"{shown}\n")
     return 0
+
+
+def _store(lake: str, journal: str | None) -> Store:
+    place = None if journal is None else location(journal, Path.cwd(), "a journal")
+    return open_both(location(lake, Path.cwd()), place)
 
 
 def report_of(feed: str, state: FeedState, notices: list[str]) -> Report:
@@ -111,6 +117,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, EXAMPLE
     parser.add_argument("lake", metavar="LAKE", help="the directory or address of the lake")
     parser.add_argument("feed", metavar="FEED", help="the name of the feed")
+    parser.add_argument(
+        "--journal", metavar="PLACE", help="where the journal lies, if not in the lake"
+    )
     parser.add_argument("--output", choices=("table", "json"), default="table")
     parser.add_argument("--deep", action="store_true", help="read from entry 0, with manifests")
     return parser

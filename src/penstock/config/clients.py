@@ -112,9 +112,9 @@ def reveal_source(feed: FeedSpec, environ: Mapping[str, str]) -> dict[str, str]:
     return {key: value.reveal() for key, value in found.items()}
 
 
-def reveal_store(spec: StoreSpec, environ: Mapping[str, str]) -> StoreSpec:
+def reveal_store(spec: StoreSpec, environ: Mapping[str, str], section: str = "store") -> StoreSpec:
     """The spec of a store with secrets in place; raises `ConfigInvalid`."""
-    found = _revealed("store", spec.settings, environ, lambda _key, _value: None)
+    found = _revealed(section, spec.settings, environ, lambda _key, _value: None)
     settings = {key: value.reveal() for key, value in found.items()}
     return msgspec.structs.replace(spec, settings=settings)
 

@@ -15,6 +15,11 @@ lake: ./lake
 #   endpoint: "http://127.0.0.1:9000"
 #   secret_key: "${env:LAKE_SECRET}"
 
+# Where the journals lie, if the lake's store cannot keep them, and settings of stores by address.
+# journal: ./journal
+# stores:
+#   "s3://other-bucket": {region: us-east-1}
+
 # Settings of Kafka's Java client, passed on unchanged.
 kafka:
   bootstrap.servers: "localhost:9092"

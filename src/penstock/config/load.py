@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from penstock.config.backup_feeds import check_backups
 from penstock.config.clients import SERVERS, kafka, registry, spark, store
 from penstock.config.errors import ConfigInvalid
@@ -23,7 +21,9 @@ from penstock.config.section_grammar import (
     described,
     known_keys,
     nothing_yet,
+    or_null,
 )
+from penstock.config.store_settings import journal, stores, with_store_settings
 from penstock.config.tree import Node, Scalar, Table, inherited_values, is_nothing, with_inheritance
 from penstock.config.yaml_file import parse, read_text
 from penstock.model.spec import FeedSpec, LakeSpec, RunLimits
@@ -55,12 +55,11 @@ def load(
     check_backups(root, values.get("feeds", ()), mistakes)
     options_have_a_plugin(root, mistakes)
     pools_are_there(root, values.get("run", RunLimits()), values.get("feeds", ()), mistakes)
+    values = with_store_settings(root, values, mistakes)
     if mistakes.only_plugin:
         raise mistakes.only_plugin
     if mistakes.all():
         raise ConfigInvalid(mistakes.source, mistakes.all())
-    settings = values.pop("store", {})
-    values["lake"] = msgspec.structs.replace(values["lake"], settings=settings)
     return LakeSpec(**values)
 
 
@@ -117,6 +116,8 @@ TOP: Section[dict[str, Any]] = Section(
         "version": Key(_version, field=None, required=True),
         "lake": Key(lake, required=True),
         "store": Key(store),
+        "stores": Key(stores),
+        "journal": Key(or_null(journal)),
         "kafka": Key(kafka),
         "registry": Key(registry),
         "spark": Key(spark),

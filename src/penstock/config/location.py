@@ -24,31 +24,46 @@ def lake(node: Node, reading: Reading) -> StoreSpec:
     return location(text(node), reading.folder_of(node))
 
 
-def location(word: str, folder: Path) -> StoreSpec:
+def location(word: str, folder: Path, what: str = "a lake") -> StoreSpec:
     """The store at an address; a path without a scheme is relative to `folder`. Raises `Refused`.
 
-    Messages name only the scheme, because the rest of an address may contain credentials.
+    Messages name only the scheme, because the rest of an address may contain credentials, and
+    `what` is to lie there.
     """
+    scheme, address = _scheme_and_address(word, folder)
+    return _store(scheme, address, what)
+
+
+def prefix_of(word: str, folder: Path) -> str:
+    """The beginning of addresses of stores, as their `uri` has it; `s3://` alone is all of S3."""
+    match = _SCHEME.fullmatch(word)
+    if match is not None and match["scheme"]:
+        return f"{match['scheme'].lower()}://"
+    scheme, address = _scheme_and_address(word, folder)
+    return address if scheme == LOCAL else f"{scheme}://{address}"
+
+
+def _scheme_and_address(word: str, folder: Path) -> tuple[str, str]:
     match = _SCHEME.match(word)
     if match is None:
-        return _store(LOCAL, _absolute(word, folder))
+        return LOCAL, _absolute(word, folder)
     scheme = (match["scheme"] or match["file"]).lower()
     if usual := _OTHER_NAMES.get(scheme):
         raise Refused(f"a lake on {scheme}://, which Hadoop calls so", f"{usual}://bucket/prefix")
     if scheme == LOCAL:
-        return _store(LOCAL, _of_file_url(word, folder))
-    return _store(scheme, _of_url(scheme, word[match.end() :]))
+        return LOCAL, _of_file_url(word, folder)
+    return scheme, _of_url(scheme, word[match.end() :])
 
 
-def _store(scheme: str, address: str) -> StoreSpec:
+def _store(scheme: str, address: str, what: str) -> StoreSpec:
     try:
         return StoreSpec(scheme, address, offer(STORES, scheme))
     except PluginUnknown as error:
         if scheme in _LATER:
-            raise Refused(f"a lake on {scheme}:// is {LATER}", _ALLOWED) from None
+            raise Refused(f"{what} on {scheme}:// is {LATER}", _ALLOWED) from None
         others = [f"{name}://..." for name in error.known if name != LOCAL]
         allowed = ", or ".join([_ALLOWED, *others])
-        raise Refused(f"a lake on {scheme}:// is unknown", allowed, error.meant) from None
+        raise Refused(f"{what} on {scheme}:// is unknown", allowed, error.meant) from None
     except PluginAmbiguous as error:
         raise refusal(error) from None
 

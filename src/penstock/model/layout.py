@@ -7,12 +7,52 @@ from penstock.model.value import Value
 
 SHARD = 10_000  # entries per directory, so that listings do not grow with the journal
 _NUMBER = re.compile(r"(\d{20})(?:\.json)?$")
+_HOME = "_penstock"
+_INCARNATION = re.compile(r"-\d+$")
+
+# What decides or describes lies with the journal, also where that has a store of its own. All else
+# holds records or proves something of the data, and lies in the lake: docs/protocol.md says why.
+JOURNAL_ROOMS = frozenset(
+    {
+        "journal",
+        "done",
+        "segments",
+        "checkpoints",
+        "inventory",
+        "manifests",
+        "schemas",
+        "reading",
+        "registry",
+        "configs",
+        "lease",
+        "accepted",
+        "halted",
+    }
+)
 
 
 def number_in(component: str) -> int | None:
     """The number in the name of an entry, marker or checkpoint; None for other names."""
     found = _NUMBER.fullmatch(component)
     return int(found[1]) if found else None
+
+
+def is_journal_key(key: str) -> bool:
+    """Whether an object lies with the journal, rather than in the lake."""
+    names = key.split("/")
+    return len(names) > 3 and _is_journal_room(names)
+
+
+def is_journal_prefix(prefix: str) -> bool | None:
+    """The same for all objects below a directory; None if it may have objects of both kinds."""
+    names = prefix.removesuffix("/").split("/")
+    if prefix in ("", "/") or (names[0] == _HOME and len(names) < 3):
+        return None
+    return _is_journal_room(names)
+
+
+def _is_journal_room(names: list[str]) -> bool:
+    return names[0] == _HOME and len(names) > 2 and _INCARNATION.sub("", names[2]) in JOURNAL_ROOMS
 
 
 class Layout(Value, frozen=True):
@@ -23,7 +63,7 @@ class Layout(Value, frozen=True):
 
     def _home(self, room: str) -> str:
         suffix = "" if self.incarnation == 1 else f"-{self.incarnation}"
-        return f"_penstock/{self.feed}/{room}{suffix}"
+        return f"{_HOME}/{self.feed}/{room}{suffix}"
 
     @property
     def journal(self) -> str:
@@ -112,9 +152,14 @@ class Layout(Value, frozen=True):
         return f"{self.feed}/_tail{suffix}"
 
     @property
+    def journal_place(self) -> str:
+        """The key of what says where the journal lies, if not here: listed with the tail marks."""
+        return f"{self.tails}/journal.json"
+
+    @property
     def quarantine(self) -> str:
         """The directory of the quarantine's files, which stay when a journal is rebuilt."""
-        return f"_penstock/{self.feed}/quarantine"
+        return f"{_HOME}/{self.feed}/quarantine"
 
     def quarantine_of(self, team: str, dataset: str) -> str:
         """The directory of quarantined records; both arguments may be empty.

@@ -329,9 +329,13 @@ class RunLimits(Value, frozen=True):
 
 
 class LakeSpec(Value, frozen=True, kw_only=True):
-    """The whole configuration; in settings of clients and stores secrets are still references."""
+    """The whole configuration; in settings of clients and stores secrets are still references.
+
+    Without `journal` the journals lie in the lake.
+    """
 
     lake: StoreSpec
+    journal: StoreSpec | None = None
     kafka: dict[str, str] = {}
     spark: dict[str, str] = {}
     feeds: tuple[FeedSpec, ...] = ()

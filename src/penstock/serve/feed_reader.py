@@ -6,6 +6,7 @@ from itertools import islice
 from penstock.api.errors import PluginError
 from penstock.api.store import StagesAsUploads, Store
 from penstock.model.spec import FeedSpec
+from penstock.ports.store.split_store import lake_of
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.feed_lease import last_beat
 from penstock.protocol.feed_book.state import FeedState
@@ -114,7 +115,7 @@ class FeedReader:
 
 def _oldest_upload_s(store: Store, undone: Sequence[BriefEntry], now_s: float) -> float | None:
     """How long the oldest upload of an undone entry has been open, by the time of the entry."""
-    if not isinstance(store, StagesAsUploads):
+    if not isinstance(lake_of(store), StagesAsUploads):
         return None
     ages_s = (now_s - entry.at_s for entry in undone if entry.at_s is not None)
     return max(0.0, *ages_s, 0.0)

@@ -16,9 +16,9 @@ READ = b'penstock_records_read_total{feed="feed"} 3.0'
 FAILED = b'penstock_publish_failures_total{dataset="new",feed="feed"} 1.0'
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> DiskLake:
-    found = DiskLake(tmp_path)
+@pytest.fixture(params=["journal in the lake", "journal elsewhere"])
+def lake(tmp_path: Path, request: pytest.FixtureRequest) -> DiskLake:
+    found = DiskLake(tmp_path, elsewhere=request.param == "journal elsewhere")
     delivered(found.room(["a", "b", "a"]))
     return found
 

@@ -14,19 +14,24 @@ import pytest
 from penstock.care.clean import clean
 from penstock.model.entries import Gap, Window
 from penstock.model.spec import FeedSpec, StartSpec
+from penstock.ports.store.split_store import split_store
 from penstock.testing.fault_script import Died
 from penstock.testing.list_source import (
     BEGAN_MS,
     MOST_BYTES,
     die,
 )
+from penstock.testing.memory_store import MemoryStore
 from tests.helpers.list_story import FEED, TOPIC, TORN, Story, events, places
 from tests.helpers.plain_source import PlainSource
 
 
-@pytest.fixture
-def story() -> Story:
-    return Story()
+@pytest.fixture(params=["journal in the lake", "journal elsewhere"])
+def story(request: pytest.FixtureRequest) -> Story:
+    made = Story()
+    if request.param == "journal elsewhere":
+        made.store = split_store(MemoryStore(), MemoryStore(), "memory://journal")
+    return made
 
 
 def test_every_record_arrives_once_through_failing_jobs_new_types_and_a_death(

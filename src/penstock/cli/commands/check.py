@@ -50,6 +50,7 @@ from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available
 from penstock.ports.store.scratch_store import ScratchStore
+from penstock.ports.store.split_store import lake_of
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import known_identity, refuse_inside_another
@@ -257,11 +258,13 @@ def _lake(spec: LakeSpec) -> Finding:
         if known_identity(store) is None:
             refuse_inside_another(store)
         store.probe(PROBE)
-        return f"{spec.lake.uri} has all that a lake needs"
+        if spec.journal is None:
+            return f"{spec.lake.uri} has all that a lake needs"
+        return f"{spec.lake.uri}, with {spec.journal.uri} for journals, has all that a lake needs"
 
     finding = _try("lake", look)
     if finding.state == "ok":
-        store = lake_store(spec)
+        store = lake_of(lake_store(spec))
         for sentence in store.upload_risks() if isinstance(store, StagesAsUploads) else ():
             finding.warn(sentence)
     return finding

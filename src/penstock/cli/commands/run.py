@@ -37,6 +37,7 @@ from penstock.feeds.running_feed import FeedTools
 from penstock.model.exit_codes import worst
 from penstock.model.spec import LakeSpec
 from penstock.ports.source.open_source import open_source
+from penstock.ports.store.split_store import lake_of
 from penstock.spark.java import find_java
 from penstock.spark.session import StartingSession, open_session
 from penstock.spark.warm_up import compile_meanwhile
@@ -66,7 +67,8 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         store = lake_store(spec)
         store.probe(PROBE)  # nothing could be proven on a store that breaks its promises
-        for sentence in store.upload_risks() if isinstance(store, StagesAsUploads) else ():
+        lake = lake_of(store)
+        for sentence in lake.upload_risks() if isinstance(lake, StagesAsUploads) else ():
             tell(Event("", "store_risk", sentence, {}, "warning"))
         tools = FeedTools(
             open_source=lambda feed: open_source(

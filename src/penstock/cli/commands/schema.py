@@ -19,6 +19,7 @@ from penstock.datapath.stage.split_rows import partition_keys
 from penstock.model.names import encode_component
 from penstock.model.schema import REST, DatasetSchema, Field, FieldType
 from penstock.model.spec import FeedSpec, LakeSpec
+from penstock.protocol.journal.journal_place import check_named
 
 Row = dict[str, object]
 Change = tuple[str, str, str]  # what, of which column, and its type
@@ -175,6 +176,7 @@ def _opened(chosen: argparse.Namespace) -> _Opened:
     if slash and not dataset:
         raise UsageMistake(f"{chosen.what!r} does not name a dataset.", "Write FEED/DATASET.")
     spec, feed, journal = feed_named(chosen, name)
+    check_named(journal, listed=True)  # schemas lie with the journal, which is not opened here
     kept = stored_schemas(journal.store, journal.layout.schemas)
     found: dict[str, dict[int, DatasetSchema]] = {}
     for schema in sorted(kept, key=lambda each: (each.dataset, each.version)):

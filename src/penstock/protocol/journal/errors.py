@@ -1,6 +1,6 @@
-"""Errors about the sealed part of a journal."""
+"""Errors about sealed parts of a journal, and about where journals and lakes lie."""
 
-from penstock.errors import ObjectDamaged, StoreError
+from penstock.errors import JournalError, ObjectDamaged, StoreError
 
 
 class SegmentDamaged(ObjectDamaged):
@@ -27,3 +27,79 @@ class LakeInsideLake(StoreError):
             "configuration of the other lake.",
         )
         self.around = around
+
+
+class WrongJournal(JournalError):
+    """What the configuration names is not the journal of this lake. That is no damage of either."""
+
+
+class JournalElsewhere(WrongJournal):
+    """The feed's journal lies in another place than the configuration says; empty: in the lake."""
+
+    code = "JOURNAL_ELSEWHERE"
+
+    def __init__(self, feed: str, named: str, configured: str) -> None:
+        where = f"at {named!r}" if named else "in the lake itself"
+        write = f"write `journal: {named}` in" if named else "remove `journal` from"
+        super().__init__(
+            f"The journal of feed {feed!r} lies {where}, but the configuration says "
+            f"{repr(configured) if configured else 'that it lies in the lake'}.",
+            f"Nothing was changed. To go on, {write} the configuration; to move the journal, see "
+            "docs/stores.md.",
+        )
+        self.feed = feed
+        self.named = named
+        self.configured = configured
+
+
+class JournalUnnamed(WrongJournal):
+    """A journal that is in use, and a lake that does not name it."""
+
+    code = "JOURNAL_UNNAMED"
+
+    def __init__(self, feed: str, place: str, key: str) -> None:
+        super().__init__(
+            f"The journal of feed {feed!r} at {place!r} has been in use, but the lake has no "
+            f"{key!r} that names it.",
+            "Nothing was changed. The lake was restored from an older copy, or it is not mounted, "
+            "or the object was removed: restore it.",
+        )
+        self.feed = feed
+        self.key = key
+
+
+class JournalForeign(WrongJournal):
+    """The journal at the configured place is not the one that belongs to this lake."""
+
+    code = "JOURNAL_FOREIGN"
+
+    def __init__(self, place: str, what: str, wanted: str, found: str) -> None:
+        super().__init__(
+            f"The journal at {place!r} is not that of this lake: its {what} is {found[:16]!r}, and "
+            f"the lake says {wanted[:16]!r}.",
+            "Nothing was changed. Correct `journal` or `lake` in the configuration: each lake has "
+            "a place of its own for its journals.",
+        )
+        self.place = place
+
+
+class LakeMissing(WrongJournal):
+    """A journal with feeds, and nothing where its lake should be. Never taken as a new lake."""
+
+    code = "LAKE_MISSING"
+
+    def __init__(self, place: str, feed_key: str) -> None:
+        super().__init__(
+            f"The journal at {place!r} has {feed_key!r}, but there is no lake at the configured "
+            "address.",
+            "Nothing was changed. Check that the lake is mounted and that `lake` is right; if it "
+            "was lost, restore it from a backup.",
+        )
+        self.place = place
+
+
+class PlaceDamaged(ObjectDamaged):
+    """What says where a feed's journal lies cannot be read, or belongs to another feed."""
+
+    code = "PLACE_DAMAGED"
+    says = "The object {key!r}, which says where the journal lies, is damaged"

@@ -26,6 +26,7 @@ from penstock.protocol.journal.checkpoints import (
 )
 from penstock.protocol.journal.entry_reader import EntryReader
 from penstock.protocol.journal.every_book import apply, objection
+from penstock.protocol.journal.journal_place import check_bound, check_named, settle_place
 from penstock.protocol.journal.markers import still_undone
 from penstock.protocol.journal.read_entries import R, T, ask_all, entry_bytes
 from penstock.protocol.journal.sealed_numbers import counts
@@ -125,9 +126,11 @@ class Journal(Generic[S, B, L]):
         named = [*checkpoints, *(kept.keys if kept is not None else ())]
         known = fold.state.number
         seen = Witnesses.look(self.store, self.layout, known, named, self.segments)
+        place = check_named(self, listed=seen.has_place)
         if kept is not None:
             self._add_long(fold, kept)
         self.fold_on(fold)
+        check_bound(self, fold.state, place)
         check_witnesses(self, fold.state, seen)
         self.see_done(fold.state)
         return fold
@@ -247,6 +250,8 @@ class Journal(Generic[S, B, L]):
             self._check_fenced(fold.state, entry)
             self._check_valid(fold, entry, loaded)
             data, sha256 = seal(entry)
+            if entry.number == 1:
+                settle_place(self, entry.previous, self.sleep)
             key = self.layout.entry(entry.number)
             if self.create(key, data) is None and self._counts(entry.number, data):
                 sealed = Sealed(entry, sha256)

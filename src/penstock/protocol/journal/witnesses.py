@@ -13,6 +13,7 @@ from penstock.model.value import Value
 from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.book import B, L
 from penstock.protocol.journal.book_state import BookState, S
+from penstock.protocol.journal.journal_place import place_of
 from penstock.protocol.journal.markers import check_marker, marked_hash
 from penstock.protocol.journal.segments import Segments
 
@@ -33,6 +34,7 @@ class Witnesses(Value, frozen=True):
     newest: tuple[Witness, ...]
     newest_tail: Witness | None
     data: tuple[str, ...] = ()
+    has_place: bool = False  # beside the tail marks lies what names the place of the journal
 
     @classmethod
     def look(
@@ -44,14 +46,16 @@ class Witnesses(Value, frozen=True):
         """
         if known < 0:
             segments.look()
-        tail = _newest(list_keys(store, layout.tails))
+        beside = list_keys(store, layout.tails)
+        tail = _newest(beside)
         found = (
             _newest_marker(store, layout, max(known, segments.sealed_to)),
             _newest(checkpoints),
             tail,
         )
         data = tuple(list_keys(store, layout.data, limit=1)) if known < 0 else ()
-        return cls(tuple(sorted(each for each in found if each is not None)), tail, data)
+        newest = tuple(sorted(each for each in found if each is not None))
+        return cls(newest, tail, data, layout.journal_place in (*beside, *data))
 
 
 def _newest(keys: list[str]) -> Witness | None:
@@ -112,4 +116,6 @@ def check_first_start(journal: "Journal[S, B, L]", seen: Witnesses) -> None:
     """No journal is a first start only if there is nothing else either."""
     traces = (*(witness.key for witness in seen.newest), *seen.data)
     if traces:
-        raise JournalMissing(journal.layout.journal, traces[0])
+        place = place_of(journal.store)
+        key = journal.layout.journal
+        raise JournalMissing(f"{place}/{key}" if place else key, traces[0])
