@@ -12,12 +12,15 @@ from tests.simulator.inventory_worlds import first_inventory_violation
 from tests.simulator.lease_mutations import LEASE_MUTATIONS, catch_lease
 from tests.simulator.lease_runs import first_lease_violation
 from tests.simulator.mutations import MUTATIONS, Catch, catch, fails_with_every_rule, table
+from tests.simulator.place_schedules import PLACE_MUTATIONS, catch_place
+from tests.simulator.place_worlds import first_place_violation
 from tests.simulator.random_runs import simulate
 from tests.simulator.seal_schedules import SEAL_MUTATIONS, catch_seal
 from tests.simulator.seal_worlds import first_seal_violation
 from tests.simulator.small_worlds import all_worlds, quick_worlds
 from tests.simulator.tally_mutations import TALLY_MUTATIONS, catch_tally
 from tests.simulator.tally_world import first_violation
+from tests.simulator.two_stores import first_two_store_violation
 
 WORLDS = {"quick": quick_worlds, "all": all_worlds}
 
@@ -42,6 +45,7 @@ def main(arguments: list[str]) -> int:
             or simulate_lease(schedules // 50, seed)
             or simulate_inventory(schedules // 10, seed)
             or simulate_seals(schedules // 20, seed)
+            or simulate_places(schedules // 10, seed)
         )
     if chosen.way == "exhaustive":
         return explore_all("quick" if chosen.quick else "all")
@@ -73,6 +77,13 @@ def simulate_seals(schedules: int, seed: int) -> int:
     """Run worlds in which the journal is sealed as well; 1 when a schedule failed."""
     found = first_seal_violation(schedules, seed)
     print(found or f"{schedules} schedules of seals: nothing broken")
+    return 1 if found else 0
+
+
+def simulate_places(schedules: int, seed: int) -> int:
+    """Run worlds with journals elsewhere as well; 1 when a schedule failed."""
+    found = first_two_store_violation(schedules, seed) or first_place_violation(schedules, seed)
+    print(found or f"{schedules} schedules of journals elsewhere: nothing broken")
     return 1 if found else 0
 
 
@@ -111,6 +122,7 @@ def show_mutations() -> int:
     catches += [catch_lease(mutation) for mutation in LEASE_MUTATIONS]
     catches += [catch_inventory(mutation) for mutation in INVENTORY_MUTATIONS]
     catches += [catch_seal(mutation) for mutation in SEAL_MUTATIONS]
+    catches += [catch_place(mutation) for mutation in PLACE_MUTATIONS]
     print(table(catches))
     missed = [each.rule for each in catches if not each.by]
     print(f"{len(catches) - len(missed)} of {len(catches)} mutations caught")

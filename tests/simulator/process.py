@@ -1,14 +1,19 @@
 """A process of the simulator: real code in a greenlet, stopped before every request it makes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from penstock.api.store import Store
 from penstock.errors import PenstockError
 from penstock.testing.memory_store import Act, Answer, MemoryStore
 from tests.simulator.kafka import SimKafka
 from tests.simulator.programs import Program, Room, surroundings
+
+Ask = Callable[[Act], Answer]
+StoreFor = Callable[[Ask], Store]  # the store of a process whose requests go this way
 
 
 @dataclass(frozen=True)
@@ -23,13 +28,20 @@ class Process:
     """Runs a program up to its next request; `resume` gives the answer and runs on."""
 
     def __init__(
-        self, name: str, program: Program, kafka: SimKafka, *, atomic_publish: bool = False
+        self,
+        name: str,
+        program: Program,
+        kafka: SimKafka,
+        *,
+        atomic_publish: bool = False,
+        store_for: StoreFor | None = None,
     ) -> None:
         self.name = name
         self.ended: Ended | None = None
         self.pending: Act | None = None
         self._killed = False
-        store = MemoryStore(self._ask, atomic_publish=atomic_publish)
+        made = store_for(self._ask) if store_for is not None else None
+        store = made or MemoryStore(self._ask, atomic_publish=atomic_publish)
         self._room = Room(name, store, surroundings(name), kafka)
         self._program = program
         self._greenlet = greenlet(self._run)

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from penstock.api.store import Store
 from penstock.errors import EntryRefused, Fenced, OutcomeUnknown, PenstockError, StoreUnavailable
-from penstock.testing.memory_store import Act, Answer, Shelf
+from penstock.testing.memory_store import Act, Answer, MemoryStore, Shelf
 from tests.simulator.kafka import SimKafka
-from tests.simulator.process import Process
+from tests.simulator.process import Ask, Process
 from tests.simulator.programs import Program
 from tests.simulator.story import Violation
 
@@ -29,6 +30,10 @@ class Scheduler:
     broken: When = lambda _act: False  # what fails whoever asks for it, as long as this says so
     good_reasons: tuple[type[PenstockError], ...] = GOOD_REASONS
 
+    def store_for(self, ask: Ask) -> Store:
+        """The store of a process whose requests go through `ask`."""
+        return MemoryStore(ask, atomic_publish=self.atomic_publish)
+
     def check_step(self, before: Shelf, act: Act, after: Shelf) -> None:
         """Judge one act; raises `Violation`."""
         raise NotImplementedError
@@ -47,7 +52,7 @@ class Scheduler:
 
     def spawn(self, name: str, program: Program) -> Process:
         """Start a process; it stops before its first request."""
-        process = Process(name, program, self.kafka, atomic_publish=self.atomic_publish)
+        process = Process(name, program, self.kafka, store_for=self.store_for)
         self.processes[name] = process
         self.record.append(f"{name} starts")
         return process

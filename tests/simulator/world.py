@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from penstock.care.seek import unpark
-from penstock.testing.memory_store import Act, MemoryStore, Shelf
+from penstock.testing.memory_store import Act, Shelf
 from tests.simulator.oracle import Oracle
 from tests.simulator.programs import Program, Room, owner, surroundings
 from tests.simulator.rare_programs import gap_accepter, rebinder
@@ -54,8 +54,7 @@ class World(Scheduler):
 
     def _check_nothing_open(self) -> None:
         """I9: also to a process that opens the journal, nothing is undone, owed or parked."""
-        store = MemoryStore()
-        store.shelf = self.shelf
+        store = self.store_for(lambda act: self.shelf.perform(act)[0])
         state = Room("reader", store, surroundings("reader"), self.kafka).journal().open().state
         if state.undone or state.owed or state.parked:
             raise Violation("I9", f"still open: {state.undone} {state.owed} {state.parked}")
