@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.api.store import ReplacesConditionally, Store
-from penstock.errors import OutcomeUnknown, StoreUnavailable
+from penstock.errors import OutcomeUnknown, StoreUnavailable, StoreUnfit
 from penstock.model.layout import Layout
 from penstock.model.staged import StagingSpot
 from penstock.ports.store.list_keys import list_keys
@@ -140,6 +140,25 @@ def test_an_address_is_that_of_the_store_with_the_key(tmp_path: Path) -> None:
         LocalStore(tmp_path / "a").uri(DATA),
         LocalStore(tmp_path / "b").uri(ENTRY),
     )
+
+
+class AlwaysCreating(MemoryStore):
+    """A store that ignores the condition of a create, as some that speak S3 do."""
+
+    def create(self, key: str, data: bytes) -> bool:
+        """Whatever is there."""
+        self.shelf = self.shelf.with_object(key, data)
+        return True
+
+
+def test_a_lake_whose_store_cannot_keep_a_journal_is_refused_unless_that_lies_elsewhere() -> None:
+    with pytest.raises(StoreUnfit, match="create an object only when nothing is there"):
+        AlwaysCreating().probe("_penstock/probe")
+    with pytest.raises(StoreUnfit, match="create an object only when nothing is there"):
+        split_store(MemoryStore(), AlwaysCreating(), "j").probe("_penstock/probe")
+    lake, journal = AlwaysCreating(), MemoryStore()
+    split_store(lake, journal, "j").probe("_penstock/probe")
+    assert list_keys(lake, "") + list_keys(journal, "") == []
 
 
 def test_the_probe_tries_both() -> None:

@@ -240,8 +240,11 @@ class Store(Protocol):
         """Remove this store's own leftovers of dead writers; returns how many. Always safe."""
         ...
 
-    def probe(self, scratch: str) -> None:
+    def probe(self, scratch: str, *, for_journal: bool = True) -> None:
         """Try every promise above under the prefix `scratch`, and leave nothing there.
+
+        Without `for_journal` only what data needs: a lake whose journals lie elsewhere does not
+        rest on creates that race, or on replacing.
 
         Raises `StoreUnfit` with the promise that does not hold.
         """

@@ -171,9 +171,9 @@ class CostStore:
         """Not counted: object stores have nothing to sweep."""
         return self._inner.sweep()
 
-    def probe(self, scratch: str) -> None:
+    def probe(self, scratch: str, *, for_journal: bool = True) -> None:
         """Not counted: once per start."""
-        self._inner.probe(scratch)
+        self._inner.probe(scratch, for_journal=for_journal)
 
     def _count(self, kind: str, requests: int = 1, times: int = 1) -> None:
         seconds = math.ceil(times / AT_ONCE) * requests * self._latency_s

@@ -181,9 +181,9 @@ class FaultStore:
         """As in the protocol, with faults."""
         return self.call("sweep", "", self._inner.sweep)
 
-    def probe(self, scratch: str) -> None:
+    def probe(self, scratch: str, *, for_journal: bool = True) -> None:
         """As in the protocol, with faults."""
-        self.call("probe", scratch, lambda: self._inner.probe(scratch))
+        self.call("probe", scratch, lambda: self._inner.probe(scratch, for_journal=for_journal))
 
     def call(self, call: str, place: str, perform: Callable[[], T]) -> T:
         """Perform one call, or do to it what the script says."""

@@ -322,10 +322,10 @@ class MemoryStore:
         """Memory has no leftovers."""
         return 0
 
-    def probe(self, scratch: str) -> None:
+    def probe(self, scratch: str, *, for_journal: bool = True) -> None:
         """Try the promises as on any store."""
         check_key(scratch)
-        probe_promises(self, "in memory", scratch)
+        probe_promises(self, "in memory", scratch, for_journal=for_journal)
 
 
 class ReplacingMemoryStore(MemoryStore):

@@ -97,9 +97,9 @@ class ScratchStore:
         """Nothing to do: it does not outlive the rehearsal."""
         return 0
 
-    def probe(self, scratch: str) -> None:
+    def probe(self, scratch: str, *, for_journal: bool = True) -> None:
         """Try the promises of `scratch`."""
-        self._scratch.probe(scratch)
+        self._scratch.probe(scratch, for_journal=for_journal)
 
 
 def _key(listed: ListedObject) -> str:

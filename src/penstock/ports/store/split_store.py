@@ -158,10 +158,10 @@ class SplitStore:
             self.ask(each, lambda store: store.sweep()) for each in (self.lake, self.journal)
         )
 
-    def probe(self, scratch: str) -> None:
-        """Try the promises of both."""
-        self.ask(self.journal, lambda store: store.probe(scratch))
-        self.ask(self.lake, lambda store: store.probe(scratch))
+    def probe(self, scratch: str, *, for_journal: bool = True) -> None:
+        """Try all promises of the journal's store, and of the lake's what data needs."""
+        self.ask(self.journal, lambda store: store.probe(scratch, for_journal=for_journal))
+        self.ask(self.lake, lambda store: store.probe(scratch, for_journal=False))
 
     def _of(self, key: str) -> Store:
         return self.journal if is_journal_key(key) else self.lake

@@ -205,10 +205,10 @@ class VaultStore:
         """SQLite leaves nothing behind."""
         return 0
 
-    def probe(self, scratch: str) -> None:
+    def probe(self, scratch: str, *, for_journal: bool = True) -> None:
         """Try the promises as on any store."""
         self._checked(scratch)
-        probe_promises(self, self._spec.uri, scratch)
+        probe_promises(self, self._spec.uri, scratch, for_journal=for_journal)
 
     def _start(self, prefix: str) -> str:
         if prefix:

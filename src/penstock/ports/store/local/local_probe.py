@@ -10,7 +10,9 @@ from penstock.ports.store.os_errors import before_it_begins, reason
 from penstock.ports.store.probe import probe_promises
 
 
-def probe_local(store: Store, disk: Disk, tree: Tree, place: Parts) -> None:
+def probe_local(
+    store: Store, disk: Disk, tree: Tree, place: Parts, *, for_journal: bool = True
+) -> None:
     """Try everything below the new directory `place`, then remove all that was made.
 
     The root as well, if it was not there: only a run makes a lake.
@@ -23,7 +25,7 @@ def probe_local(store: Store, disk: Disk, tree: Tree, place: Parts) -> None:
         made += [tree.root] if disk.status(tree.root) is None else []
         try:
             _try_links(disk, tree, place)
-            probe_promises(store, tree.root, "/".join(place))
+            probe_promises(store, tree.root, "/".join(place), for_journal=for_journal)
         except DurabilityLost as error:
             seen = error.found
             raise StoreUnfit(tree.root, "confirm that what was written is durable", seen) from error

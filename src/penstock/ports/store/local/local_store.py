@@ -225,12 +225,12 @@ class LocalStore:
                     removed += 1
         return removed
 
-    def probe(self, scratch: str) -> None:
+    def probe(self, scratch: str, *, for_journal: bool = True) -> None:
         """Try every promise in a directory of its own below `scratch`, and remove it again."""
         place = (*self._tree.locate(scratch), self._random_word())
         disk = self._disk.raising()
         store = LocalStore(self.root, disk, self._random_word, self._clock)
-        probe_local(store, disk, Tree(self.root, disk), place)
+        probe_local(store, disk, Tree(self.root, disk), place, for_journal=for_journal)
 
     def _listed(self, prefix: str, base: str, after: str) -> Iterator[ListedObject]:
         with before_it_begins("list", prefix):

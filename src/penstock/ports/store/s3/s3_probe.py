@@ -8,7 +8,6 @@ from threading import Barrier
 from penstock.api.store import Store
 from penstock.errors import OutcomeUnknown, StoreUnfit
 from penstock.model.names import FileName
-from penstock.ports.store.probe import probe_promises
 from penstock.ports.store.s3.s3_failures import S3Answer
 from penstock.ports.store.s3.s3_uploads import Uploads
 
@@ -16,11 +15,10 @@ ROUNDS = 12
 _NEVER_OVER = "complete an upload only when nothing is at its key"
 
 
-def probe_s3(
+def probe_uploads(
     store: Store, uploads: Uploads, whole: Callable[[str], str], name: str, scratch: str
 ) -> None:
-    """Try the promises of every store, then those of uploads, below a prefix nobody else uses."""
-    probe_promises(store, name, scratch)
+    """Try what the promises of every store rest on here, below a prefix that nobody else uses."""
     probe = _UploadProbe(store, uploads, whole, name, f"{scratch}/data")
     try:
         for number in range(ROUNDS):

@@ -13,11 +13,12 @@ from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff, Waiting
 from penstock.ports.store.keys import check_component, check_key
 from penstock.ports.store.open_store import reopen_store
+from penstock.ports.store.probe import probe_promises
 from penstock.ports.store.s3.s3_bucket_rules import risks_of
 from penstock.ports.store.s3.s3_clients import Clients
 from penstock.ports.store.s3.s3_failures import Kind, S3Answer
 from penstock.ports.store.s3.s3_keys import Keys
-from penstock.ports.store.s3.s3_probe import probe_s3
+from penstock.ports.store.s3.s3_probe import probe_uploads
 from penstock.ports.store.s3.s3_reading import open_object
 from penstock.ports.store.s3.s3_requests import PAGE, Requests
 from penstock.ports.store.s3.s3_settings import S3, read_settings
@@ -179,11 +180,13 @@ class S3Store:
         """Nothing to remove: what is spooled has no name, and open uploads belong to windows."""
         return 0
 
-    def probe(self, scratch: str) -> None:
+    def probe(self, scratch: str, *, for_journal: bool = True) -> None:
         """Try every promise below a new prefix in `scratch`, and remove what was made."""
         check_key(scratch)
         place = f"{scratch}/{secrets.token_hex(16)}"
-        probe_s3(self, self._uploads, self._keys.whole, self._settings.uri, place)
+        name = self._settings.uri
+        probe_promises(self, name, place, for_journal=for_journal)
+        probe_uploads(self, self._uploads, self._keys.whole, name, place)
 
     def upload_risks(self) -> list[str]:
         """What lifecycle rules and versions of the bucket mean for the lake."""
