@@ -8,11 +8,14 @@ import os
 import pickle
 import secrets
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
+import msgspec
 import pytest
 from botocore.config import Config
 
@@ -466,3 +469,26 @@ def test_strangers_uploads_are_left_alone(direct: S3Store) -> None:
     handle = writer.finish()
     assert open_uploads(direct) == []
     assert direct.look(handle).staged
+
+
+def test_a_missing_extra_is_told_in_one_sentence(
+    object_store: EmbeddedObjectStore, address: str
+) -> None:
+    """In a process of its own, in which the module cannot be imported."""
+    spec = object_store.spec(address)
+    code = (
+        "import sys, msgspec; sys.modules['boto3'] = None\n"
+        "from penstock.model.store_spec import StoreSpec\n"
+        "from penstock.ports.store.open_store import open_store\n"
+        "try: open_store(msgspec.json.decode(sys.stdin.buffer.read(), type=StoreSpec))\n"
+        "except Exception as error: print(error)\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        input=msgspec.json.encode(spec),
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    assert told.startswith("EXTRA_MISSING: The store 's3' needs the module 'boto3'")
+    assert "pip install 'penstock[s3]'" in told
+    assert object_store.settings["secret_key"] not in told

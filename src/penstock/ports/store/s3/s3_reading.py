@@ -7,6 +7,7 @@ from penstock.errors import StoreUnavailable
 from penstock.ports.store.s3.s3_requests import Piece, Requests
 
 BLOCK_BYTES = 8 * 2**20
+BUFFER_BYTES = 2**16  # small reads, such as those of a footer, are put together
 BLOCKS = 8  # a file of up to 64 MiB is fetched once, however often it is read
 
 
@@ -15,7 +16,7 @@ def open_object(requests: Requests, key: str) -> BinaryIO | None:
     first = requests.get_range(key, 0, BLOCK_BYTES, None)
     if first is None:
         return None
-    return io.BufferedReader(ObjectFile(requests, key, first), BLOCK_BYTES)
+    return io.BufferedReader(ObjectFile(requests, key, first), BUFFER_BYTES)
 
 
 class ObjectFile(io.RawIOBase):
@@ -62,6 +63,15 @@ class ObjectFile(io.RawIOBase):
         buffer[: len(piece)] = piece
         self._position += len(piece)
         return len(piece)
+
+    def readall(self) -> bytes:
+        """All that is left, block by block."""
+        pieces = []
+        while self._position < self._size_bytes:
+            number, start = divmod(self._position, BLOCK_BYTES)
+            pieces.append(self._block(number)[start:])
+            self._position += len(pieces[-1])
+        return b"".join(pieces)
 
     def _block(self, number: int) -> bytes:
         found = self._blocks.pop(number, None)

@@ -16,7 +16,7 @@ from penstock.ports.store.s3.s3_identity import metadata_of, proof_of
 from penstock.ports.store.s3.s3_settings import MIB, S3
 from penstock.ports.store.s3.s3_uploads import Uploads
 
-IN_MEMORY_BYTES = 2**18  # of each open file; more than that goes to the disk
+IN_MEMORY_BYTES = 2**16  # of each open file, of which a task has hundreds; the rest is on disk
 MOST_PARTS = 10_000
 PARTS_AT_ONCE = 4
 
