@@ -16,7 +16,7 @@ from penstock.config import places
 from penstock.spark.jars import BROKER, CONNECTOR, fetch, jar_paths
 from penstock.spark.java import Java, find_java
 from penstock.spark.session import open_session
-from penstock.testing.broker import EmbeddedKafka
+from penstock.testing.broker import CLUSTER_ID, EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 from tests.certify.spark_cluster import SparkCluster
 from tests.integration.processes import search_path
@@ -146,7 +146,7 @@ class Parts:
         """A standalone Spark cluster with two workers."""
         return self._ends.enter_context(SparkCluster(self.directory("cluster"), self.java))
 
-    def _start(self, name: str, brokers: int = 1, **settings: str) -> EmbeddedKafka:
+    def _start(self, name: str, brokers: int = 1, cluster_id: str = CLUSTER_ID) -> EmbeddedKafka:
         cache = places.jar_cache()
         options = places.java_network_options()
         fetch([BROKER], cache, java_home=places.java_home(), java_options=options)
@@ -155,8 +155,8 @@ class Parts:
             jar_paths(BROKER, cache),
             self.java.path,
             brokers=brokers,
+            cluster_id=cluster_id,
             properties={"log.cleaner.backoff.ms": "100"},
-            **settings,
         )
         return self._ends.enter_context(kafka)
 

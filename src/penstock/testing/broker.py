@@ -13,6 +13,7 @@ import random
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -35,12 +36,22 @@ _POLL_S = 0.1
 _FORMAT_TIMEOUT_S = 60
 
 
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One more way to a broker: its name, Kafka's protocol, and properties of its own."""
+
+    name: str
+    protocol: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
 class EmbeddedKafka:
     """One cluster. Not thread-safe; nodes are numbered from 1.
 
-    `properties` are server properties for every node and win over ours. A cluster can be stopped
-    and started again, also by another instance on the same directory with the same `brokers`: it
-    keeps its data and its `cluster_id`, but its ports only within one instance.
+    `properties` are server properties for every node and win over ours. `listeners` are ways to it
+    beside the plain one, and `java_options` are for its JVM. A cluster can be stopped and started
+    again, also by another instance on the same directory with the same `brokers`: it keeps its data
+    and its `cluster_id`, but its ports only within one instance.
     """
 
     def __init__(
@@ -51,6 +62,9 @@ class EmbeddedKafka:
         brokers: int = 1,
         cluster_id: str = CLUSTER_ID,
         properties: Mapping[str, str] | None = None,
+        *,
+        listeners: Sequence[Listener] = (),
+        java_options: Sequence[str] = (),
     ) -> None:
         self._directory = directory
         self._java = java
@@ -58,13 +72,20 @@ class EmbeddedKafka:
         self._nodes = range(1, brokers + 1)
         self._cluster_id = cluster_id
         self._properties = dict(properties or {})
+        self._listeners = tuple(listeners)
+        self._java_options = tuple(java_options)
         self._ports: dict[int, tuple[int, int]] = {}
+        self._more_ports: dict[tuple[int, str], int] = {}
         self._running: dict[int, GuardedProcess] = {}
 
     @property
     def bootstrap(self) -> str:
         """The addresses of all nodes, running or not, for `bootstrap.servers`."""
         return ",".join(f"{LOOPBACK}:{self._ports[node][0]}" for node in self._nodes)
+
+    def bootstrap_of(self, listener: str) -> str:
+        """The same of one of `listeners`, by its name."""
+        return ",".join(f"{LOOPBACK}:{self._more_ports[node, listener]}" for node in self._nodes)
 
     @property
     def cluster_id(self) -> str:
@@ -135,9 +156,12 @@ class EmbeddedKafka:
         self.stop()
 
     def _choose_ports(self) -> None:
-        ports = free_ports(2 * len(self._nodes), random.Random())  # noqa: S311 -- not a secret
-        pairs = zip(ports[::2], ports[1::2], strict=True)
+        more = [(node, each.name) for node in self._nodes for each in self._listeners]
+        count = 2 * len(self._nodes)
+        ports = free_ports(count + len(more), random.Random())  # noqa: S311 -- not a secret
+        pairs = zip(ports[:count:2], ports[1:count:2], strict=True)
         self._ports = dict(zip(self._nodes, pairs, strict=True))
+        self._more_ports = dict(zip(more, ports[count:], strict=True))
 
     def _start_all(self) -> None:
         for node in self._nodes:
@@ -160,11 +184,13 @@ class EmbeddedKafka:
     def _write_properties(self, node: int) -> None:
         self._home(node).mkdir(parents=True, exist_ok=True)
         settings = server_properties(node, self._ports, self._home(node) / "data")
+        for each in self._listeners:
+            settings = with_listener(settings, each, self._more_ports[node, each.name])
         lines = [f"{key}={value}" for key, value in (settings | self._properties).items()]
         (self._home(node) / "server.properties").write_text("\n".join(lines) + "\n")
 
     def _command(self, *arguments: str) -> list[str]:
-        return [str(self._java), *_JVM, "-cp", self._classpath, *arguments]
+        return [str(self._java), *_JVM, *self._java_options, "-cp", self._classpath, *arguments]
 
     def _format(self, nodes: Sequence[int]) -> None:
         """Prepare the data directories, all at the same time: each takes a JVM."""
@@ -263,6 +289,23 @@ def server_properties(
         "broker.session.timeout.ms": "5000",
         "broker.heartbeat.interval.ms": "500",
         "log.cleaner.dedupe.buffer.size": "16777216",
+    }
+
+
+def with_listener(settings: Mapping[str, str], listener: Listener, port: int) -> dict[str, str]:
+    """The properties of a node with one more listener, on that port."""
+    name = listener.name
+    own = {
+        f"listener.name.{name.lower()}.{key}": value for key, value in listener.properties.items()
+    }
+    address = f"{name}://{LOOPBACK}:{port}"
+    protocols = "listener.security.protocol.map"
+    return {
+        **settings,
+        "listeners": f"{settings['listeners']},{address}",
+        "advertised.listeners": f"{settings['advertised.listeners']},{address}",
+        protocols: f"{settings[protocols]},{name}:{listener.protocol}",
+        **own,
     }
 
 
