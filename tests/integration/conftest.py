@@ -18,6 +18,7 @@ from penstock.spark.session import open_session
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from penstock.testing.registry_server import EmbeddedRegistry
+from penstock.testing.secured_broker import SecuredKafka, secured_kafka
 
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -48,6 +49,16 @@ def kafka(
 @pytest.fixture(scope="session")
 def client(kafka: EmbeddedKafka) -> KafkaClient:
     return KafkaClient(kafka.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def secured(
+    tmp_path_factory: pytest.TempPathFactory, broker_jars: list[Path], java: Java
+) -> Iterator[SecuredKafka]:
+    """A broker with security on, for the whole run. Give every test users and topics of its own."""
+    place = tmp_path_factory.mktemp("secured")
+    with secured_kafka(place, broker_jars, java.path, reauthenticate_ms=60_000) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

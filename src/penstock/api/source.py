@@ -38,6 +38,7 @@ __all__ = [
     "REPORT",
     "TOPIC_COLUMN",
     "CancelsReads",
+    "ChecksAbsence",
     "ExportsLag",
     "HashesLastRecords",
     "KeepsValue",
@@ -89,6 +90,7 @@ class SourceUnavailable(PenstockError):
 
     code = "SOURCE_UNAVAILABLE"
     remedy: ClassVar[str] = "Check that it runs and gives access; then run again."
+    while_reading = False  # True: `look` had worked, so that it works again proves nothing
 
     def __init__(self, source: str, why: str) -> None:
         super().__init__(f"{source} did not answer: {why}.", f"Nothing was read. {self.remedy}")
@@ -164,8 +166,8 @@ class Source(Protocol):
 
         Offsets at which there is no record are skipped. If a record that was there is gone, the
         read fails: it never returns less than there was. Changes nothing in the source, and is
-        safe to repeat: the same records come with the same hashes. Raises `ReadFailed`, after
-        which tasks may still be running.
+        safe to repeat: the same records come with the same hashes. Raises `ReadFailed`, or
+        `SourceUnavailable` if the source refused; tasks may still be running afterwards.
         """
         ...
 
@@ -181,12 +183,15 @@ class SourceTools:
     `options` are those of the configuration, with secrets in place: below `source` of the feed, and
     below `kafka` for Kafka. The session is a `SparkSession`; its type is not named here, since this
     room is for all. Whoever does without it keeps commands quick. `tell` shows the user a sentence
-    about what is waited for, once and within seconds.
+    about what is waited for, once and within seconds. `options_now` gives the options with secrets
+    as they are now, since a secret's file may be replaced while a feed runs; it raises
+    `PenstockError` while one is missing. None: they do not change.
     """
 
     session: Callable[[], Any]
     options: Mapping[str, str] = field(default_factory=dict)
     tell: Callable[[str], None] = lambda _sentence: None
+    options_now: Callable[[], Mapping[str, str]] | None = None
 
 
 class OpensSource(Protocol):
@@ -293,6 +298,22 @@ class TellsRetention(Protocol):
 
         Topics that keep records for ever, and those whose settings may not be read, are left out.
         Raises `SourceUnavailable`.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksAbsence(Protocol):
+    """A source that can tell a topic that is gone from one that it does not let us see.
+
+    Without it a topic that was read before and is not listed counts as gone. Driver only; asked
+    before a feed halts for that, on the feed's thread.
+    """
+
+    def check_absent(self, topics: Sequence[str]) -> None:
+        """Return only if none of these topics is there. Changes nothing.
+
+        Raises `SourceUnavailable` if we may not see one, or if one is there after all.
         """
         ...
 

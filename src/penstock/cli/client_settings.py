@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from penstock.api.source import SourceTools
@@ -54,7 +55,8 @@ def source_tools(
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> SourceTools:
     """All that the source of a feed is opened with. `tell` shows what is waited for."""
-    return SourceTools(session, source_options(spec, feed), tell)
+    now = partial(source_options, spec, feed)
+    return SourceTools(session, now(), tell, now)
 
 
 def revealed(secrets: Mapping[str, Secret]) -> dict[str, str]:

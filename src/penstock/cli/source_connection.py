@@ -30,6 +30,7 @@ from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.model.window import Available, Place
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin, within
+from penstock.ports.source.kafka.rights import KafkaRights
 from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.ports.source.open_source import open_source
 from penstock.spark.gateway import JvmSpec, kafka_jvm
@@ -64,6 +65,11 @@ class AskedKafka:
     def look(self) -> Available:
         """What the feed's topics hold now."""
         return self._admin.available(self._feed)
+
+    @property
+    def rights(self) -> KafkaRights:
+        """What our user may do."""
+        return self._admin.rights
 
     def offset_at(self, topic: str, partition: int, time_ms: int) -> int:
         """The first offset at or after a time, or the log's end."""

@@ -37,6 +37,13 @@ _URL = re.compile(r"https?://[^\s]+", re.IGNORECASE)
 SERVERS = "bootstrap.servers"
 _JAAS = "sasl.jaas.config"
 _HOST_CHECK = "ssl.endpoint.identification.algorithm"
+_TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105 -- the name of a setting
+_LOGIN_HANDLER = "sasl.login.callback.handler.class"
+# Kafka's own; the second is its name before Kafka 3.8.
+_TOKEN_HANDLERS = (
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+)
 
 _LOADS_CODE = frozenset({
     "interceptor.classes", "key.deserializer", "key.serializer", "metric.reporters",
@@ -198,7 +205,19 @@ def reveal_feed_kafka(
     """
     inherited = {key: text for key, text in settings.items() if key not in feed.kafka}
     own = _revealed(f"feeds.{feed.name}.kafka", feed.kafka, environ, kafka_complaint)
-    return reveal_kafka(inherited, environ) | own
+    return _with_token_handler(reveal_kafka(inherited, environ) | own)
+
+
+def _with_token_handler(settings: dict[str, Secret]) -> dict[str, Secret]:
+    """With the class that fetches tokens, where there is an address to fetch them from.
+
+    Kafka does not choose it itself, and a key that names a class is refused in the file.
+    """
+    mechanism = settings.get("sasl.mechanism")
+    is_oauth = mechanism is not None and mechanism.reveal().strip().upper() == "OAUTHBEARER"
+    if not is_oauth or _TOKEN_URL not in settings:
+        return settings
+    return {_LOGIN_HANDLER: Secret(_TOKEN_HANDLERS[0]), **settings}
 
 
 def reveal_spark(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Secret]:
@@ -211,6 +230,8 @@ def kafka_complaint(key: str, value: str | None) -> Refused | None:
     name = key.lower()
     if name.startswith("kafka."):
         return Refused("a key with Spark's prefix", "Kafka's own keys", key[len("kafka.") :])
+    if name == _LOGIN_HANDLER and (value is None or value.strip() in _TOKEN_HANDLERS):
+        return None  # what Kafka's own documentation tells to set
     if name in _LOADS_CODE or name.endswith((".class", ".classes")):
         return Refused("this key loads code; leave it out")
     if name.startswith("config.providers"):

@@ -18,12 +18,16 @@ MODULES = (
     "com.sun.security.auth.module.Krb5LoginModule",
 )
 
+_OPTION_NAME = r"[\w.$-]+"
 _VALUE = r"""(?:"(?:[^"\\\r\n]|\\[^\r\n])*"|'(?:[^'\\\r\n]|\\[^\r\n])*'|[\w.$-]+)"""
 _ENTRY = re.compile(
     rf"\s*(?P<module>[\w.$]+)\s+(?i:required|requisite|sufficient|optional)"
-    rf"(?:\s+[\w.$-]+\s*=\s*{_VALUE})*\s*;\s*",
+    rf"(?P<options>(?:\s+{_OPTION_NAME}\s*=\s*{_VALUE})*)\s*;\s*",
     re.ASCII,
 )
+_OPTION = re.compile(rf"\s+(?P<name>{_OPTION_NAME})\s*=\s*{_VALUE}", re.ASCII)
+# Options that OAUTHBEARER hands to the client of its token endpoint, which would load a class.
+_LOADS_CODE = re.compile(r"\.class(?:es)?$|^security\.providers$|^config\.providers", re.IGNORECASE)
 # Used on text whose references are not replaced, also if it is not a JAAS entry.
 _SECRET_OPTION = re.compile(
     r"(?:password|secret)[\w.$-]{0,40}\s*=\s*(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s;]+)",
@@ -39,6 +43,8 @@ def jaas_complaint(text: str) -> Refused | None:
     if entry["module"] not in MODULES:
         short = ", ".join(module.rpartition(".")[2] for module in MODULES)
         return Refused("a login module that is not Kafka's own", f"{short}, by their full names")
+    if any(_LOADS_CODE.search(option["name"]) for option in _OPTION.finditer(entry["options"])):
+        return Refused("an option that loads code; leave it out")
     return None
 
 

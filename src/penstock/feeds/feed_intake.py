@@ -10,6 +10,7 @@ from penstock.api.source import (
     AT_WATERMARKS,
     MOST_KEPT,
     CancelsReads,
+    ChecksAbsence,
     HashesLastRecords,
     KeepsValue,
     ReadFailed,
@@ -18,6 +19,7 @@ from penstock.api.source import (
     TellsRetention,
 )
 from penstock.datapath.driver.stager import Stager
+from penstock.errors import TopicMissing
 from penstock.feeds.errors import KeptValueWrong, WindowTimedOut
 from penstock.feeds.last_records import check_last_records
 from penstock.feeds.slots import FeedSlot
@@ -81,6 +83,19 @@ class FeedIntake:
         self.seen_at_s = self._around.now()
         self._ask_retention(self.seen)
         return self.seen if self._bounds is None else self._bounds.bound(self.seen)
+
+    @contextmanager
+    def absence_checked(self) -> Iterator[None]:
+        """Around a window: a topic that we may not see any more is not taken for a deleted one.
+
+        Raises `SourceUnavailable` then, which may pass, and not `TopicMissing`, which halts.
+        """
+        try:
+            yield
+        except TopicMissing as missing:
+            if isinstance(self._source, ChecksAbsence):
+                self._source.check_absent(missing.topics)
+            raise
 
     def _ask_retention(self, seen: Available) -> None:
         """Now and then, for metrics; nothing depends on the answer."""

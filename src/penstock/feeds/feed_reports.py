@@ -19,6 +19,7 @@ class FeedReports:
         self._tell = tell
         self._told_parked: dict[str, str] = {}
         self._told_failing: dict[str, int] = {}
+        self._told_export = ""
         self.is_told_to_wait = False
 
     def say(
@@ -81,6 +82,20 @@ class FeedReports:
         """Something went wrong that may pass."""
         facts: dict[str, Fact] = {"code": error.code, "tries": tries, "pause_s": pause_s}
         self.warn("trouble", f"trying again in {pause_s:.0f} s: {error}", facts)
+
+    def export_failed(self, error: PenstockError) -> None:
+        """Once, and again when the cause is another one: lag tools do not see how far we are."""
+        if self._told_export != error.found:
+            self._told_export = error.found
+            sentence = (
+                "the offsets could not be exported for lag tools; records are delivered without "
+                f"it, and this line does not come again for the same cause: {error}"
+            )
+            self.warn("export_failed", sentence, {"code": error.code})
+
+    def exported(self) -> None:
+        """Lag tools see how far we are; a later failure is told again."""
+        self._told_export = ""
 
     def timed_out(self, error: PenstockError, most: int | None) -> None:
         """A window took too long, and the next one is smaller."""

@@ -44,7 +44,7 @@ def trouble_of(
             at if told is None else told.since,
             1 if told is None else told.tries + 1,
         ),
-        isinstance(error, SourceUnavailable),
+        isinstance(error, SourceUnavailable) and not error.while_reading,
     )
 
 

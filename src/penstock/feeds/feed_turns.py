@@ -411,9 +411,9 @@ class FeedTurns:
             return
         try:
             feed.export_offsets()
+            self.reports.exported()
         except SourceUnavailable as error:
-            sentence = f"the offsets could not be exported for lag tools: {error}"
-            self.reports.warn("export_failed", sentence, {"code": error.code})
+            self.reports.export_failed(error)
 
 
 def unexpected(feed: str, error: Exception) -> FeedFailed:

@@ -190,8 +190,9 @@ class RunningFeed:
         """Deliver the next window; False when there is nothing to read, or not enough yet."""
         self._moved("plan", None)
         try:
-            self.check_last_records()
-            delivered = self.owner.run_window()
+            with self._intake.absence_checked():
+                self.check_last_records()
+                delivered = self.owner.run_window()
         except GapFound as gap:
             if self.feed.on_gap != "accept":
                 raise

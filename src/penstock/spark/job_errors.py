@@ -31,6 +31,17 @@ def first_line(error: Exception) -> str:
     return (raised[-1:] or causes[-1:] or said[:1] or ["no cause given"])[0][:MOST]
 
 
+def java_causes(error: Exception) -> list[str]:
+    """Java's exceptions in an error's text, the outermost first, each as its class and message."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    found = [
+        line.removeprefix(_CAUSE).removeprefix(": ")
+        for line in lines
+        if line.startswith((_CAUSE, ": "))
+    ]
+    return [line for line in found if _RAISED.match(line)]
+
+
 def _ends_of_traces(lines: list[str]) -> list[str]:
     """What was raised, of each trace of a Python worker: the first line below it at its margin."""
     found = []

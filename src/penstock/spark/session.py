@@ -53,6 +53,11 @@ KEEPING = {
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
 }
 
+# Names of settings whose values Spark hides in its page, its event log and its plans. Its default
+# does not know the logins of Kafka.
+REDACTION = "spark.redaction.regex"
+HIDDEN_NAMES = r"(?i)secret|password|passphrase|token|access[._-]?key|credential|jaas|keystore\.key"
+
 
 def open_session(
     name: str,
@@ -99,7 +104,7 @@ def open_session(
             JVM_OPTIONS, ([*java_options, *ARROW, *quiet], [*java_options, *ARROW]), strict=True
         )
     }
-    chosen = {**ours, **settings, **added}
+    chosen = {**ours, **settings, **added, REDACTION: redaction(settings.get(REDACTION, ""))}
     chosen["spark.master"] = with_tries(chosen["spark.master"])
     public = {key: value for key, value in chosen.items() if key not in private}
     session = _started(name, chosen, public, _Launch(jvm or JvmProcess(), log))
@@ -113,6 +118,11 @@ def open_session(
     if not is_local:
         _ship_package(session)
     return session
+
+
+def redaction(own: str) -> str:
+    """The names of settings whose values Spark shall hide: the user's, and always ours."""
+    return f"(?:{own})|(?:{HIDDEN_NAMES})" if own else HIDDEN_NAMES
 
 
 def _ship_package(session: SparkSession) -> None:

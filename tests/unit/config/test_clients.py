@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.config.clients import reveal_kafka, reveal_spark
+from penstock.config.clients import reveal_feed_kafka, reveal_kafka, reveal_spark
 from penstock.config.errors import ConfigInvalid
 from penstock.config.jaas import MODULES, jaas_complaint
 from penstock.config.load import load
 from penstock.config.mistakes import Mistake
-from penstock.model.spec import LakeSpec
+from penstock.model.spec import FeedSpec, LakeSpec
 
 SERVERS = "bootstrap.servers: 'localhost:9092'"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -257,3 +257,48 @@ def test_all_missing_secrets_are_told_at_once(tmp_path: Path) -> None:
     ]
     with pytest.raises(ConfigInvalid, match="NOT_SET is not set"):
         reveal_spark({"spark.authenticate.secret": "${env:NOT_SET}"}, {"NOT_SET": ""})
+
+
+HANDLER = "sasl.login.callback.handler.class"
+TOKEN_HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+
+
+def revealed(settings: dict[str, str]) -> dict[str, str]:
+    found = reveal_feed_kafka(settings, FeedSpec(name="a"), {})
+    return {key: value.reveal() for key, value in found.items()}
+
+
+def test_the_class_that_fetches_tokens_is_set_where_there_is_an_address_for_them() -> None:
+    """Kafka does not choose it itself, so that a login by OAUTHBEARER alone would fetch nothing."""
+    oauth = {"sasl.mechanism": "OAUTHBEARER", OAUTH: "https://id/token"}
+    assert revealed(oauth) == {**oauth, HANDLER: TOKEN_HANDLER}
+    for less in ({OAUTH: "https://id/token"}, {"sasl.mechanism": "OAUTHBEARER"}):
+        assert revealed(less) == less
+    other = {**oauth, "sasl.mechanism": "PLAIN"}
+    assert revealed(other) == other
+
+
+def test_only_kafkas_own_class_for_tokens_may_be_named(tmp_path: Path) -> None:
+    old = TOKEN_HANDLER.replace("oauthbearer.", "oauthbearer.secured.")
+    for name in (TOKEN_HANDLER, old):
+        assert spec_of(tmp_path, kafka=f"{HANDLER}: {name}").kafka[HANDLER] == name
+        both = {"sasl.mechanism": "OAUTHBEARER", OAUTH: "https://id/token", HANDLER: name}
+        assert revealed(both) == both
+    assert mistake_of(tmp_path, kafka=f"{HANDLER}: com.example.Handler").found
+    spec = spec_of(tmp_path, kafka=f"{HANDLER}: '${{env:CLASS}}'")
+    with pytest.raises(ConfigInvalid, match="loads code"):
+        reveal_kafka(spec.kafka, {"CLASS": "com.example.Handler"})
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["ssl.engine.factory.class=x.Y", 'SSL.Engine.Factory.Class = "x.Y"', "security.providers=x.Y"],
+)
+def test_a_login_whose_options_load_code_is_refused(option: str) -> None:
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+    assert jaas_complaint(f'{module} required clientId="a" ssl.truststore.location="/b";') is None
+    refused = jaas_complaint(f'{module} required clientId="a" {option} scope="b";')
+    assert refused is not None
+    assert "loads code" in str(refused)
+    hidden_in_a_value = f'{module} required clientId="ssl.engine.factory.class=x";'
+    assert jaas_complaint(hidden_in_a_value) is None

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.ports.source.kafka.admin import secrets_in, within
+from penstock.ports.source.kafka.admin import within
+from penstock.ports.source.kafka.hidden_values import secrets_in
 from penstock.spark.gateway import (
     JvmSpec,
     class_path,

@@ -1,5 +1,6 @@
 """A session that is not needed any more is ended while it starts; nothing of it is left running."""
 
+import re
 import subprocess
 import threading
 from pathlib import Path
@@ -12,7 +13,7 @@ from pyspark.sql import SparkSession
 from penstock.spark import jvm_process
 from penstock.spark.errors import SparkFailed
 from penstock.spark.jvm_process import JvmProcess
-from penstock.spark.session import StartingSession, open_session
+from penstock.spark.session import StartingSession, open_session, redaction
 from tests.helpers.slow_spark import SlowSpark
 
 
@@ -98,3 +99,13 @@ def test_a_session_that_is_up_is_stopped_and_not_killed() -> None:
     session = StartingSession(lambda _jvm: cast(SparkSession, up))
     session.stop()
     assert up.stopped == 1, "also if it comes up while it is stopped, in a JVM of another"
+
+
+@pytest.mark.parametrize("own", ["", "(?i)mine", "mine|yours"])
+def test_spark_hides_logins_of_kafka_whatever_the_user_has_chosen(own: str) -> None:
+    """Spark's own default knows neither `kafka.sasl.jaas.config` nor keys inside of settings."""
+    pattern = re.compile(redaction(own).replace("(?i)", ""), re.IGNORECASE)
+    for name in ("kafka.sasl.jaas.config", "kafka.ssl.keystore.key", "kafka.ssl.key.password"):
+        assert pattern.search(name)
+    assert bool(pattern.search("spark.mine")) == bool(own)
+    assert not pattern.search("kafka.ssl.truststore.location")

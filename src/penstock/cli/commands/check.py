@@ -20,6 +20,7 @@ from penstock.cli.common import (
 from penstock.cli.first_compilation import tell_compiling
 from penstock.cli.halted_check import tell_halted, tell_held_back, tell_trouble
 from penstock.cli.renamed_feeds import former_names
+from penstock.cli.rights_check import missing_or_hidden, tell_rights
 from penstock.cli.sample_check import (
     as_text,
     broken_rows,
@@ -273,6 +274,7 @@ def _lake(spec: LakeSpec) -> Finding:
 def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) -> Finding:
     """Check one feed in the way its owner would, plan its next window, and sample it if asked."""
     finding = Finding(f"feed {feed.name}")
+    source: AskedSource | None = None
     try:
         journal = _journal(spec, feed)
         state = journal.open().state
@@ -282,7 +284,8 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
             finding.warn(event.sentence)
         source = sources.of(feed)
         available = source.look()
-        _tell_topics(finding, feed, state, available)
+        _tell_topics(finding, feed, state, available, source)
+        tell_rights(finding, feed, source, available)
         if state.is_new:
             _tell_former_names(finding, spec, journal, available)
         gap = judge_feed(feed, state, available)
@@ -294,6 +297,8 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
         _plan(finding, feed, available, found)
         if sample:
             _sample(finding, spec, source, journal, state, sample_ranges(found, available, sample))
+    except TopicMissing as error:
+        finding.fail(missing_or_hidden(source, error.topics, error))
     except PenstockError as error:
         finding.fail(error)
     return finding
@@ -337,13 +342,16 @@ def _journal(spec: LakeSpec, feed: FeedSpec) -> FeedJournal:
     return FeedJournal(store, Layout(feed.name), identity or "", surroundings())
 
 
-def _tell_topics(finding: Finding, feed: FeedSpec, state: FeedState, available: Available) -> None:
+def _tell_topics(
+    finding: Finding, feed: FeedSpec, state: FeedState, available: Available, source: AskedSource
+) -> None:
     found = {topic.topic for topic in available.topics}
     partitions = sum(len(topic.partitions) for topic in available.topics)
     finding.found.append(f"{number_of(len(found), 'topic')}, {number_of(partitions, 'partition')}")
     missing = missing_topics(feed, state.topics, available)
     if missing:  # a run delivers the others, and ends with this
-        finding.fail(TopicMissing(*missing, never_read=True))
+        error = TopicMissing(*missing, never_read=True)
+        finding.fail(missing_or_hidden(source, missing, error))
     if not found and feed.pattern:
         finding.warn(f"no topic matches the pattern {feed.pattern!r}")
     for (topic, partition), why in sorted(available.unreadable.items()):

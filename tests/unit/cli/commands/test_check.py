@@ -126,7 +126,7 @@ def test_what_waits_for_a_person_is_told_apart_from_what_failed() -> None:
     state.parked["a"], state.stopped = "records came", ["a"]
     feed = FeedSpec(name="events", topics=(TOPIC,), decode=DecodeSpec(incompatible="stop"))
     finding = Finding("feed")
-    _tell_topics(finding, feed, state, kafka())
+    _tell_topics(finding, feed, state, kafka(), Looked(kafka()))
     parked, stopped = finding.found[1:]
     assert "DATASET_PARKED" in parked
     assert "b: no space" in parked

@@ -15,7 +15,10 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, Place, TopicOffsets
 from penstock.ports.source.errors import KafkaUnavailable
-from penstock.ports.source.kafka.told_waiting import ToldWaiting
+from penstock.ports.source.kafka.java_failures import NOT_THERE, cause_of, failure_of
+from penstock.ports.source.kafka.listener_probe import check_plain, check_spoken
+from penstock.ports.source.kafka.rights import KafkaRights
+from penstock.ports.source.kafka.told_waiting import AFTER_S, ToldWaiting
 from penstock.spark.errors import Interrupted
 
 EARLIEST = -2
@@ -32,12 +35,11 @@ NOT_NOW = frozenset({
     "NotLeaderOrFollowerException", "OffsetNotAvailableException", "ReplicaNotAvailableException",
     "TimeoutException", "UnknownTopicIdException", "UnknownTopicOrPartitionException",
 })  # fmt: skip
-NOT_THERE = frozenset({"UnknownTopicOrPartitionException", "UnknownTopicIdException"})
+NO_ANSWER = "TimeoutException"
 
 # Topics are made of letters, digits, '.', '_' and '-', so these texts can be taken apart.
 _OFFSET = re.compile(r"([\w.-]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+),", re.ASCII)
 _PARTITION = re.compile(r"\(partition=(\d+), leader=(none|null|:-1)?")
-_SECRET = re.compile(r"password|secret|token$|jaas|\.key$", re.IGNORECASE)
 
 
 class KafkaAdmin:
@@ -52,8 +54,8 @@ class KafkaAdmin:
     ) -> None:
         self._jvm = jvm
         self._waiting = waiting or ToldWaiting(options, lambda _sentence: None)
+        self._options = options
         self._servers = options.get("bootstrap.servers", "")
-        self._secrets = secrets_in(options)
         self.skipped: dict[Place, str] = {}
         # Looked up once: every dot of such a path is a call.
         self._kafka = jvm.org.apache.kafka
@@ -63,6 +65,7 @@ class KafkaAdmin:
         properties = jvm.java.util.Properties()
         for name, value in options.items():
             properties.setProperty(name, value)
+        check_plain(options)
         self._client = self._ask(lambda: self._kafka.clients.admin.AdminClient.create(properties))
 
     def close(self) -> None:
@@ -73,7 +76,25 @@ class KafkaAdmin:
     def cluster_id(self) -> str:
         """The id that the cluster was formatted with."""
         with self._waiting.answer():
-            return str(self._ask(lambda: self._client.describeCluster().clusterId().get()))
+            asked = self._ask(lambda: self._client.describeCluster().clusterId())
+            self._await_first(asked)
+            return str(self._ask(asked.get))
+
+    @property
+    def rights(self) -> KafkaRights:
+        """What our user may do."""
+        return KafkaRights(self._jvm, self._client, self._options)
+
+    def _await_first(self, asked: Any) -> None:
+        """Wait a while for an answer; if none comes, find out whether one ever can."""
+        try:
+            asked.get(int(AFTER_S * 1000), self._jvm.java.util.concurrent.TimeUnit.MILLISECONDS)
+        except Py4JJavaError as error:
+            if cause_of(error)[0] == NO_ANSWER:
+                check_spoken(self._options)
+            # Any other answer is asked for once more by the caller, who names it.
+        except (Py4JError, OSError, Interrupted) as error:
+            raise self._unavailable(error) from error
 
     def available(self, feed: FeedSpec) -> Available:
         """Identity and offsets of everything the feed asks for, read-committed.
@@ -289,14 +310,7 @@ class KafkaAdmin:
 
     def _unavailable(self, error: BaseException) -> KafkaUnavailable:
         """The cause in one sentence; Java's traces are of no use to a reader."""
-        if isinstance(error, Py4JJavaError):
-            why = cause_of(error)[1]
-            for secret in self._secrets:
-                why = why.replace(secret, "[hidden]")
-            return KafkaUnavailable(self._servers, why)
-        if isinstance(error, Interrupted):
-            return KafkaUnavailable(self._servers, "we were interrupted while waiting")
-        return KafkaUnavailable(self._servers, "the JVM with Kafka's client has ended")
+        return failure_of(error, self._options)
 
 
 def within(options: Mapping[str, str], limit_ms: int) -> dict[str, str]:
@@ -313,27 +327,6 @@ def within(options: Mapping[str, str], limit_ms: int) -> dict[str, str]:
 def known_id(topic_id: str) -> str:
     """The id of a topic; empty where the broker gives none, which every topic shares then."""
     return "" if topic_id == _ZERO_ID else topic_id
-
-
-def secrets_in(options: Mapping[str, str]) -> list[str]:
-    """What must not be repeated from an answer: values of secret options, and parts of logins."""
-    found = [value for name, value in options.items() if _SECRET.search(name)]
-    found += [part for value in found for part in re.findall(r'"([^"]+)"', value)]
-    return sorted((value for value in found if len(value) > 3), key=len, reverse=True)
-
-
-def cause_of(error: Py4JJavaError) -> tuple[str, str]:
-    """The innermost cause of a Java exception: its plain name, and a sentence of one line."""
-    cause = error.java_exception
-    for _ in range(10):
-        inner = cause.getCause()
-        if inner is None:
-            break
-        cause = inner
-    name = str(cause.getClass().getSimpleName())
-    lines = str(cause.getMessage() or "").splitlines()
-    message = lines[0].strip().rstrip(".") if lines else ""
-    return name, f"{name}: {message}" if message else name
 
 
 def _is_led(partition: Any) -> bool:

@@ -12,12 +12,12 @@ from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
 from penstock.api.source import RECORD_COLUMNS, TOPIC_COLUMN
 from penstock.model.ranges import OffsetRange
 from penstock.ports.source.errors import KafkaUnavailable
-from penstock.ports.source.kafka.admin import cause_of, secrets_in
+from penstock.ports.source.kafka.java_failures import failure_of
 
 BYTES = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 POLL_MS = 500
@@ -35,16 +35,10 @@ def few_records(
     Every field of a record is a call to the JVM, so this is for hundreds of records. Raises
     `KafkaUnavailable`, also when not all of them came in time.
     """
-    servers = options.get("bootstrap.servers", "")
     try:
         rows = _read(jvm, options, ranges)
-    except Py4JJavaError as error:
-        why = cause_of(error)[1]
-        for secret in secrets_in(options):
-            why = why.replace(secret, "[hidden]")
-        raise KafkaUnavailable(servers, why) from error
     except (Py4JError, OSError) as error:
-        raise KafkaUnavailable(servers, "the JVM with Kafka's client has ended") from error
+        raise failure_of(error, options) from error
     rows.sort(key=lambda row: (row["topic"], row["partition"], row["offset"]))
     return pa.RecordBatch.from_pylist(rows, schema=COLUMNS)
 

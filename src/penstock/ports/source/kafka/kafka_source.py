@@ -15,18 +15,22 @@ from penstock.api.source import (
     ReadFailed,
     ReadRequest,
     SourceTools,
+    SourceUnavailable,
     Task,
 )
 from penstock.errors import PenstockError
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, Place
+from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin
+from penstock.ports.source.kafka.hidden_values import hidden, secrets_in
 from penstock.ports.source.kafka.reader import read_ranges
+from penstock.ports.source.kafka.refusals import refusal_of
 from penstock.ports.source.kafka.told_waiting import ToldWaiting
 from penstock.runtime.carried_error import as_report, opened_report
 from penstock.spark.batch_size import batches_for
-from penstock.spark.job_errors import cause_of_job
+from penstock.spark.job_errors import cause_of_job, java_causes
 from penstock.spark.job_group import JobGroups
 
 
@@ -34,7 +38,9 @@ class KafkaSource:
     """The topics of one feed.
 
     Also exports lag, resolves times, reads offsets of groups, hashes last records, tells how long
-    topics keep records, and cancels reads.
+    topics keep records and whether they are hidden from us, and cancels reads. Secrets are read
+    again before every look, and files of certificates whenever a look has failed: both may be
+    replaced while the feed runs.
     """
 
     kind = "kafka"
@@ -43,6 +49,9 @@ class KafkaSource:
         self._feed = feed
         self._session = tools.session
         self._options = tools.options
+        self._options_now = tools.options_now
+        self._tell = tools.tell
+        self._is_secret_missed = False
         self._opened: KafkaAdmin | None = None
         self._jobs = JobGroups(feed.name)
         self._waiting = ToldWaiting(tools.options, tools.tell)
@@ -50,7 +59,16 @@ class KafkaSource:
 
     def look(self) -> Available:
         """What the feed's topics hold now, read-committed."""
-        return self._admin().available(self._feed)
+        self._renew_secrets()
+        try:
+            return self._admin().available(self._feed)
+        except KafkaUnavailable:
+            self.close()  # a new client reads the files of certificates again
+            raise
+
+    def check_absent(self, topics: Sequence[str]) -> None:
+        """Return only if none of these topics is there."""
+        self._admin().rights.check_absent(topics)
 
     def read(self, request: ReadRequest, task: Task) -> list[bytes]:
         """One job, one action. Records come in batches that are counted where none is large.
@@ -110,7 +128,34 @@ class KafkaSource:
             with self._jobs.job(frame.sparkSession.sparkContext, name):
                 return frame.collect()
         except (Py4JError, PySparkException, ConnectionError) as error:
-            raise ReadFailed(name, cause_of_job(error)) from error
+            raise self._failed(name, error) from error
+
+    def _failed(self, name: str, error: Exception) -> ReadFailed | SourceUnavailable:
+        """Why the job failed: Kafka has refused the tasks, or anything else. Without secrets."""
+        secrets = secrets_in(self._options)
+        causes = [hidden(cause, secrets) for cause in java_causes(error)]
+        refused = refusal_of(causes, self._options)
+        if refused is None:
+            return ReadFailed(name, hidden(cause_of_job(error), secrets))
+        refused.while_reading = True
+        return refused
+
+    def _renew_secrets(self) -> None:
+        """Use secrets as they are now. While one is missing, those of before are used."""
+        if self._options_now is None:
+            return
+        try:
+            options = self._options_now()
+        except PenstockError as error:
+            if not self._is_secret_missed:
+                why = " ".join(str(error).split())
+                self._tell(f"a secret cannot be read, and the one of before is used: {why}")
+            self._is_secret_missed = True
+            return
+        self._is_secret_missed = False
+        if options != self._options:
+            self.close()
+            self._options = options
 
     def _admin(self) -> KafkaAdmin:
         """Kafka's admin client; the first to ask waits until the JVM is up."""

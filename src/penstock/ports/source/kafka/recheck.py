@@ -17,9 +17,11 @@ from penstock.model.window import Available
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.found import RangeFound
 from penstock.ports.source.kafka.admin import KafkaAdmin, within
+from penstock.ports.source.kafka.hidden_values import hidden, secrets_in
 from penstock.ports.source.kafka.reader import ranges_reader
+from penstock.ports.source.kafka.refusals import refusal_of
 from penstock.ports.source.recheck_tally import added_up, spans, tallying
-from penstock.spark.job_errors import cause_of_job
+from penstock.spark.job_errors import cause_of_job, java_causes
 
 T = TypeVar("T")
 
@@ -68,9 +70,15 @@ class KafkaRecheck:
         try:
             rows = self._watch("records of Kafka", counting.collect)
         except (Py4JError, PySparkException, ConnectionError) as error:
-            servers = self._options.get("bootstrap.servers", "")
-            raise KafkaUnavailable(servers, cause_of_job(error)) from error
+            raise self._failed(error) from error
         return added_up(bytes(row[REPORT]) for row in rows)
+
+    def _failed(self, error: Exception) -> KafkaUnavailable:
+        """Why the job failed, without secrets."""
+        secrets = secrets_in(self._options)
+        refused = refusal_of([hidden(each, secrets) for each in java_causes(error)], self._options)
+        why = hidden(cause_of_job(error), secrets)
+        return refused or KafkaUnavailable(self._options.get("bootstrap.servers", ""), why)
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -71,7 +71,7 @@ class ToldWaiting:
 
 def unreached(servers: str, limit_s: float) -> str:
     """Why no server accepts a connection; empty if one does, or if the list cannot be read."""
-    places = [place for each in servers.split(",") if (place := _place(each)) is not None]
+    places = server_places(servers)
     if not places:
         return ""
     deadline = time.monotonic() + limit_s
@@ -84,6 +84,11 @@ def unreached(servers: str, limit_s: float) -> str:
         except OSError as error:
             why = error.strerror or str(error) or type(error).__name__
     return f"no server accepts a connection ({why})"
+
+
+def server_places(servers: str) -> list[tuple[str, int]]:
+    """Host and port of every server of a list; those that cannot be read are left out."""
+    return [place for each in servers.split(",") if (place := _place(each)) is not None]
 
 
 def _place(server: str) -> tuple[str, int] | None:
