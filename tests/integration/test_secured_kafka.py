@@ -373,8 +373,13 @@ def test_what_a_check_asks_about_rights(
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "kafka.md").read_text(encoding="utf-8")
-BLOCKS = {"TLS": TLS, "Client certificates (mTLS)": MTLS, "User and password": LOGIN,
-          "OAuth tokens": LOGIN}  # fmt: skip
+BLOCKS = {
+    "TLS": TLS,
+    "Client certificates (mTLS)": MTLS,
+    "Certificates on a cluster": MTLS,
+    "User and password": LOGIN,
+    "OAuth tokens": LOGIN,
+}
 
 
 def block(heading: str, kind: str = "yaml") -> str:
@@ -406,7 +411,10 @@ def page_users(
     users.set_password("penstock", PASSWORD)
     secured.tokens.clients["penstock"] = SECRET
     (place / "ca.pem").write_bytes(secured.ca.path.read_bytes())
-    (place / "penstock.pem").write_bytes(secured.ca.sign("penstock").read_bytes())
+    both = secured.ca.sign("penstock").read_text()
+    key, end, certificate = both.partition("-----END PRIVATE KEY-----\n")
+    for name, text in {"penstock": both, "key": key + end, "certificate": certificate}.items():
+        (place / f"{name}.pem").write_text(text)
     (place / "kafka-password").write_text(f"{PASSWORD}\n")
     granted = list(rights_of_the_page("penstock"))
     assert len(granted) == 2

@@ -37,6 +37,7 @@ _URL = re.compile(r"https?://[^\s]+", re.IGNORECASE)
 SERVERS = "bootstrap.servers"
 _JAAS = "sasl.jaas.config"
 _HOST_CHECK = "ssl.endpoint.identification.algorithm"
+_FILE_KEY = re.compile(r"ssl\.(?:trust|key)store\.location")  # relative to the file, as all paths
 _TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105 -- the name of a setting
 _LOGIN_HANDLER = "sasl.login.callback.handler.class"
 # Kafka's own; the second is its name before Kafka 3.8.
@@ -290,6 +291,8 @@ def _value(
     if not isinstance(child, Scalar) or child.is_null or len(child.text) > _LONGEST_VALUE:
         raise Refused("not one value", "one text, number or boolean; lists with commas")
     text = with_whole_paths(child.text, reading.folder_of(child))
+    if _FILE_KEY.fullmatch(key.lower()) and text and not has_reference(text):
+        text = str(reading.folder_of(child) / text)
     known = None if is_only_references(text) else with_stand_ins(text)
     refused = complaint(key, known)
     if refused is not None:

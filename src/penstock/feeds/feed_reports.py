@@ -89,7 +89,8 @@ class FeedReports:
             self._told_export = error.found
             sentence = (
                 "the offsets could not be exported for lag tools; records are delivered without "
-                f"it, and this line does not come again for the same cause: {error}"
+                f"it: {error.code}: {error.found} Give access, or set `export_offsets: none`; this "
+                "line does not come again for the same cause"
             )
             self.warn("export_failed", sentence, {"code": error.code})
 

@@ -302,3 +302,11 @@ def test_a_login_whose_options_load_code_is_refused(option: str) -> None:
     assert "loads code" in str(refused)
     hidden_in_a_value = f'{module} required clientId="ssl.engine.factory.class=x";'
     assert jaas_complaint(hidden_in_a_value) is None
+
+
+def test_files_of_certificates_are_looked_for_beside_the_file(tmp_path: Path) -> None:
+    for key in ("ssl.truststore.location", "ssl.keystore.location"):
+        assert spec_of(tmp_path, kafka=f"{key}: etc/a.pem").kafka[key] == f"{tmp_path}/etc/a.pem"
+        assert spec_of(tmp_path, kafka=f"{key}: /etc/a.pem").kafka[key] == "/etc/a.pem"
+        assert spec_of(tmp_path, kafka=f"{key}: '${{env:A}}'").kafka[key] == "${env:A}"
+    assert spec_of(tmp_path, kafka="client.id: a.pem").kafka["client.id"] == "a.pem"

@@ -42,6 +42,7 @@ _TOKEN = re.compile(r"javax\.security\.auth\.login\.LoginException|token endpoin
 _SETTINGS = re.compile(
     r"InvalidConfigurationException|ConfigException|Failed to load|JAAS configuration"
 )
+_NOT_LOADED = re.compile(r"Failed to load[^\n]*")
 _STATUS = re.compile(r"The response code \d+[^;\n]*")
 
 
@@ -125,10 +126,9 @@ def _groups(text: str) -> list[str]:
 
 
 def _setting(text: str) -> str:
-    """The cause that names the file or the setting."""
-    lines = [line for line in text.splitlines() if "Failed to load" in line]
-    inner = text.splitlines()[-1]
-    if not lines:
+    """The part that names the file, and why it cannot be used; empty if there is none."""
+    named = _NOT_LOADED.search(text)
+    if named is None:
         return ""
-    named = said(lines[0]).partition(": ")[2]
-    return f"{named}: {said(inner)}" if said(inner) not in named else named
+    inner = said(text.splitlines()[-1])
+    return named[0] if inner.endswith(named[0]) else f"{named[0]}: {inner}"

@@ -145,13 +145,15 @@ LOGIN_FAILED = "javax.security.auth.login.LoginException"
         (
             [
                 "org.apache.kafka.common.KafkaException: Failed to create new KafkaAdminClient",
+                f"org.apache.kafka.common.KafkaException: {ERRORS}.InvalidConfigurationException: "
+                "Failed to load PEM SSL keystore /no.pem",
                 f"{ERRORS}.InvalidConfigurationException: Failed to load PEM SSL keystore /no.pem",
                 "java.io.IOException: Unable to read file /no.pem",
                 "java.nio.file.NoSuchFileException: /no.pem",
             ],
             OPTIONS,
             ClientSettingsWrong,
-            ("Failed to load PEM SSL keystore /no.pem: NoSuchFileException: /no.pem",),
+            ("k:9093: Failed to load PEM SSL keystore /no.pem: NoSuchFileException: /no.pem",),
         ),
         (
             ["java.lang.IllegalArgumentException: Could not find 'x' in the JAAS configuration"],
