@@ -8,14 +8,31 @@ MOST = 400
 _TRACE = "Traceback (most recent call last):"
 _RAISED = re.compile(r"[\w.]+: .|[\w.]*(?:Error|Exception|Interrupt|Exit)$")
 _CAUSE = "Caused by: "
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_HOST = re.compile(r"Lost task [\d.]+ in stage [\d.]+ \(TID \d+\) \((\S+) executor ")
 _CALLING = "An error occurred while calling"  # py4j's first line; Java's error comes after it
 
 
 def cause_of_job(error: Exception) -> str:
     """The cause of a failed job in one line, and the log that has the trace."""
-    cause = first_line(error).rstrip(".")
+    cause = missing_package(error) or first_line(error).rstrip(".")
     log = current_log()
     return cause if log is None else f"{cause} (the whole trace is in {log})"
+
+
+def missing_package(error: Exception) -> str:
+    """The host on which a task could not import a package, and which; nothing if it was not that.
+
+    Nothing of ours runs in such a task, so that it is Spark that tells. Its error has the host in
+    the trace of the JVM alone, which is no part of its text.
+    """
+    said = f"{error}\n{getattr(error, '_stackTrace', '')}"
+    modules, hosts = _NO_MODULE.findall(said), _HOST.findall(said)
+    if not modules:
+        return ""
+    where = f"the executor on host {hosts[-1]}" if hosts else "an executor"
+    package = modules[-1].partition(".")[0]
+    return f"{where} has no Python package {package!r}, which the driver has"
 
 
 def first_line(error: Exception) -> str:

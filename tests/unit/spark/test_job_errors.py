@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from penstock.spark import log_file
-from penstock.spark.job_errors import cause_of_job, first_line
+from penstock.spark.job_errors import cause_of_job, first_line, missing_package
 
 IN_A_WORKER = """
   An exception was thrown from the Python worker. Please see the stack trace below.
@@ -79,3 +79,41 @@ def test_the_message_names_the_file_with_the_trace(
     monkeypatch.setattr(log_file, "_current", [tmp_path / "spark-1.log"])
     told = cause_of_job(Exception("it failed."))
     assert told == f"it failed (the whole trace is in {tmp_path / 'spark-1.log'})"
+
+
+class PythonWorkerError(Exception):
+    """As pyspark has it: the trace of the worker as its text, that of the JVM beside it."""
+
+    def __init__(self, text: str, trace: str) -> None:
+        super().__init__(text)
+        self._stackTrace = trace
+
+
+NO_BOTO3 = """
+  An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "find.py", line 129, in _imported
+ModuleNotFoundError: No module named 'boto3.session'
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "worker.py", line 3, in main
+penstock.api.errors.ExtraMissing: EXTRA_MISSING: The store 's3' needs the module 'boto3'
+"""
+LOST = """org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 3.0
+failed 4 times, most recent failure: Lost task 0.3 in stage 3.0 (TID 9) (10.0.0.7 executor 2):
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+"""
+
+
+def test_a_package_that_an_executor_lacks_is_named_with_its_host() -> None:
+    error = PythonWorkerError(NO_BOTO3, LOST)
+    sentence = "the executor on host 10.0.0.7 has no Python package 'boto3', which the driver has"
+    assert missing_package(error) == sentence
+    assert cause_of_job(error).startswith(sentence)
+
+
+def test_without_a_host_in_the_trace_the_package_is_named_alone() -> None:
+    assert missing_package(Exception(NO_BOTO3)).startswith("an executor has no Python package")
+    assert missing_package(Exception(IN_A_WORKER)) == ""
