@@ -36,6 +36,17 @@ def log_directory(environment: Environment = os.environ) -> Path:
     return base / "penstock" / "logs"
 
 
+def spark_scratch(environment: Environment = os.environ) -> Path | None:
+    """Return a scratch directory of the executor that a Python worker of Spark works for.
+
+    None where Spark names none that can be used, and where TMPDIR is set.
+    """
+    if environment.get("TMPDIR"):
+        return None
+    places = [Path(word) for word in environment.get("SPARK_LOCAL_DIRS", "").split(",") if word]
+    return next((place for place in places if os.access(place, os.W_OK | os.X_OK)), None)
+
+
 def java_home(environment: Environment = os.environ) -> Path | None:
     """Return JAVA_HOME, or None when it is unset or empty."""
     given = environment.get("JAVA_HOME", "").strip()

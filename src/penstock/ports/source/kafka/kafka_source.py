@@ -32,6 +32,7 @@ from penstock.runtime.carried_error import as_report, opened_report
 from penstock.spark.batch_size import batches_for
 from penstock.spark.job_errors import cause_of_job, java_causes
 from penstock.spark.job_group import JobGroups
+from penstock.spark.worker_disk import spool_on_sparks_disk
 
 
 class KafkaSource:
@@ -168,6 +169,7 @@ def carrying(task: Task) -> Task:
     """The task, with an error of ours as its report: Spark would only repeat it, and log traces."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        spool_on_sparks_disk()
         records = iter(batches)
         try:
             yield from task(records)
