@@ -30,7 +30,8 @@ OTHERS = frozenset(
         "content.records", "decode.format", "device.os", "device_os", "feeds.NAME",
         "feeds.events.on_gap", "feeds.events.window.every", "field_by_country", "http_proxy",
         "https_proxy", "penstock.yaml", "pyarrow.PythonFile", "sasl.jaas.config",
-        "security.protocol", "spark.jars.packages", "spec.field", "user.ssn", "userid__2",
+        "security.protocol", "spark.archives", "spark.jars.packages", "spark.local.dir",
+        "spec.field", "user.ssn", "userid__2",
     }
 )  # fmt: skip
 GROUPS = {door.group for door in EVERY_DOOR}  # of entry points, such as `penstock.codecs`
