@@ -5,6 +5,7 @@ from tests.certify import (
     crash_cases,
     disk_cases,
     executor_cases,
+    host_cases,
     kafka_cases,
     owner_cases,
 )
@@ -23,6 +24,7 @@ def all_cases() -> list[Case]:
         *owner_cases.cases(),
         *clock_cases.cases(),
         *executor_cases.cases(),
+        *host_cases.cases(),
         *kafka_cases.cases(),
         *disk_cases.cases(),
     ]

@@ -18,7 +18,11 @@ from penstock.spark.java import Java, find_java
 from penstock.spark.session import open_session
 from penstock.testing.broker import CLUSTER_ID, EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
+from penstock.testing.object_store_server import EmbeddedObjectStore
+from penstock.testing.proxy.fault_proxy import FaultProxy
 from tests.certify.spark_cluster import SparkCluster
+from tests.certify.spark_hosts import SparkHosts
+from tests.helpers.object_stores import running_object_store
 from tests.integration.processes import search_path
 
 OTHER_ID = "YW5vdGhlckNsdXN0ZXItMg"
@@ -145,6 +149,23 @@ class Parts:
     def cluster(self) -> SparkCluster:
         """A standalone Spark cluster with two workers."""
         return self._ends.enter_context(SparkCluster(self.directory("cluster"), self.java))
+
+    @cached_property
+    def hosts(self) -> SparkHosts:
+        """A standalone Spark cluster whose two hosts see none of these directories."""
+        place = Path(tempfile.mkdtemp(prefix="penstock-hosts-"))
+        self._ends.callback(shutil.rmtree, place, ignore_errors=True)
+        return self._ends.enter_context(SparkHosts(place, self.java, [self.scratch]))
+
+    @cached_property
+    def objects(self) -> EmbeddedObjectStore:
+        """An object store with a bucket."""
+        return self._ends.enter_context(running_object_store(self.directory("objects")))
+
+    @cached_property
+    def proxy(self) -> FaultProxy:
+        """A proxy in front of the object store."""
+        return self._ends.enter_context(FaultProxy(self.objects.endpoint))
 
     def _start(self, name: str, brokers: int = 1, cluster_id: str = CLUSTER_ID) -> EmbeddedKafka:
         cache = places.jar_cache()
