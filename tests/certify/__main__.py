@@ -2,11 +2,13 @@
 
 import signal
 import sys
+from functools import partial
 
-from tests.certify.all_cases import all_cases
+from tests.certify.all_cases import cases_of
 from tests.certify.parts import Parts
-from tests.certify.runner import certify
+from tests.certify.runner import certify, parsed
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and all that was started is ended
-    sys.exit(certify(all_cases(), Parts, sys.argv[1:]))
+    chosen = parsed(sys.argv[1:])
+    sys.exit(certify(cases_of(chosen), partial(Parts, chosen.lake), chosen))

@@ -1,5 +1,7 @@
 """Every case of the certificate, in the order of the table."""
 
+from argparse import Namespace
+
 from tests.certify import (
     clock_cases,
     crash_cases,
@@ -8,12 +10,20 @@ from tests.certify import (
     host_cases,
     kafka_cases,
     owner_cases,
+    s3_cases,
 )
 from tests.certify.case import Case, not_shown
 
 NOT_SHOWN = {
     "C18": "sealing is off in these runs; the simulator dies at every request of it",
 }
+
+
+def cases_of(chosen: Namespace) -> list[Case]:
+    """Those of the store that is asked for."""
+    if chosen.lake:
+        return [*s3_cases.own_bucket_cases()]
+    return [*s3_cases.cases()] if chosen.store == "s3" else all_cases()
 
 
 def all_cases() -> list[Case]:

@@ -20,9 +20,10 @@ from penstock.testing.broker import CLUSTER_ID, EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 from penstock.testing.object_store_server import EmbeddedObjectStore
 from penstock.testing.proxy.fault_proxy import FaultProxy
+from tests.certify.lake_on_s3 import S3Place
 from tests.certify.spark_cluster import SparkCluster
 from tests.certify.spark_hosts import SparkHosts
-from tests.helpers.object_stores import running_object_store
+from tests.helpers.object_stores import BUCKET, running_object_store
 from tests.integration.processes import search_path
 
 OTHER_ID = "YW5vdGhlckNsdXN0ZXItMg"
@@ -63,7 +64,8 @@ class RememberingClient(KafkaClient):
 class Parts:
     """Brokers, sessions and directories, each made when the first case asks for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, own_lake: str = "") -> None:
+        self._own_lake = own_lake
         self._ends = ExitStack()
         self.scratch = Path(tempfile.mkdtemp(prefix="penstock-certify-"))
         self._ends.callback(shutil.rmtree, self.scratch, ignore_errors=True)
@@ -144,6 +146,13 @@ class Parts:
         session = open_session("certify", {"spark.master": "local[2]"}, jars)
         self.later(session.stop)
         return session
+
+    @cached_property
+    def s3_place(self) -> S3Place:
+        """Where lakes on S3 lie: in a user's own bucket, else in an object store that it starts."""
+        if self._own_lake:
+            return S3Place.of_uri(self._own_lake)
+        return S3Place(f"{BUCKET}/certify", self.objects.settings)
 
     @cached_property
     def cluster(self) -> SparkCluster:

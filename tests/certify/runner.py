@@ -22,15 +22,15 @@ SEED = 1
 
 
 def certify(
-    everything: Sequence[Case], make_parts: Callable[[], "Parts"], arguments: Sequence[str]
+    everything: Sequence[Case], make_parts: Callable[[], "Parts"], chosen: argparse.Namespace
 ) -> int:
     """Run what is not finished; 0 only when nothing was lost or doubled and all went as it must."""
-    chosen = parsed(arguments)
     cases = [case for case in everything if case.fits(chosen.only)]
     if not cases:
         print(f"no case is called {chosen.only!r}")
         return 2
-    results = Results.load(chosen.results / "results.json", chosen.seed, source_tree())
+    folder = results_folder(chosen)
+    results = Results.load(folder / "results.json", chosen.seed, source_tree())
     if chosen.fresh:
         results.runs.clear()
     print(f"seed {chosen.seed}, source {results.tree[:12]}, {len(cases)} runs", flush=True)
@@ -39,7 +39,7 @@ def certify(
     rows = rows_of(named, results.runs, chosen.resume_limit)
     missing = sum(case.name not in results.runs for case in cases)
     table = as_table(rows, missing)
-    (chosen.results / "table.md").write_text(table)
+    (folder / "table.md").write_text(table)
     print(table)
     return exit_code(rows, missing)
 
@@ -52,8 +52,17 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="forget what is finished")
     parser.add_argument("--again", action="store_true", help="run the red ones once more")
     parser.add_argument("--results", type=Path, default=REPOSITORY / "certify")
+    parser.add_argument("--store", choices=["local", "s3"], default="local")
+    parser.add_argument("--lake", default="", help="s3://bucket/prefix of your own, for --store s3")
     parser.add_argument("--resume-limit", type=float, default=RESUME_S, metavar="SECONDS")
     return parser.parse_args(arguments)
+
+
+def results_folder(chosen: argparse.Namespace) -> Path:
+    """Each kind of store has its own table."""
+    word = "own-bucket" if chosen.lake else "" if chosen.store == "local" else chosen.store
+    folder: Path = chosen.results / word
+    return folder
 
 
 def source_tree() -> str:

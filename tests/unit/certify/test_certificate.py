@@ -75,7 +75,7 @@ PROGRAM = """
 import os, signal, sys, tempfile
 from pathlib import Path
 from tests.certify.case import Case
-from tests.certify.runner import certify
+from tests.certify.runner import certify, parsed
 from tests.certify.case import Case
 from tests.certify.table import Outcome
 
@@ -97,7 +97,8 @@ def act(name):
     return run
 
 cases = [Case(name, (name,), act(name)) for name in ("B1", "B2", "B3")]
-sys.exit(certify(cases, NoParts, ["--results", sys.argv[2], *sys.argv[4:]]))
+words = ["--results", sys.argv[2], *sys.argv[4:]]
+sys.exit(certify(cases, NoParts, parsed(words)))
 """
 
 
