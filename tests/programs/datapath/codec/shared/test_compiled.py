@@ -9,6 +9,8 @@ _PROGRAM = """
 import numpy as np
 from penstock.datapath.codec.shared import compiled as room
 
+__name__ = "penstock.program"  # only functions of the package are kept where it says
+
 @room.compiled
 def total(numbers):
     found = 0
