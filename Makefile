@@ -184,9 +184,18 @@ mutations: setup ## Break the protocol on purpose; the simulator must notice eac
 
 # ARGS adds options, as in `make bench ARGS="--records 200000 --rounds 1"`.
 # Without ARGS the workloads of real shape follow: some options are not theirs.
-bench: setup ## Measure whole windows against plain Spark and reading only; writes bench/results.*
+# STORE=s3 measures the same windows into s3proxy and into a directory instead, and writes nothing.
+ifeq ($(STORE),s3)
+bench: setup
+	$(PY) -m bench.stores $(ARGS)
+else ifneq ($(STORE),)
+bench:
+	@echo "make bench knows STORE=s3 only, not STORE=$(STORE)" >&2; exit 2
+else
+bench: setup ## Measure whole windows against plain Spark and reading only; writes bench/results.* (STORE=s3)
 	$(PY) -m bench.compare --out bench $(ARGS)
 	$(if $(ARGS),@echo "left out: the workloads of real shape; see make bench-shapes",$(PY) -m bench.shapes --out bench)
+endif
 
 bench-shapes: setup ## Measure records of real shape, nested and long; joins bench/results.json (ONLY=social)
 	$(PY) -m bench.shapes --out bench $(if $(ONLY),--only $(ONLY)) $(ARGS)

@@ -37,6 +37,7 @@ from penstock.model.spec import (
     TimeSpec,
     WindowSpec,
 )
+from penstock.model.store_spec import StoreSpec
 from penstock.model.window import StageOrder
 from penstock.ports.registry.registry import Registry
 from penstock.ports.source.kafka.kafka_source import KafkaSource
@@ -241,7 +242,7 @@ def schemas_of_types(form: str) -> Registry:
 
 def new_feed(
     topic: MixedTopic,
-    lake: Path,
+    lake: Path | StoreSpec,
     max_records: int,
     open_source: Callable[[FeedSpec, SourceTools], Source] = KafkaSource,
 ) -> TimedFeed:
@@ -251,15 +252,16 @@ def new_feed(
     workload = topic.workload
     registry = schemas_of_types(topic.form) if workload is None else workload.registry()
     source_tools = SourceTools(lambda: world.spark, kafka)
-    tools = FeedTools(
-        lambda feed: open_source(feed, source_tools), open_store(local_spec(lake)), AROUND, registry
-    )
+    store = open_store(lake if isinstance(lake, StoreSpec) else local_spec(lake))
+    tools = FeedTools(lambda feed: open_source(feed, source_tools), store, AROUND, registry)
     feed = TimedFeed(feed_of(topic, max_records), tools, once=False)
     feed.try_start(force=True)
     return feed
 
 
-def learned_feed(topic: MixedTopic, lake: Path, max_records: int | None = None) -> TimedFeed:
+def learned_feed(
+    topic: MixedTopic, lake: Path | StoreSpec, max_records: int | None = None
+) -> TimedFeed:
     """A feed that has learned its types from a small first window; the next one is the whole rest,
     or `max_records` of it."""
     first = new_feed(topic, lake, topic.first)

@@ -19,12 +19,13 @@ from penstock.cli.main import parser
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 QUICKSTART = ROOT / "docs" / "quickstart.md"
+STORES = ROOT / "docs" / "stores.md"
 
 _FENCE = re.compile(
     r"(?:^<!-- not run: (?P<why>[^>]+) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-_PLAIN_WORDS = {".", "cd", "rm"}
+_PLAIN_WORDS = {".", "cd", "rm", "pip"}
 
 
 @dataclass(frozen=True, slots=True)

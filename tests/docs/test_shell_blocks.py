@@ -9,6 +9,7 @@ from tests.docs.shell import (
     PAGES,
     QUICKSTART,
     ROOT,
+    STORES,
     Block,
     blocks,
     blocks_of,
@@ -17,9 +18,13 @@ from tests.docs.shell import (
     unshown,
 )
 
-# Run from top to bottom, by tests/integration/test_quickstart.py.
+# Run from top to bottom, by tests/integration/test_quickstart.py and test_stores_page.py.
 RUN = {
-    command for block in blocks_of(QUICKSTART) if not block.why_not for command in block.commands
+    command
+    for page in (QUICKSTART, STORES)
+    for block in blocks_of(page)
+    if not block.why_not
+    for command in block.commands
 }
 
 

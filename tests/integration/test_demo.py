@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.testing.object_store_server import EmbeddedObjectStore
+from tests.helpers.object_stores import BUCKET
 from tests.integration.processes import wait_for
 
 pytestmark = [pytest.mark.xdist_group("processes"), pytest.mark.timeout(600)]
@@ -98,6 +101,35 @@ def test_the_lake_stays_good_for_the_other_commands(told: tuple[Path, str]) -> N
         command = [sys.executable, "-m", "penstock", *words]
         ran = subprocess.run(command, cwd=demo, capture_output=True, timeout=120, check=False)
         assert ran.returncode == 0, ran.stderr
+
+
+def test_a_lake_in_a_bucket_is_exact_too_and_is_queried_by_the_lines_that_are_printed(
+    object_store: EmbeddedObjectStore, tmp_path: Path
+) -> None:
+    """Keys and endpoint come from the environment, as for other programs of AWS."""
+    lake = f"s3://{BUCKET}/{secrets.token_hex(8)}/demo"
+    environment = os.environ | object_store.environment
+    command = [*DEMO, "--records", "2000", "--lake", lake]
+
+    def run(words: list[str]) -> tuple[int, str]:
+        ran = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=540,
+            check=False,
+        )  # fmt: skip
+        return ran.returncode, ran.stdout + ran.stderr
+
+    code, text = run(command)
+    assert code == 0, text
+    assert "0 lost, 0 doubled" in text.splitlines()
+    assert "verdict    ok" in text
+    assert f"the lake   {lake}/events/<type>/day=.../*.parquet" in text
+    assert not (tmp_path / "penstock-demo" / "lake").exists()
+    lines = [line for line in text.splitlines() if " -c 'import" in line]
+    assert len(lines) == 2
+    for line in lines:
+        assert run(["/bin/sh", "-c", line])[1].count("20") > 7
+    code, text = run(command)
+    assert (code, "DEMO_REFUSED" in text, lake in text) == (2, True, True), text
 
 
 @pytest.mark.parametrize("moment", ["a Kafka broker", "epoch 1: claimed"])

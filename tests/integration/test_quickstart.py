@@ -3,19 +3,16 @@
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from penstock.demo.events import PARTITIONS, Topic
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.docs.shell import QUICKSTART, blocks_of, unshown
+from tests.integration.page_topic import fill_topic_of_pages
 
 pytestmark = pytest.mark.xdist_group("kafka")
-
-MONDAY_MS = int(datetime(2026, 11, 2, tzinfo=UTC).timestamp() * 1000)
 
 
 @pytest.mark.timeout(600)
@@ -24,11 +21,7 @@ def test_the_quickstart_does_what_it_says(
 ) -> None:
     """Goal: a stranger can paste every line. Method: run each block in a shell that stops at the
     first error, and compare what it prints. Only the broker's address is another."""
-    client.create_topic("events", PARTITIONS)
-    topic = Topic(2_000, MONDAY_MS)
-    for partition in range(PARTITIONS):
-        records = topic.of_partition(partition)
-        client.produce("events", partition, records, enable_idempotence="true")
+    fill_topic_of_pages(client)
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PENSTOCK__KAFKA__BOOTSTRAP_SERVERS": kafka.bootstrap,

@@ -67,6 +67,7 @@ ALLOWED = {
     "spark/": "jars, Java and the working directory of a JVM",
     "runtime/this_process.py": "what the system tells about a process",
     "datapath/formats/": "writers and readers of pyarrow, which get the files of a store",
+    "ports/store/s3/s3_reading.py": "blocks of large objects that memory has no room for",
     "ports/store/s3/s3_staged.py": "files that wait on the executor's own disk until they are sent",
     "datapath/stage/spool.py": "rows that wait on the executor's own disk",
     "datapath/codec/shared/code_cache.py": "machine code that this machine has compiled",

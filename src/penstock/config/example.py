@@ -7,12 +7,16 @@ _EXAMPLE = """\
 # ${env:NAME} or ${file:path}.
 version: 1
 
-# The directory of the lake; the environment variable PENSTOCK__LAKE wins over it.
+# The directory of the lake, or s3://bucket/prefix; the variable PENSTOCK__LAKE wins over it.
 lake: ./lake
 
-# What the lake's store needs beyond its address; a directory needs nothing.
+# What the lake's store needs beyond its address; a directory needs nothing. For s3:// whatever is
+# not said here comes from the environment and the files of AWS.
 # store:
-#   endpoint: "http://127.0.0.1:9000"
+#   region: eu-central-1
+#   endpoint: "http://127.0.0.1:9000"    # another store than AWS
+#   path_style: true
+#   access_key: "${env:LAKE_KEY}"
 #   secret_key: "${env:LAKE_SECRET}"
 
 # Where the journals lie, if the lake's store cannot keep them, and settings of stores by address.

@@ -109,7 +109,10 @@ def _absolute(word: str, folder: Path) -> str:
 def key_in(lake: StoreSpec, word: str) -> str:
     """The key of a file in the lake that a user names by its key, its path or its URI."""
     if lake.scheme != LOCAL:
-        return word.removeprefix(f"{lake.uri.rstrip('/')}/")
+        scheme, mark, rest = word.partition("://")
+        same = f"{_OTHER_NAMES.get(scheme, scheme)}{mark}{rest}"
+        above = f"{lake.uri.rstrip('/')}/"
+        return same.removeprefix(above) if same.startswith(above) else word
     path = unquote(urlsplit(word).path) if word.startswith("file:") else word
     root = Path(lake.address).resolve()
     for candidate in (Path(path), root / path):

@@ -13,6 +13,7 @@ from penstock.config import places
 from penstock.demo.child import Child, time_of
 from penstock.demo.errors import DemoFailed
 from penstock.demo.events import PARTITIONS, Topic
+from penstock.demo.lakes import DemoLake
 from penstock.demo.page import Period
 from penstock.demo.place import FEED, TOPIC, Place
 from penstock.demo.screen import Screen
@@ -24,11 +25,11 @@ from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 
 DONE_BEFORE_THE_KILL = 3
+DONE_AT_MOST = 6  # of ten; a window is staged too quickly to be seen from afar
 ENOUGH_STAGED = 8  # this many staged files count as "in the middle of a window"
 _LONG_ENOUGH_S = 0.3  # small windows may never have that many files
 _SETTLED_S = 0.3
 _SETTLE_S = 10.0
-_LOOK_S = 0.005
 _SILENCE_S = 600.0  # a child without output for this time is stuck
 _TOLD_EVERY = 2_000
 AUDIT = ("audit", "--deep")
@@ -39,6 +40,7 @@ class Scene:
     """What the steps of the demo share."""
 
     place: Place
+    lake: DemoLake
     screen: Screen
     stack: ExitStack
     records: int
@@ -92,8 +94,10 @@ def run_and_kill(scene: Scene, onlooker: Onlooker) -> tuple[Run, Sight]:
     """`penstock run --once`, killed with some windows done and one in the middle."""
     watched = _Watched(scene, "run-1", 0)
     seen_at: dict[str, float] = {}
-    for _ in watched.turns():
+    for _ in watched.turns(onlooker.pause_s):
         sight = onlooker.look()
+        if len(sight.done) >= DONE_AT_MOST:
+            break
         if len(sight.done) >= DONE_BEFORE_THE_KILL and sight.in_flight:
             first_seen = seen_at.setdefault(sight.in_flight, time.monotonic())
             is_old = time.monotonic() - first_seen > _LONG_ENOUGH_S
@@ -108,10 +112,9 @@ def run_and_kill(scene: Scene, onlooker: Onlooker) -> tuple[Run, Sight]:
     sight = _final_sight(
         onlooker
     )  # it may have gone further than was seen; the lake is what counts
-    scene.screen.alarm(
-        f"kill -9 {watched.child.pid} and its whole group, in the middle of window {window}"
-    )
-    cut = Period(window, watched.last_s, ended_s, "killed")
+    when = f"in the middle of window {window}" if window else f"after {len(sight.done)} windows"
+    scene.screen.alarm(f"kill -9 {watched.child.pid} and its whole group, {when}")
+    cut = Period(window or "killed", watched.last_s, ended_s, "killed")
     return watched.run(ended_s, [cut]), sight
 
 
@@ -120,7 +123,7 @@ def _final_sight(onlooker: Onlooker) -> Sight:
     deadline = time.monotonic() + _SETTLE_S
     before, since = onlooker.look(), time.monotonic()
     while time.monotonic() - since < _SETTLED_S and time.monotonic() < deadline:
-        time.sleep(_LOOK_S)
+        time.sleep(onlooker.pause_s)
         sight = onlooker.look()
         if sight != before:
             before, since = sight, time.monotonic()
@@ -130,7 +133,7 @@ def _final_sight(onlooker: Onlooker) -> Sight:
 def run_to_the_end(scene: Scene, onlooker: Onlooker, before: Run) -> Run:
     """`penstock run --once` again: takes over, and delivers the rest."""
     watched = _Watched(scene, "run-2", before.records)
-    for _ in watched.turns():
+    for _ in watched.turns(onlooker.pause_s):
         watched.show(onlooker.look())
     if watched.child.exit_code != 0:
         code = watched.child.exit_code
@@ -168,7 +171,7 @@ class _Watched:
         self.child = Child(scene.place, ("run", "--once"), name)
         scene.stack.callback(self.child.stop)
 
-    def turns(self) -> Iterator[None]:
+    def turns(self, pause_s: float) -> Iterator[None]:
         """Yield repeatedly while the child runs, and once more after its end."""
         heard_at = time.monotonic()
         is_over = False
@@ -181,7 +184,7 @@ class _Watched:
                 raise DemoFailed(f"The run was silent for {_SILENCE_S:.0f} s.", self.child.log)
             if not is_over:
                 yield
-                time.sleep(_LOOK_S)
+                time.sleep(pause_s)
 
     def show(self, sight: Sight) -> None:
         """Update the progress line."""

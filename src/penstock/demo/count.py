@@ -8,13 +8,11 @@ position must be found exactly once.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import pyarrow.parquet as pq
 
-from penstock.demo.watch import data_files
+from penstock.demo.folders import Folder
 from penstock.testing.kafka_client import ReadRecord
 
 Spot = tuple[int, int]  # partition, offset
@@ -99,10 +97,10 @@ def tally(records: Iterable[ReadRecord], rows: Iterable[Row], refused: Iterable[
     return Tally(total, written, quarantined, filtered, *spots)
 
 
-def rows_of(feed: Path) -> Iterator[Row]:
+def rows_of(feed: Folder) -> Iterator[Row]:
     """Every row that a reader of the directories finds."""
-    for path in data_files(feed):
-        table = pq.ParquetFile(path).read(columns=["_partition", "_offset", "id"])
+    for name in feed.data():
+        table = feed.open(name).read(columns=["_partition", "_offset", "id"])
         columns = (table.column(name).to_pylist() for name in table.column_names)
         named = dict(zip(table.column_names, columns, strict=True))
         ids = named.get("id") or [None] * table.num_rows
@@ -112,20 +110,20 @@ def rows_of(feed: Path) -> Iterator[Row]:
             yield Row((partition, offset), number)
 
 
-def refused_of(quarantine: Path) -> Iterator[Refused]:
+def refused_of(quarantine: Folder) -> Iterator[Refused]:
     """Every record in the quarantine."""
-    for path in sorted(quarantine.rglob("*.parquet")):
-        table = pq.ParquetFile(path).read(columns=["_partition", "_offset", "value", "reason"])
+    for name in quarantine.parquet():
+        table = quarantine.open(name).read(columns=["_partition", "_offset", "value", "reason"])
         for each in table.to_pylist():
             yield Refused((each["_partition"], each["_offset"]), each["value"], each["reason"])
 
 
-def landed(feed: Path) -> dict[tuple[str, str], int]:
+def landed(feed: Folder) -> dict[tuple[str, str], int]:
     """Rows by type and day, from the directory names."""
     counts: Counter[tuple[str, str]] = Counter()
-    for path in data_files(feed):
-        kind, day = path.relative_to(feed).parts[:2]
-        counts[kind, day.removeprefix("day=")] += pq.read_metadata(path).num_rows
+    for name in feed.data():
+        kind, day = name.split("/")[:2]
+        counts[kind, day.removeprefix("day=")] += feed.open(name).metadata.num_rows
     return dict(sorted(counts.items()))
 
 

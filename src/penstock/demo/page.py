@@ -54,6 +54,7 @@ class Facts:
     at_the_kill: str
     receipt: Sequence[str]
     audit_is_clean: bool
+    lake: str = ""
     queries: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -1,10 +1,12 @@
 """The directory of a demo: its contents, and when an old one may be replaced."""
 
+import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.demo.errors import DemoRefused
@@ -20,8 +22,8 @@ _FILES = frozenset({"penstock.yaml", "run-1.log", "run-2.log", "audit.log", "dem
 _CONFIG = """\
 # The demo's own configuration. `penstock init` writes one with every key explained.
 version: 1
-lake: ./lake
-kafka:
+lake: {lake}
+{store}kafka:
   bootstrap.servers: "{bootstrap}"
 spark:
   spark.master: "local[2]"
@@ -63,6 +65,9 @@ class Place:
     """The paths of a demo. Everything below `root` belongs to the demo."""
 
     root: Path
+    lake_uri: str = ""  # of a lake that is not below `root`
+    store: tuple[tuple[str, str], ...] = ()  # the settings of its store
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)  # what they may refer to
 
     @property
     def lake(self) -> Path:
@@ -98,7 +103,15 @@ class Place:
 
     def write_config(self, bootstrap: str, max_records: int) -> None:
         """Write penstock.yaml, and the one schema that is declared."""
-        text = _CONFIG.format(bootstrap=bootstrap, feed=FEED, topic=TOPIC, max_records=max_records)
+        settings = "".join(f"  {key}: {json.dumps(word)}\n" for key, word in self.store)
+        text = _CONFIG.format(
+            lake=json.dumps(self.lake_uri) if self.lake_uri else "./lake",
+            store=f"store:\n{settings}" if settings else "",
+            bootstrap=bootstrap,
+            feed=FEED,
+            topic=TOPIC,
+            max_records=max_records,
+        )
         (self.root / "schemas").mkdir(exist_ok=True)
         (self.root / "schemas" / "payment.avsc").write_text(_PAYMENT)
         self.config.write_text(text)

@@ -6,8 +6,10 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 DATASET = "order"
 _DUCKDB = (
@@ -23,6 +25,13 @@ _SPARK = (
     'SparkSession.builder.config("spark.log.level", "ERROR").getOrCreate()'
     '.read.parquet({folder}).groupBy("day").count().orderBy("day").show()'
 )
+# DuckDB reads buckets by an extension that it fetches; pyarrow has what it takes.
+_DUCKDB_BUCKET = (
+    "import duckdb, pyarrow.dataset; "
+    'orders = pyarrow.dataset.dataset({folder}, partitioning="hive"); '
+    'print(duckdb.sql("SELECT day, count(*) AS orders, round(sum(amount), 2) AS total '
+    'FROM orders GROUP BY day ORDER BY day"))'
+)
 
 
 def query_lines(feed: Path, dataset: str = DATASET) -> dict[str, str]:
@@ -30,7 +39,22 @@ def query_lines(feed: Path, dataset: str = DATASET) -> dict[str, str]:
     folder = _from_here(feed / dataset)
     codes = {"duckdb": _DUCKDB, "pandas": _PANDAS, "pyspark": _SPARK}
     files = f"{glob.escape(folder)}/*/*.parquet"  # a name may look like a glob pattern
-    places = {"folder": _quoted(folder), "files": _quoted(files)}
+    return _lines(codes, {"folder": _quoted(folder), "files": _quoted(files)})
+
+
+def bucket_query_lines(feed: str, endpoint: str = "", dataset: str = DATASET) -> dict[str, str]:
+    """The same for a lake in a bucket, by the `s3://` address of the feed.
+
+    Readers take keys, region, and an endpoint that is not given, from the environment. Spark needs
+    jars that Penstock does not have, so it is not among them.
+    """
+    parts = urlsplit(endpoint)
+    other = f"?scheme={parts.scheme}&endpoint_override={parts.netloc}" if endpoint else ""
+    folder = f"{feed}/{dataset}{other}"
+    return _lines({"duckdb": _DUCKDB_BUCKET, "pandas": _PANDAS}, {"folder": _quoted(folder)})
+
+
+def _lines(codes: Mapping[str, str], places: Mapping[str, str]) -> dict[str, str]:
     return {
         name: f"{shlex.quote(python_here())} -c {shlex.quote(code.format(**places))}"
         for name, code in codes.items()

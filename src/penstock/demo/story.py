@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -23,11 +24,11 @@ from penstock.demo.acts import (
 from penstock.demo.count import Tally, landed, refused_of, rows_of, tally
 from penstock.demo.errors import DemoDifference, DemoFailed, DemoRefused
 from penstock.demo.events import BROKEN, DAYS, PARTITIONS, TYPES, Topic, week_before
+from penstock.demo.lakes import check_lake, lake_of
 from penstock.demo.page import Facts, receipt_lines, sides, write_page
 from penstock.demo.place import FEED, TOPIC, Place, prepare
-from penstock.demo.queries import query_lines
 from penstock.demo.screen import Screen
-from penstock.demo.watch import Onlooker, Sight
+from penstock.demo.watch import Sight
 from penstock.model.layout import Layout
 from penstock.model.plural import number_of
 from penstock.testing.kafka_client import KafkaClient
@@ -36,6 +37,7 @@ from penstock.testing.servers import ServerFailed
 DEFAULT_RECORDS = 200_000
 LEAST, MOST = 1_000, 5_000_000
 _WINDOWS = 10
+_NO_BROKER_YET = "127.0.0.1:1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,9 @@ class DemoSpec:
 
     directory: Path
     records: int = DEFAULT_RECORDS
+    lake: str = ""
+    store: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +66,22 @@ def begin(spec: DemoSpec) -> tuple[Place, bool]:
             f"A demo takes {LEAST:,} to {MOST:,} records, not {spec.records:,}.",
             "Nothing was started.",
         )
-    return prepare(spec.directory)
+    if spec.store and not spec.lake:
+        raise DemoRefused("--store is for a lake that --lake names.", "Nothing was started.")
+    made, replaced = prepare(spec.directory)
+    store = tuple(spec.store.items())
+    place = replace(made, lake_uri=spec.lake, store=store, environ=spec.environ)
+    if spec.lake:
+        place.write_config(_NO_BROKER_YET, LEAST)
+        check_lake(place)
+    return place, replaced
 
 
 def tell(spec: DemoSpec, place: Place, screen: Screen) -> Ending:
     """Run the demo. Nothing that it starts keeps running, however it ends."""
     try:
         with ExitStack() as stack:
-            scene = Scene(place, screen, stack, spec.records, time.time())
+            scene = Scene(place, lake_of(place), screen, stack, spec.records, time.time())
             client = _a_topic(scene)
             first, sight = _first_run(scene)
             second = _second_run(scene, first)
@@ -105,7 +118,7 @@ def _a_topic(scene: Scene) -> KafkaClient:
 
 def _first_run(scene: Scene) -> tuple[Run, Sight]:
     scene.screen.step(f"penstock run --once   ({scene.place.shown()}/penstock.yaml)")
-    run, sight = run_and_kill(scene, Onlooker(scene.place.lake, FEED))
+    run, sight = run_and_kill(scene, scene.lake.onlooker)
     for line in at_the_kill(sight):
         scene.screen.more(line)
     return run, sight
@@ -123,7 +136,7 @@ def at_the_kill(sight: Sight) -> list[str]:
 
 def _second_run(scene: Scene, first: Run) -> Run:
     scene.screen.step("penstock run --once   (again)")
-    run = run_to_the_end(scene, Onlooker(scene.place.lake, FEED), first)
+    run = run_to_the_end(scene, scene.lake.onlooker, first)
     next_s = next((each.end_s for each in run.periods if each.records), run.ended_s)
     scene.screen.say(
         f"back {run.claimed_s - first.ended_s:.1f} s after the kill; "
@@ -138,8 +151,8 @@ def _second_run(scene: Scene, first: Run) -> Run:
 
 def _proof(scene: Scene, client: KafkaClient, runs: tuple[Run, Run], sight: Sight) -> Facts:
     scene.screen.step("Is it all there, once?")
-    feed = scene.place.lake / FEED
-    quarantine = scene.place.lake / Layout(FEED).quarantine
+    feed = scene.lake.root / FEED
+    quarantine = scene.lake.root / Layout(FEED).quarantine
     scene.screen.progress("an independent consumer reads the topic, pyarrow reads the lake")
     refused = list(refused_of(quarantine))
     count = tally(client.read_each(TOPIC), rows_of(feed), refused)
@@ -161,7 +174,8 @@ def _proof(scene: Scene, client: KafkaClient, runs: tuple[Run, Run], sight: Sigh
         at_the_kill=f"Killed with {', '.join(at_the_kill(sight))}.",
         receipt=receipt_lines(receipt),
         audit_is_clean=code == 0,
-        queries=query_lines(feed),
+        lake=scene.lake.shown,
+        queries=scene.lake.queries,
     )
 
 
@@ -201,7 +215,7 @@ def show(ending: Ending, screen: Screen, kept: bool) -> None:
 def _show_way_on(ending: Ending, screen: Screen) -> None:
     where = ending.place.shown()
     screen.plain()
-    screen.plain(f"the lake   {where}/lake/{FEED}/<type>/day=.../*.parquet")
+    screen.plain(f"the lake   {ending.facts.lake}/{FEED}/<type>/day=.../*.parquet")
     screen.plain(f"the page   {where}/{ending.place.page.name}")
     screen.plain("Query it; each of these is one line to paste:")
     for line in ending.facts.queries.values():

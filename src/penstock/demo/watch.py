@@ -2,10 +2,12 @@
 
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
-import pyarrow.parquet as pq
+from penstock.demo.folders import local_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,31 @@ class Sight:
         return next((window for window in reversed(self.staging) if window not in known), "")
 
 
-class Onlooker:
+class Onlooker(Protocol):
+    """Observes one feed of a lake repeatedly."""
+
+    @property
+    def pause_s(self) -> float:
+        """How long to wait between two looks."""
+        ...
+
+    def look(self) -> Sight:
+        """Windows and staged files, without reading rows."""
+        ...
+
+    def look_closely(self) -> Sight:
+        """The same, with the number of rows that a reader of the directories sees now."""
+        ...
+
+
+class DirectoryOnlooker:
     """Observes one feed of a local lake repeatedly. Entries never change, so each is read once."""
+
+    pause_s = 0.005
 
     def __init__(self, lake: Path, feed: str) -> None:
         self._own = lake / "_penstock" / feed
-        self._data = lake / feed
+        self._data = local_folder(lake / feed)
         self._windows: dict[str, str] = {}  # entry number -> window; empty for other kinds
 
     def look(self) -> Sight:
@@ -48,34 +69,29 @@ class Onlooker:
         ]
         for entry in sorted((self._own / "journal").glob("*/*.json")):
             if entry.stem not in self._windows:
-                self._windows[entry.stem] = _window_of(entry)
+                self._windows[entry.stem] = window_in_entry(entry.read_bytes())
         marked = {path.stem for path in (self._own / "done").glob("*/*.json")}
-        decided = {number: window for number, window in self._windows.items() if window}
-        return Sight(
-            done=tuple(window for number, window in decided.items() if number in marked),
-            decided=tuple(window for number, window in decided.items() if number not in marked),
-            staging=tuple(sorted(set(staged), key=_order)),
-            staged_files=len(staged),
-        )
+        return sight_of(staged, self._windows, marked)
 
     def look_closely(self) -> Sight:
         """The same, with the number of rows that a reader of the directories sees now."""
-        sight = self.look()
-        rows = sum(pq.read_metadata(path).num_rows for path in data_files(self._data))
-        return Sight(sight.done, sight.decided, sight.staging, sight.staged_files, rows)
+        return replace(self.look(), visible_rows=self._data.rows())
 
 
-def data_files(feed: Path) -> list[Path]:
-    """The files that a reader treats as data: no name or directory that begins with _ or ."""
-    return sorted(
-        path
-        for path in feed.rglob("*.parquet")
-        if not any(part.startswith(("_", ".")) for part in path.relative_to(feed).parts)
+def sight_of(staged: Sequence[str], windows: Mapping[str, str], marked: Collection[str]) -> Sight:
+    """What was seen, from the windows of staged files and of entries, and the entries done."""
+    decided = {number: window for number, window in windows.items() if window}
+    return Sight(
+        done=tuple(window for number, window in decided.items() if number in marked),
+        decided=tuple(window for number, window in decided.items() if number not in marked),
+        staging=tuple(sorted(set(staged), key=_order)),
+        staged_files=len(staged),
     )
 
 
-def _window_of(entry: Path) -> str:
-    body = json.loads(entry.read_bytes())["body"]
+def window_in_entry(entry: bytes) -> str:
+    """The window that an entry of the journal decides; empty for other kinds."""
+    body = json.loads(entry)["body"]
     return str(body["window"]) if body["kind"] == "window" else ""
 
 

@@ -82,6 +82,16 @@ class EmbeddedObjectStore:
             "secret_key": SECRET_KEY,
         }
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables with which programs of AWS, pyarrow and pandas find it."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        }
+
     def spec(self, address: str, **settings: str) -> StoreSpec:
         """The spec of a store in `bucket/prefix`, with further settings over the usual ones."""
         return StoreSpec("s3", address, offer(STORES, "s3"), self.settings | settings)

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.demo.count import Refused, Row, Tally, landed, refused_of, rows_of, tally
+from penstock.demo.folders import local_folder
 from penstock.testing.kafka_client import ReadRecord
 
 BROKEN, TOMBSTONE = 7, 9
@@ -45,7 +46,11 @@ def lake(tmp_path: Path) -> Path:
 
 
 def counted(lake: Path) -> Tally:
-    return tally(SOURCE, rows_of(lake / "events"), refused_of(lake / "quarantine"))
+    return tally(
+        SOURCE,
+        rows_of(local_folder(lake / "events")),
+        refused_of(local_folder(lake / "quarantine")),
+    )
 
 
 def test_a_good_lake_is_clean(lake: Path) -> None:
@@ -53,7 +58,10 @@ def test_a_good_lake_is_clean(lake: Path) -> None:
     assert count == Tally(records=12, written=10, quarantined=1, filtered=1)
     assert count.is_clean
     assert count.sentence() == "0 lost, 0 doubled"
-    assert landed(lake / "events") == {("click", "2026-11-09"): 4, ("click", "2026-11-10"): 6}
+    assert landed(local_folder(lake / "events")) == {
+        ("click", "2026-11-09"): 4,
+        ("click", "2026-11-10"): 6,
+    }
 
 
 def first(lake: Path) -> Path:

@@ -28,7 +28,7 @@ from penstock.demo.queries import python_here, query_lines
 from penstock.demo.screen import Screen
 from penstock.demo.serve import server_for
 from penstock.demo.story import Ending, at_the_kill, judged, show
-from penstock.demo.watch import Onlooker, Sight
+from penstock.demo.watch import DirectoryOnlooker, Sight
 
 TOPIC = Topic(records=4_000, first_day_ms=DAY_MS * 20_000)
 
@@ -283,7 +283,7 @@ def test_the_onlooker_knows_what_is_done_decided_and_in_flight(tmp_path: Path) -
     write(own / f"done/0/{1:020}.json", "{}")
     for spot in ("1-2/a", "1-10/a", "1-10/b"):
         write(own / f"staging/{spot}.staged", "")
-    sight = Onlooker(tmp_path, "events").look_closely()
+    sight = DirectoryOnlooker(tmp_path, "events").look_closely()
     assert sight == Sight(("1-1",), ("1-2",), ("1-2", "1-10"), 3, 0)
     assert sight.in_flight == "1-10"
     assert Sight((), ("1-2",), ("1-2",), 1).in_flight == ""

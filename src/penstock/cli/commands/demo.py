@@ -10,9 +10,11 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from penstock.cli.errors import UsageMistake
 from penstock.config.overrides import PREFIX
 from penstock.config.places import java_home
 from penstock.demo.errors import DemoDifference, DemoPartsMissing
+from penstock.demo.lakes import lake_of
 from penstock.demo.place import Place, reason
 from penstock.demo.screen import Screen
 from penstock.demo.serve import serve
@@ -26,7 +28,8 @@ def run(chosen: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _as_ctrl_c)
     _forget_overrides()
     find_java(java_home())  # before an earlier demo is replaced
-    spec = story.DemoSpec(chosen.dir, chosen.records)
+    store = _settings(chosen.store)
+    spec = story.DemoSpec(chosen.dir, chosen.records, chosen.lake, store, os.environ)
     place, replaced = story.begin(spec)
     width = shutil.get_terminal_size((80, 24)).columns
     colour = not os.environ.get("NO_COLOR")
@@ -35,7 +38,9 @@ def run(chosen: argparse.Namespace) -> int:
         screen.title(
             f"Penstock demo: {chosen.records:,} events into a lake, and a kill -9 on the way"
         )
-        screen.plain(f"everything lies in {place.shown()}{', an earlier demo is gone' * replaced}")
+        gone = ", an earlier demo is gone" * replaced
+        lake = f"; the lake is {place.lake_uri}" if place.lake_uri else ""
+        screen.plain(f"everything lies in {place.shown()}{gone}{lake}")
         ending = story.tell(spec, place, screen)
         story.show(ending, screen, kept=not chosen.rm)
         story.judged(ending)
@@ -73,12 +78,23 @@ def _leave(place: Place, screen: Screen, is_unwanted: bool, is_whole: bool) -> N
 def _removed(place: Place, where: str) -> str:
     """Remove the demo; returns what to print about it."""
     try:
+        lake_of(place).remove()
         why_kept = place.remove()
     except OSError as error:
         return f"not all of {where} could be removed: {reason(error)}"
+    except PenstockError as error:
+        return f"not all of {place.lake_uri} could be removed, so {where} stays: {error}"
     if why_kept:
         return f"removed all that the demo made in {where}; the directory {why_kept}"
     return f"removed {where}"
+
+
+def _settings(words: list[str]) -> dict[str, str]:
+    """The settings of a store that were given as KEY=VALUE."""
+    for word in words:
+        if not word.partition("=")[0] or "=" not in word:
+            raise UsageMistake(f"--store takes KEY=VALUE, not {word!r}.", "Nothing was started.")
+    return dict(word.split("=", 1) for word in words)
 
 
 def _forget_overrides() -> None:

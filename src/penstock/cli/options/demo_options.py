@@ -25,6 +25,20 @@ def add_to(commands: Any) -> None:
         help="the directory (default: ./penstock-demo); an earlier demo there is replaced",
     )
     command.add_argument(
+        "--lake",
+        default="",
+        metavar="URI",
+        help="a lake in a bucket of yours, s3://bucket/prefix, with nothing below the prefix; "
+        "keys, region and endpoint come from the environment as for other programs of AWS",
+    )
+    command.add_argument(
+        "--store",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of that lake's store, such as path_style=true; repeat it for more",
+    )
+    command.add_argument(
         "--records", type=int, default=200_000, metavar="N", help="how many events (200000)"
     )
     command.add_argument(

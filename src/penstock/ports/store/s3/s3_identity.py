@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from penstock.model.staged import StagedHandle, StagingSpot
+from penstock.model.window_cost import REQUESTS
 from penstock.ports.store.s3.s3_requests import ObjectFacts
 
 WINDOW = "penstock-window"
@@ -26,8 +27,12 @@ def metadata_of(spot: StagingSpot, checksum: str) -> dict[str, str]:
 
 
 def proof_of(key: str, upload: str, tags: Sequence[str]) -> dict[str, str]:
-    """What a handle needs to complete an upload: its id, and the tag of each part in order."""
-    return {KEY: key, UPLOAD: upload, PARTS: _SEPARATOR.join(tag.strip('"') for tag in tags)}
+    """What a handle needs to complete an upload: its id, and the tag of each part in order.
+
+    With what the file costs: requests to begin the upload, for each part, and to complete it.
+    """
+    parts = _SEPARATOR.join(tag.strip('"') for tag in tags)
+    return {KEY: key, UPLOAD: upload, PARTS: parts, REQUESTS: str(len(tags) + 2)}
 
 
 def tags_in(proof: Mapping[str, str]) -> list[str]:

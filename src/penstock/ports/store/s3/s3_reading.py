@@ -1,14 +1,21 @@
-"""An object as a file to read and seek in: small ones whole, large ones in large ranges."""
+"""An object as a file to read and seek in: small ones whole, large ones in large ranges.
+
+No range is asked for twice. Blocks that memory has no room for wait in an unnamed file of the
+temporary directory, which is gone with the process.
+"""
 
 import io
-from typing import BinaryIO
+import os
+import tempfile
+from contextlib import suppress
+from typing import IO, BinaryIO
 
 from penstock.errors import StoreUnavailable
 from penstock.ports.store.s3.s3_requests import Piece, Requests
 
 BLOCK_BYTES = 8 * 2**20
 BUFFER_BYTES = 2**16  # small reads, such as those of a footer, are put together
-BLOCKS = 8  # a file of up to 64 MiB is fetched once, however often it is read
+BLOCKS = 8  # in memory: 64 MiB
 
 
 def open_object(requests: Requests, key: str) -> BinaryIO | None:
@@ -22,7 +29,7 @@ def open_object(requests: Requests, key: str) -> BinaryIO | None:
 class ObjectFile(io.RawIOBase):
     """One version of an object: when another one takes its place, reading fails.
 
-    Used by one thread. Keeps the blocks that were read last.
+    Used by one thread. Keeps the blocks that were read last, and earlier ones on disk.
     """
 
     def __init__(self, requests: Requests, key: str, first: Piece) -> None:
@@ -32,6 +39,8 @@ class ObjectFile(io.RawIOBase):
         self._size_bytes = first.size_bytes
         self._tag = first.tag
         self._blocks: dict[int, bytes] = {0: first.data}
+        self._spool: IO[bytes] | None = None
+        self._spooled: set[int] = set()
         self._position = 0
 
     def readable(self) -> bool:
@@ -73,14 +82,46 @@ class ObjectFile(io.RawIOBase):
             self._position += len(pieces[-1])
         return b"".join(pieces)
 
+    def close(self) -> None:
+        """Let go of all blocks."""
+        self._blocks.clear()
+        if self._spool is not None:
+            self._spool.close()
+        super().close()
+
     def _block(self, number: int) -> bytes:
         found = self._blocks.pop(number, None)
         if found is None:
-            found = self._fetch(number)
+            found = self._from_disk(number) or self._fetch(number)
         self._blocks[number] = found  # the one that was used last comes last
         if len(self._blocks) > BLOCKS:
-            del self._blocks[next(iter(self._blocks))]
+            oldest = next(iter(self._blocks))
+            self._to_disk(oldest, self._blocks.pop(oldest))
         return found
+
+    def _to_disk(self, number: int, block: bytes) -> None:
+        """Keep a block, if there is room; one that is lost is fetched again."""
+        if number in self._spooled:
+            return
+        with suppress(OSError):
+            if self._spool is None:
+                self._spool = tempfile.TemporaryFile()  # noqa: SIM115 -- closed with this file
+            self._spool.seek(number * BLOCK_BYTES)
+            self._spool.write(block)
+            self._spool.flush()
+            self._spooled.add(number)
+
+    def _from_disk(self, number: int) -> bytes:
+        """A block that was kept; empty when it was not, or cannot be read back whole."""
+        if self._spool is None or number not in self._spooled:
+            return b""
+        wanted = min(BLOCK_BYTES, self._size_bytes - number * BLOCK_BYTES)
+        with suppress(OSError):
+            found = os.pread(self._spool.fileno(), wanted, number * BLOCK_BYTES)
+            if len(found) == wanted:
+                return found
+        self._spooled.discard(number)
+        return b""
 
     def _fetch(self, number: int) -> bytes:
         start = number * BLOCK_BYTES

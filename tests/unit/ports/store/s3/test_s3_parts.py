@@ -5,7 +5,9 @@ from typing import IO, cast
 import pytest
 
 from penstock.errors import BadKey
-from penstock.model.staged import StagingSpot
+from penstock.model.staged import StagedHandle, StagingSpot
+from penstock.model.window_cost import requests_of
+from penstock.ports.store.s3.s3_identity import proof_of, tags_in
 from penstock.ports.store.s3.s3_keys import Keys
 from penstock.ports.store.s3.s3_settings import MIB
 from penstock.ports.store.s3.s3_staged import MOST_PARTS, S3StagedWriter, part_bytes, staged_name
@@ -74,3 +76,12 @@ def test_the_parts_of_a_large_file_hold_no_memory_once_they_are_sent() -> None:
     assert len(kept.parts) == 6
     assert handle.size_bytes == len(content)
     assert all(part.closed for part in kept.parts)
+
+
+def test_a_handle_says_how_many_requests_its_file_needs() -> None:
+    """One to begin the upload, one a part, one to complete it: what `penstock cost` counts."""
+    for parts in (1, 3):
+        proof = proof_of("k", "u", ['"tag"'] * parts)
+        handle = StagedHandle("s3", "s", "k", 1, "sha256:0", proof)
+        assert requests_of(handle) == 2 + parts
+        assert len(tags_in(proof)) == parts

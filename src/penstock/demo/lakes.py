@@ -1,0 +1,84 @@
+"""The lake of a demo: a directory beside its other files, or a place in a bucket of the user's."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+
+from penstock.api.store import Store
+from penstock.config.clients import reveal_store
+from penstock.config.load import load
+from penstock.demo.bucket_watch import BucketOnlooker
+from penstock.demo.errors import DemoRefused
+from penstock.demo.folders import Folder, local_folder
+from penstock.demo.place import FEED, Place
+from penstock.demo.queries import bucket_query_lines, query_lines
+from penstock.demo.watch import DirectoryOnlooker, Onlooker
+from penstock.model.layout import Layout
+from penstock.ports.store.list_keys import list_keys
+from penstock.ports.store.open_store import open_store
+
+SCHEME = "s3://"
+
+
+@dataclass(frozen=True, slots=True)
+class DemoLake:
+    """How the lake of a demo is read, watched, queried and removed."""
+
+    shown: str
+    root: Folder
+    onlooker: Onlooker
+    queries: dict[str, str]
+    store: Store | None = None  # of a bucket
+
+    def remove(self) -> None:
+        """Remove what the demo has put into a bucket; its prefix was empty before.
+
+        A lake in a directory goes with the directory of the demo.
+        """
+        if self.store is None:
+            return
+        layout = Layout(FEED)
+        for ref in list(self.store.list_staged(layout.staging, layout.data_prefixes)):
+            self.store.discard(ref)
+        left = self.store.delete_all(list_keys(self.store, ""))
+        for key in left:
+            self.store.delete(key)  # tells why it cannot be removed
+
+
+def lake_of(place: Place) -> DemoLake:
+    """The lake that the configuration of a demo names. Raises what the store says about it."""
+    if not place.lake_uri:
+        shown = f"{place.shown()}/lake"
+        watch = DirectoryOnlooker(place.lake, FEED)
+        return DemoLake(shown, local_folder(place.lake), watch, query_lines(place.lake / FEED))
+    spec = reveal_store(load(place.config, {}).lake, place.environ)
+    store = open_store(spec)
+    uri = place.lake_uri.rstrip("/")
+    # The extra that it needs is there, or the store would not be open.
+    root: Folder = import_module("penstock.demo.bucket_files").bucket_folder(uri, spec.settings)
+    endpoint = spec.settings.get("endpoint", "")
+    lines = bucket_query_lines(f"{uri}/{FEED}", endpoint)
+    return DemoLake(uri, root, BucketOnlooker(store, FEED, root / FEED), lines, store)
+
+
+def check_lake(place: Place) -> None:
+    """Refuse a lake that the demo cannot count, or a prefix with anything below it."""
+    if not place.lake_uri:
+        return
+    if not place.lake_uri.startswith(SCHEME):
+        raise DemoRefused(
+            f"The demo counts with a reader of its own, which cannot read {place.lake_uri!r}.",
+            "Nothing was started. --lake takes s3://bucket/prefix; a directory is given by --dir.",
+        )
+    lake = lake_of(place)
+    if lake.store is None:
+        raise TypeError("a lake in a bucket has a store")
+    layout = Layout(FEED)
+    objects = [each.key for each in lake.store.list_objects("", limit=1)]
+    uploads = islice(lake.store.list_staged(layout.staging, layout.data_prefixes), 1)
+    found = [*objects, *(f"an open upload of {each.window}" for each in uploads)]
+    if found:
+        raise DemoRefused(
+            f"There is something at {lake.shown!r} already: {found[0]}.",
+            "Nothing was changed. Choose another prefix, or remove what is there.",
+        )
