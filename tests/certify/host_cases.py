@@ -16,7 +16,7 @@ from penstock.testing.object_store_server import SECRET_KEY
 from tests.certify.case import Case, Run
 from tests.certify.counting import outcome
 from tests.certify.executor_cases import COPIES, is_there
-from tests.certify.oracle import Tally, tally_lake
+from tests.certify.oracle import Tally, tally_feed
 from tests.certify.s3_job import Driver, S3Job
 from tests.certify.spark_hosts import SparkHosts, needs, with_signal
 from tests.certify.table import Outcome
@@ -77,7 +77,8 @@ def counted(run: Run, job: S3Job) -> Tally:
             problems.append(f"audit said: {audit.said()[-300:]}")
     problems += hosts.shared_with([run.directory, REPOSITORY])
     problems += [f"the secret is in {path}" for path in hosts.holds(SECRET_KEY.encode())]
-    return tally_lake(run.parts, copy, broken=None) + Tally(problems=tuple(problems))
+    tally = tally_feed(run.parts, copy, "events", whole=True, broken=None)
+    return tally + Tally(problems=tuple(problems))
 
 
 def executor_killed(run: Run, job: S3Job) -> str:
