@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,10 @@ from tests.integration.processes import REPOSITORY, below, wait_for, workers_of
 
 PACKAGES = Path(pyspark.__file__).parents[1]
 BASE_PYTHON = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+# What happens to be installed for the Python of this machine is on no host either.
+BASE_PACKAGES = Path(
+    sysconfig.get_path("purelib", vars={"base": sys.base_prefix, "platbase": sys.base_prefix})
+)
 # Not on a host: what the driver ships, what Spark brings, and what leads back to the repository.
 NOT_INSTALLED = ("penstock", "_editable_impl_penstock", "__editable__", "pyspark", "py4j")
 MASTER = "org.apache.spark.deploy.master.Master"
@@ -122,7 +127,7 @@ class SparkHosts:
     def __init__(self, directory: Path, java: Java, hidden: Sequence[Path]) -> None:
         self._directory = directory
         self._java = java
-        self._hidden = (REPOSITORY, places.cache_directory(), *hidden)
+        self._hidden = (REPOSITORY, places.cache_directory(), BASE_PACKAGES, *hidden)
         self._master: GuardedProcess | None = None
         self._running: dict[int, GuardedProcess] = {}
         self.hosts = tuple(Host(number, directory / f"host-{number}") for number in (1, 2))
