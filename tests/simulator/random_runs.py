@@ -131,7 +131,7 @@ def _command(chooser: Chooser, fates: tuple[str, ...], faults: Faults) -> tuple[
         options += [("unpark", unparker("a")), ("unpark", unparker("b"))]
     if SOURCE in faults:
         options += [("gaps", gap_accepter()), ("rebind", rebinder())]
-        options += [("drop", dropper())] * 3
+        options += [("drop", dropper())] * 6
     return pick(chooser, options)
 
 

@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 _PROGRAM = """
+import sys
+
 import numpy as np
 from penstock.datapath.codec.shared import compiled as room
 
-__name__ = "penstock.program"  # only functions of the package are kept where it says
+__name__ = "penstock.datapath.codec.program"  # functions of others are not kept there
+sys.modules[__name__] = sys.modules["__main__"]
 
 @room.compiled
 def total(numbers):
