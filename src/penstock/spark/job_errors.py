@@ -8,7 +8,11 @@ MOST = 400
 _TRACE = "Traceback (most recent call last):"
 _RAISED = re.compile(r"[\w.]+: .|[\w.]*(?:Error|Exception|Interrupt|Exit)$")
 _CAUSE = "Caused by: "
-_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+# As Python says it; and as we say it of an extra, when that is all that Spark passes on.
+_NO_MODULE = re.compile(
+    r"(?:ModuleNotFoundError: No module named|EXTRA_MISSING: The \S+ \S+ needs the module)"
+    r" '([\w.]+)'"
+)
 _HOST = re.compile(r"Lost task [\d.]+ in stage [\d.]+ \(TID \d+\) \((\S+) executor ")
 _CALLING = "An error occurred while calling"  # py4j's first line; Java's error comes after it
 

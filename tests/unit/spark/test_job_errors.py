@@ -114,6 +114,12 @@ def test_a_package_that_an_executor_lacks_is_named_with_its_host() -> None:
     assert cause_of_job(error).startswith(sentence)
 
 
+def test_an_extra_that_an_executor_lacks_is_named_too_where_the_cause_is_not_passed_on() -> None:
+    text = NO_BOTO3[NO_BOTO3.index("penstock.api") :]  # as Spark 4.1 shortens it
+    found = missing_package(PythonWorkerError(text, LOST))
+    assert found.startswith("the executor on host 10.0.0.7 has no Python package 'boto3'")
+
+
 def test_without_a_host_in_the_trace_the_package_is_named_alone() -> None:
     assert missing_package(Exception(NO_BOTO3)).startswith("an executor has no Python package")
     assert missing_package(Exception(IN_A_WORKER)) == ""
