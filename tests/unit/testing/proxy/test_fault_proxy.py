@@ -355,8 +355,8 @@ def test_a_stop_ends_what_waits(echo: Echo) -> None:
         ) as proxy:
             waiting = [pool.submit(ask, proxy, method, "/b/k") for method in ("GET", "HEAD")]
             proxy.waiting.wait_for("held")
-        for each in waiting:
-            with pytest.raises(LOST):
+        for each in waiting:  # the second may come when nobody listens any more
+            with pytest.raises((*LOST, ConnectionRefusedError)):
                 each.result(TIMEOUT_S)
 
 
