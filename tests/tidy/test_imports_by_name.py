@@ -34,6 +34,7 @@ BY_NAME = {
     ("api/source.py", "penstock.api.record_columns"): Reason("only sources need Arrow's columns"),
     ("cli/start.py", "penstock.cli.main"): Reason("Ctrl-C is handled while modules are imported"),
     ("cli/commands/demo.py", "penstock.demo.story"): Reason("it needs parts that few have"),
+    ("demo/lakes.py", "penstock.demo.bucket_files"): Reason("it needs pyarrow, for a bucket only"),
     ("datapath/shape/convert/encrypt.py", "penstock.datapath.shape.convert.cipher"): Reason(
         "it needs a library that only encrypted fields need"
     ),
