@@ -1,8 +1,8 @@
 """How much a window takes after one that took too long: half of it, down to a smallest size. Pure.
 
 Every window that is delivered doubles it again, until nothing limits it any more. It stands in the
-beats of the owner, not in the journal: it decides nothing. The next owner goes on from there, and if
-its machine is faster, its windows soon grow.
+beats of the owner, not in the journal: it decides nothing. The next owner goes on from there; on a
+faster machine its windows soon grow.
 """
 
 from collections.abc import Mapping
