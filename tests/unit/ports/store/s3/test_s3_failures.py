@@ -71,6 +71,7 @@ def test_an_answer_is_told_by_its_code(code: str, status: int, kind: Kind, words
             "no whole answer",
         ),
         (boto.ParamValidationError(report="bad"), Kind.REFUSED, "could not be made"),
+        (ValueError("Invalid endpoint: a:b@x"), Kind.REFUSED, "(Invalid endpoint: x);"),
     ],
 )
 def test_silence_is_told_by_whether_anything_was_sent(
