@@ -84,6 +84,19 @@ _BY_STATUS = {
     429: Kind.UNSENT,
     501: Kind.REFUSED,
 }
+# What right a request needs; the others need one of their own name.
+_RIGHTS = {
+    "CompleteMultipartUpload": "s3:PutObject",
+    "CreateMultipartUpload": "s3:PutObject",
+    "DeleteObjects": "s3:DeleteObject",
+    "GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",
+    "HeadObject": "s3:GetObject",
+    "ListMultipartUploads": "s3:ListBucketMultipartUploads",
+    "ListObjectsV2": "s3:ListBucket",
+    "ListParts": "s3:ListMultipartUploadParts",
+    "UploadPart": "s3:PutObject",
+}
+_NAMED_RIGHT = re.compile(r"to perform: ([a-z0-9-]+:\w+)")  # AWS says it, also of keys of KMS
 _DENIED = frozenset({"AccessDenied", "AllAccessDisabled", "Forbidden", "403"})
 _BAD_KEYS = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken"})
 _REGION = frozenset(
@@ -176,10 +189,7 @@ def _judge_answer(error: ClientError, bucket: str) -> Failure:
 
 def _words(kind: Kind, code: str, error: ClientError, bucket: str) -> str:
     if code in _DENIED:
-        return (
-            f"access to bucket {bucket!r} was denied; allow this action under the lake's prefix, "
-            "and s3:ListBucket, without which S3 denies what is only absent"
-        )
+        return f"access to bucket {bucket!r} was denied; {_wanted_right(error)}"
     if kind is Kind.EXPIRED:
         return (
             f"the credentials for bucket {bucket!r} have expired ({code}) and no new ones were "
@@ -187,6 +197,16 @@ def _words(kind: Kind, code: str, error: ClientError, bucket: str) -> str:
         )
     said = " ".join(str(error.response.get("Error", {}).get("Message", "")).split())[:_LONGEST]
     return f"bucket {bucket!r} answered {code}: {said.rstrip('.')}"
+
+
+def _wanted_right(error: ClientError) -> str:
+    """Which right is missing, as the end of a sentence."""
+    named = _NAMED_RIGHT.search(str(error.response.get("Error", {}).get("Message", "")))
+    usual = _RIGHTS.get(error.operation_name, f"s3:{error.operation_name}")
+    right = named[1] if named else usual
+    if right == "s3:GetObject":
+        return f"allow {right}, and s3:ListBucket, without which S3 denies what is only absent"
+    return f"allow {right}"
 
 
 def _judge_silence(error: Exception, bucket: str, endpoint: str) -> Failure:
