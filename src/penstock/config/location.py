@@ -14,6 +14,7 @@ from penstock.config.tree import Node
 from penstock.model.store_spec import LOCAL, StoreSpec
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://|(?P<file>(?i:file)):/")
+_ONE_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _LATER = frozenset({"gs", "hdfs"})
 _OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's, of the same place
 _ALLOWED = "a directory, or file:///directory"
@@ -46,6 +47,8 @@ def prefix_of(word: str, folder: Path) -> str:
 def _scheme_and_address(word: str, folder: Path) -> tuple[str, str]:
     match = _SCHEME.match(word)
     if match is None:
+        if one := _ONE_SLASH.match(word):
+            raise Refused(f"an address that begins with {one[0]}", f"{one[0]}/ or a directory")
         return LOCAL, _absolute(word, folder)
     scheme = (match["scheme"] or match["file"]).lower()
     if usual := _OTHER_NAMES.get(scheme):

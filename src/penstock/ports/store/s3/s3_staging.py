@@ -7,6 +7,7 @@ object is looked at afterwards, by its identity; an upload is gone only when the
 import hashlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Lock
 from typing import assert_never
 
@@ -57,10 +58,8 @@ class S3Staging:
         said: Kind | None = None
         for _ in self._tries():
             said = self._complete(handle, key, upload)
-            try:
+            with _looking_for(handle):
                 is_settled = self._is_settled(handle, key, upload, said)
-            except StoreUnavailable as error:  # the look failed; what was asked may have happened
-                raise OutcomeUnknown("publish", handle.final, error.why) from error
             if is_settled:
                 return
         if said not in _HOPELESS:
@@ -128,7 +127,9 @@ class S3Staging:
         except S3Answer as answer:
             return Kind.NO_UPLOAD if answer.kind is Kind.ABSENT else answer.kind
         except OutcomeUnknown:
-            if self._final_state(handle, key) is not FinalState.OURS:
+            with _looking_for(handle):
+                is_ours = self._final_state(handle, key) is FinalState.OURS
+            if not is_ours:
                 raise
             return Kind.LOST
         return None
@@ -202,6 +203,15 @@ class S3Staging:
         if facts is None:
             return ForeignFile(handle.final, wanted, "something that has vanished since")
         return ForeignFile(handle.final, wanted, f"{facts.size_bytes} bytes with another content")
+
+
+@contextmanager
+def _looking_for(handle: StagedHandle) -> Iterator[None]:
+    """A look after a request to complete: when it fails, what was asked may have happened."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        raise OutcomeUnknown("publish", handle.final, error.why) from error
 
 
 class _Breaker:
