@@ -6,6 +6,7 @@ was inherited must not even be taken down there. So it is kept, unused.
 """
 
 import os
+from collections.abc import Callable
 from threading import Lock
 
 from hdfs_native import Client
@@ -15,11 +16,20 @@ from penstock.ports.store.hdfs.hdfs_settings import HdfsSettings
 _inherited: list[Client] = []
 
 
+def make_client(settings: HdfsSettings) -> Client:
+    """A client with short waits. Sends nothing by itself."""
+    directory = settings.config_dir or None
+    return Client(settings.url, settings.client_config, directory)
+
+
 class HdfsClients:
     """Hands out one client per process. Safe to share between threads, and to be forked."""
 
-    def __init__(self, settings: HdfsSettings) -> None:
+    def __init__(
+        self, settings: HdfsSettings, make: Callable[[HdfsSettings], Client] = make_client
+    ) -> None:
         self._settings = settings
+        self._make = make
         self._lock = Lock()
         self._process = 0
         self._client: Client | None = None
@@ -33,7 +43,7 @@ class HdfsClients:
             self._lock, self._client, self._process = Lock(), None, os.getpid()
         with self._lock:
             if self._client is None:
-                self._client = make_client(self._settings)
+                self._client = self._make(self._settings)
             return self._client
 
     def renew(self, stale: Client) -> None:
@@ -41,9 +51,3 @@ class HdfsClients:
         with self._lock:
             if self._client is stale:
                 self._client = None
-
-
-def make_client(settings: HdfsSettings) -> Client:
-    """A client with short waits. Sends nothing by itself."""
-    directory = settings.config_dir or None
-    return Client(settings.url, settings.client_config, directory)
