@@ -112,7 +112,7 @@ def test_a_directory_takes_no_settings(tmp_path: Path) -> None:
         open_store(spec)
 
 
-@pytest.mark.parametrize("scheme", ["gs", "hdfs"])
+@pytest.mark.parametrize("scheme", ["hdfs"])
 def test_stores_that_do_not_exist_yet_are_recognised(tmp_path: Path, scheme: str) -> None:
     assert f"a lake on {scheme}:// is not available in this version" in complaint(
         tmp_path, f"{scheme}://bucket/prefix"

@@ -6,14 +6,14 @@ same behind however often it is done. Uploads are in `s3_uploads.py`.
 
 import base64
 import hashlib
-import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.ports.store.back_off import BackOff, Waiting
+from penstock.ports.store.block_reading import Piece
+from penstock.ports.store.machine_waiting import real_waiting
 from penstock.ports.store.s3.s3_clients import Clients
 from penstock.ports.store.s3.s3_failures import (
     ANSWERS,
@@ -43,20 +43,6 @@ class ObjectFacts:
     size_bytes: int
     tag: str
     metadata: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Bytes of an object, with the size and the tag of the whole."""
-
-    data: bytes
-    size_bytes: int
-    tag: str
-
-
-def real_waiting() -> Waiting:
-    """The clock, sleep and randomness of this machine."""
-    return Waiting(time.monotonic, time.sleep, random.SystemRandom().random)
 
 
 class Requests:
