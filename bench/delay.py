@@ -115,7 +115,7 @@ def copy_terminal(terminal: int, log: Path) -> None:
 
 def lines_on_screen(log: Path) -> int:
     """How many lines a terminal shows: what was written over is gone."""
-    return log.read_text(errors="replace").count("\n")
+    return log.read_bytes().count(b"\n")
 
 
 def wait_for(watcher: Watcher, count: int, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -171,12 +171,14 @@ def measure(home: Path, client: KafkaClient, options: argparse.Namespace) -> boo
         return all(watermark(lake, feed) >= offset for feed in FEEDS)
 
     try:
-        print(f"first window of all feeds: {wait_until(lambda: has_passed(1), alive):.1f} s")
+        first_s = wait_until(lambda: has_passed(1), alive)
+        print(f"first window of all feeds: {first_s:.1f} s", flush=True)
         began, at_start = time.monotonic(), sum(each.claims() for each in every)
         for number in range(CHANGES):
             done, so_far = change(number, home, alive, every), producer.sent
             took_s = wait_until(lambda so_far=so_far: has_passed(so_far), alive)  # type: ignore[misc]
-            print(f"{number + 1}: {done}, {len(alive)} alive; all is there {took_s:.1f} s later")
+            said = f"{number + 1}: {done}, {len(alive)} alive; all is there {took_s:.1f} s later"
+            print(said, flush=True)
         producer.over.set()
         thread.join()
         wait_until(lambda: has_passed(producer.sent), alive)
