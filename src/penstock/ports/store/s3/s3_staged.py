@@ -68,6 +68,8 @@ class S3StagedWriter:
         self._refuse_if_broken()
         self._closed = True
         self._trouble = "an earlier try to send it failed"
+        with before_it_begins("stage", tempfile.gettempdir()):
+            self._spool.flush()
         checksum = f"sha256:{self._digest.hexdigest()}"
         self._upload = self._uploads.begin(self._key, metadata_of(self._spot, checksum))
         tags = self._send_parts()
@@ -134,8 +136,6 @@ class S3StagedWriter:
 
     def _send_parts(self) -> list[str]:
         """Send each part; the tags in order."""
-        with before_it_begins("stage", tempfile.gettempdir()):
-            self._spool.flush()
         bounds = part_bounds(self._size_bytes, self._part_bytes)
 
         def send(number: int, bound: tuple[int, int]) -> str:
