@@ -63,6 +63,9 @@ class SpooledWriter:
         self._refuse_if_broken()
         self._closed = True
         self._trouble = "an earlier try to send it failed"
+        # A full disk shows here, before anything is begun at the store.
+        with before_it_begins("stage", tempfile.gettempdir()):
+            self._spool.flush()
         self._sent = self._send(f"sha256:{self._digest.hexdigest()}")
         self._trouble = None
         self._spool.close()

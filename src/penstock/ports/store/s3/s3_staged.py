@@ -3,9 +3,9 @@
 import hashlib
 import io
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 from typing import IO
 
 from penstock.errors import OutcomeUnknown, StoreUnavailable
@@ -53,31 +53,31 @@ class S3StagedWriter(SpooledWriter):
 
     def _send_parts(self) -> list[str]:
         """Send each part; the tags in order."""
-        with before_it_begins("stage", tempfile.gettempdir()):
-            parts = list(enumerate(self._parts(), start=1))
+        bounds = part_bounds(self._size_bytes, self._part_bytes)
 
-        def send(part: tuple[int, IO[bytes]]) -> str:
-            number, content = part
-            # Closed at once: each has a buffer, and a large file has thousands of parts.
-            with content, before_it_begins("stage", tempfile.gettempdir()):
+        def send(number: int, bound: tuple[int, int]) -> str:
+            # Opened here and closed at once: each has a buffer, and a large file has thousands.
+            with before_it_begins("stage", tempfile.gettempdir()), self._part(*bound) as content:
                 return self._uploads.send_part(self._key, self._upload, number, content)
 
-        if len(parts) == 1:
-            return [send(parts[0])]
+        if len(bounds) == 1:
+            return [send(1, bounds[0])]
         with ThreadPoolExecutor(PARTS_AT_ONCE, "penstock-part") as threads:
-            return list(threads.map(send, parts))
+            return list(threads.map(send, count(1), bounds))
 
-    def _parts(self) -> Iterator[IO[bytes]]:
-        """The content in parts; an empty file has one that is empty."""
-        if self._size_bytes <= min(IN_MEMORY_BYTES, self._part_bytes):
-            self._spool.seek(0)
-            yield io.BytesIO(self._spool.read())
-            return
-        self._spool.flush()
-        length = part_bytes(self._size_bytes, self._part_bytes)
-        for start in range(0, self._size_bytes, length):
-            end = min(start + length, self._size_bytes)
-            yield io.BufferedReader(SpoolPart(self._spool.fileno(), start, end), MIB)
+    def _part(self, start: int, end: int) -> IO[bytes]:
+        """Bytes of the spool; of one that never left the memory, all of it."""
+        if self._size_bytes <= IN_MEMORY_BYTES:
+            self._spool.seek(start)
+            return io.BytesIO(self._spool.read(end - start))
+        return io.BufferedReader(SpoolPart(self._spool.fileno(), start, end), MIB)
+
+
+def part_bounds(size_bytes: int, wanted_bytes: int) -> list[tuple[int, int]]:
+    """Where each part begins and ends; an empty file has one part that is empty."""
+    length = part_bytes(size_bytes, wanted_bytes)
+    starts = range(0, max(size_bytes, 1), length)
+    return [(start, min(start + length, size_bytes)) for start in starts]
 
 
 def part_bytes(size_bytes: int, wanted_bytes: int) -> int:
