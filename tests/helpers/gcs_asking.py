@@ -93,7 +93,7 @@ class GcsAsking:
         """Put several objects together."""
         body = {"sourceObjects": list(sources), "destination": {"contentType": "text/plain"}}
         address = f"{self._object(target)}/compose"
-        return self.session.post(address, params=_texts(query), data=json.dumps(body, default=dict))
+        return self.session.post(address, params=_texts(query), data=json.dumps(body))
 
     def patch(self, name: str, body: dict[str, object], **query: object) -> requests.Response:
         """Change what the resource of an object says."""

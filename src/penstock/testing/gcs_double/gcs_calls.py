@@ -17,7 +17,7 @@ from penstock.testing.gcs_double.gcs_bucket import GcsBucket, Moods
 from penstock.testing.gcs_double.gcs_conditions import Conditions
 from penstock.testing.gcs_double.gcs_listing import page_of
 from penstock.testing.gcs_double.gcs_sessions import Sessions
-from penstock.testing.gcs_double.gcs_versions import Generations, Version
+from penstock.testing.gcs_double.gcs_versions import Generations, Version, token
 
 _NO_SUCH_CALL = "The double does not know this call."
 
@@ -237,6 +237,11 @@ def _set_moods(state: GcsState, request: GcsRequest) -> GcsReply:
     return GcsReply(204)
 
 
+def _give_token(_state: GcsState, request: GcsRequest) -> GcsReply:
+    """As `oauth2.googleapis.com/token` does for a service account; nobody checks the token."""
+    return _reply(request, {"access_token": token(), "expires_in": 3600, "token_type": "Bearer"})
+
+
 def _two_parts(request: GcsRequest) -> tuple[Json, bytes]:
     """The resource and the content of a multipart upload; each part has a head of its own."""
     said = re.search(r'boundary="?([^";]+)"?', request.headers.get("content-type", ""))
@@ -283,5 +288,6 @@ _CALLS: list[tuple[str, str, Callable[..., GcsReply]]] = [
     ("POST", _UPLOAD, _upload),
     ("PUT", _UPLOAD, _send_piece),
     ("DELETE", _UPLOAD, _cancel),
+    ("POST", r"/token", _give_token),
     ("PATCH", r"/double/moods", _set_moods),
 ]

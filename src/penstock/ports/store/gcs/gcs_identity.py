@@ -3,6 +3,7 @@
 A copy or a restored backup may have lost it; then the file is read.
 """
 
+import hashlib
 from collections.abc import Mapping
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.window_cost import REQUESTS
 from penstock.ports.store.gcs.gcs_requests import GcsFacts
 
+FINAL = "penstock-final"
 WINDOW = "penstock-window"
 ATTEMPT = "penstock-attempt"
 CHECKSUM = "penstock-checksum"
@@ -19,9 +21,14 @@ SUFFIX = ".staged"
 _TO_PUBLISH = 2  # to rewrite and to look; to delete costs nothing
 
 
-def metadata_of(spot: StagingSpot, checksum: str) -> dict[str, str]:
-    """What a staged object is created with."""
-    return {WINDOW: quote(spot.window), ATTEMPT: quote(spot.attempt), CHECKSUM: checksum}
+def metadata_of(spot: StagingSpot, final: str, checksum: str) -> dict[str, str]:
+    """What a staged object is created with; a hash of the final name, which may be long."""
+    return {
+        WINDOW: quote(spot.window),
+        ATTEMPT: quote(spot.attempt),
+        FINAL: hashlib.sha256(final.encode()).hexdigest(),
+        CHECKSUM: checksum,
+    }
 
 
 def metadata_of_final(handle: StagedHandle) -> dict[str, str]:

@@ -37,7 +37,7 @@ class GcsStagedWriter(SpooledWriter):
     def _send(self, checksum: str) -> StagedHandle:
         file = Outgoing(
             self._key,
-            metadata_of(self._spot, checksum),
+            metadata_of(self._spot, self._final, checksum),
             self._size_bytes,
             crc32c_of(self._crc32c),
             self._read,

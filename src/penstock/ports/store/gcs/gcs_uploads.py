@@ -14,7 +14,6 @@ from google.api_core.exceptions import from_http_response
 from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.ports.store.gcs.gcs_clients import GcsClient
 from penstock.ports.store.gcs.gcs_failures import GcsAnswer, GcsKind
-from penstock.ports.store.gcs.gcs_identity import CHECKSUM, says_ours
 from penstock.ports.store.gcs.gcs_requests import NOTHING, GcsRequests
 from penstock.ports.store.gcs.gcs_settings import MIB
 
@@ -68,7 +67,7 @@ class GcsUploads:
     def _recognised(self, file: Outgoing) -> str:
         """The generation of what is there, if it is this file."""
         facts = self._requests.head(file.key)
-        if facts is not None and says_ours(facts, file.metadata[CHECKSUM], file.size_bytes):
+        if facts is not None and facts.metadata == file.metadata:
             return facts.generation
         raise StoreUnavailable(_ACT, file.key, "another file was staged under this name")
 
