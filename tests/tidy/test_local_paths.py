@@ -60,6 +60,7 @@ ALLOWED = {
     "testing/crash_states.py": "a directory in the state that a power cut leaves",
     "testing/fault_disks.py": "disks for the local store",
     "testing/object_store_server.py": "the directory and the jar of a store that it starts",
+    "testing/one_port_server.py": "the directory and the log of a server that it starts",
     "testing/proxy/waiting_requests.py": "large bodies of requests that are kept back",
     "testing/registry_server.py": "the directory and the archive of a registry that it starts",
     "testing/secured_broker.py": "the directory and the jars of a Kafka that it starts",

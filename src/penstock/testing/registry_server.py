@@ -9,18 +9,15 @@ lies in the given directory.
 """
 
 import hashlib
-import random
 import shutil
 import tarfile
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import Self
 
-from penstock.testing.servers import LOOPBACK, GuardedProcess, ServerFailed, free_ports
+from penstock.testing.one_port_server import OnePortServer
+from penstock.testing.servers import LOOPBACK
 
 READY_TIMEOUT_S = 120.0
 
@@ -31,115 +28,38 @@ _JVM = (
     "-Djava.net.preferIPv4Stack=true",
 )
 _PATH = "/apis/ccompat/v7"
-_PORT_ATTEMPTS = 3
-_POLL_S = 0.1
 _ANSWER_TIMEOUT_S = 5.0
 
 
-class EmbeddedRegistry:
-    """One registry. Not thread-safe.
+class EmbeddedRegistry(OnePortServer):
+    """One registry.
 
     Its schemas are in memory only: after `stop` and `start` it has the same address and is empty,
     and gives the same ids to other schemas.
     """
 
     def __init__(self, directory: Path, archive: Path, java: Path) -> None:
-        self._directory = directory
+        super().__init__(directory, "the registry", "registry.log", READY_TIMEOUT_S)
         self._archive = archive
         self._java = java
-        self._port = 0
-        self._running: GuardedProcess | None = None
 
     @property
     def url(self) -> str:
         """Where Confluent's API is; the same as long as this instance lives."""
-        return f"http://{LOOPBACK}:{self._port}{_PATH}"
+        return f"{self.base_url}{_PATH}"
 
-    @property
-    def log(self) -> Path:
-        """The file with all that it has printed."""
-        return self._directory / "registry.log"
-
-    @property
-    def pids(self) -> list[int]:
-        """Every process that belongs to it now, its guard included."""
-        return [] if self._running is None else list(self._running.pids)
-
-    def start(self) -> None:
-        """Start it and return when it answers. Bounded.
-
-        The first time a port is probed, so another process can take it before we do; then another
-        one is tried. Later it is the same one or none.
-        """
-        if self._running is not None:
-            raise RuntimeError("this registry runs already")
-        attempts = 1 if self._port else _PORT_ATTEMPTS
-        for attempt in range(attempts):
-            before = self._port
-            if not before:
-                [self._port] = free_ports(1, random.Random())  # noqa: S311 -- not a secret
-            try:
-                self._launch()
-                self._await_ready()
-                return
-            except ServerFailed as failure:
-                self.kill()
-                self._port = before
-                if not failure.port_was_taken or attempt + 1 == attempts:
-                    raise
-            except BaseException:
-                self.kill()
-                raise
-
-    def stop(self) -> None:
-        """End it, politely first. Nothing of ours runs afterwards. Safe to repeat."""
-        if self._running is not None:
-            self._running.stop()
-            self._running = None
-
-    def kill(self) -> None:
-        """End it at once, as a power cut would. Safe to repeat."""
-        if self._running is not None:
-            self._running.kill()
-            self._running = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def _launch(self) -> None:
+    def command(self) -> list[str]:
+        """The server, as it lies unpacked, with its temporary files in its directory."""
         scratch = self._directory / "scratch"
         scratch.mkdir(parents=True, exist_ok=True)
-        self.log.unlink(missing_ok=True)
         [server] = unpacked(self._archive).glob("*-runner.jar")
-        command = [
+        return [
             str(self._java), *_JVM, f"-Djava.io.tmpdir={scratch}",
             f"-Dquarkus.http.host={LOOPBACK}", f"-Dquarkus.http.port={self._port}",
             "-jar", str(server),
         ]  # fmt: skip
-        self._running = GuardedProcess(command, self._directory, self.log)
 
-    def _await_ready(self) -> None:
-        deadline = time.monotonic() + READY_TIMEOUT_S
-        while not self._answers():
-            code = None if self._running is None else self._running.exit_code
-            if code is not None:
-                raise ServerFailed(f"The registry ended ({code})", self.log)
-            if time.monotonic() > deadline:
-                raise ServerFailed(
-                    f"The registry was not ready after {READY_TIMEOUT_S:.0f} s", self.log
-                )
-            time.sleep(_POLL_S)
-
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         """Whether what listens there is our registry, and ready."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
