@@ -9,24 +9,19 @@ only unpacked below the directory `packages`, which starts no service and needs 
 """
 
 import os
-import random
 import shutil
 import socket
 import subprocess
-import time
-from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from penstock.testing.servers import LOOPBACK, GuardedProcess, ServerFailed, free_ports
+from penstock.testing.one_port_server import OnePortServer
+from penstock.testing.servers import LOOPBACK
 
 REALM = "PENSTOCK.TEST"
 READY_TIMEOUT_S = 30.0
 
 _TOOL_TIMEOUT_S = 60.0
-_PORT_ATTEMPTS = 3
-_POLL_S = 0.05
+_ANSWER_TIMEOUT_S = 1.0
 _PROGRAMS = ("usr/sbin", "usr/bin")
 _PASSWORD = "not-a-secret-of-anybody"  # noqa: S105  -- of a database that lives as long as a test
 
@@ -63,27 +58,17 @@ _SERVER_FILE = """\
 """
 
 
-class KerberosRealm:
-    """One realm. Not thread-safe.
-
-    After `kill` and `start` it has the same address and principals.
-    """
+class KerberosRealm(OnePortServer):
+    """One realm. It keeps its principals; while it is down, tickets that were given stay valid."""
 
     def __init__(self, directory: Path, packages: Path | None = None) -> None:
-        self._directory = directory
+        super().__init__(directory, "the key server", "kdc.log", READY_TIMEOUT_S)
         self._packages = packages
-        self._port = 0
-        self._running: GuardedProcess | None = None
 
     @property
     def config(self) -> Path:
         """Its `krb5.conf`."""
         return self._directory / "krb5.conf"
-
-    @property
-    def log(self) -> Path:
-        """The file with what the key server has printed."""
-        return self._directory / "kdc.log"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -122,55 +107,24 @@ class KerberosRealm:
         """Get a ticket with the keytab of a principal, into a file for `KRB5CCNAME`: kinit."""
         self._run("kinit", "-k", "-t", str(self.keytab_of(name)), "-c", f"FILE:{cache}", name)
 
-    def start(self) -> None:
-        """Start the key server, the first time on a new database; return when it answers."""
-        if self._running is not None:
-            raise RuntimeError("this realm runs already")
-        attempts = 1 if self._port else _PORT_ATTEMPTS
-        for attempt in range(attempts):
-            before = self._port
-            if not before:
-                [self._port] = free_ports(1, random.Random())  # noqa: S311 -- not a secret
-            try:
-                self._launch()
-                return
-            except ServerFailed:
-                self.kill()
-                self._port = before
-                if attempt + 1 == attempts:
-                    raise
-            except BaseException:
-                self.kill()
-                raise
-
-    def kill(self) -> None:
-        """End the key server at once: tickets that were given stay valid. Safe to repeat."""
-        if self._running is not None:
-            self._running.kill()
-            self._running = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.kill()
-
-    def _launch(self) -> None:
+    def command(self) -> list[str]:
+        """The key server, with its configuration and, the first time, a new database."""
+        self._directory.mkdir(parents=True, exist_ok=True)
         self._write_config()
         if not (self._directory / "principals").exists():
             self._run("kdb5_util", "create", "-s", "-P", _PASSWORD)
-        command = ["env", *_assignments(self._settings), self._program("krb5kdc"), "-n"]
-        self._running = GuardedProcess(command, self._directory, self.log)
-        self._await_ready()
+        variables = [f"{name}={value}" for name, value in self._settings.items()]
+        return ["env", *variables, self._program("krb5kdc"), "-n"]
+
+    def answers(self) -> bool:
+        """Whether something listens there."""
+        try:
+            with socket.create_connection((LOOPBACK, self._port), timeout=_ANSWER_TIMEOUT_S):
+                return True
+        except OSError:
+            return False
 
     def _write_config(self) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True)
         words = {
             "realm": REALM,
             "address": f"{LOOPBACK}:{self._port}",
@@ -222,25 +176,3 @@ class KerberosRealm:
         # kadmin.local ends with 0 whatever happened, and says so.
         if done.returncode or "while " in done.stdout:
             raise RuntimeError(f"{program} {words} ended with {done.returncode}:\n{done.stdout}")
-
-    def _await_ready(self) -> None:
-        deadline = time.monotonic() + READY_TIMEOUT_S
-        while not self._answers():
-            code = None if self._running is None else self._running.exit_code
-            if code is not None:
-                raise ServerFailed(f"The key server ended ({code})", self.log)
-            if time.monotonic() > deadline:
-                why = f"The key server was not ready after {READY_TIMEOUT_S:.0f} s"
-                raise ServerFailed(why, self.log)
-            time.sleep(_POLL_S)
-
-    def _answers(self) -> bool:
-        try:
-            with socket.create_connection((LOOPBACK, self._port), timeout=1.0):
-                return True
-        except OSError:
-            return False
-
-
-def _assignments(variables: Mapping[str, str]) -> list[str]:
-    return [f"{name}={value}" for name, value in variables.items()]
