@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.datapath.codec.protobuf.schema_compiler import compiler
+from penstock.testing.hdfs_server import EmbeddedHdfs
 from penstock.testing.object_store_server import EmbeddedObjectStore
+from tests.helpers.hdfs_servers import running_hdfs
 from tests.helpers.lane_plugin import LanePlugin
 from tests.helpers.object_stores import running_object_store
 from tests.helpers.warm_python import WarmPython
@@ -34,6 +36,16 @@ def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedO
     Give every test a prefix of its own.
     """
     with running_object_store(tmp_path_factory.mktemp("objects")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedHdfs]:
+    """A name node and data nodes for the whole run of a process, started when first needed.
+
+    Give every test a directory of its own.
+    """
+    with running_hdfs(tmp_path_factory.mktemp("hdfs")) as server:
         yield server
 
 

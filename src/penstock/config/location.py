@@ -14,7 +14,7 @@ from penstock.config.tree import Node
 from penstock.model.store_spec import LOCAL, StoreSpec
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://|(?P<file>(?i:file)):/")
-_LATER = frozenset({"gs", "hdfs"})
+_LATER = frozenset({"gs"})
 _OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's, of the same place
 _ALLOWED = "a directory, or file:///directory"
 

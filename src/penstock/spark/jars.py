@@ -30,7 +30,8 @@ BROKER = "broker"
 SPARK_AVRO = "avro"  # Spark's own Avro reader, for comparison in benchmarks
 REGISTRY = "registry"
 STORAGE = "storage"
-# What `fetch` fetches by default. Not included: two servers of 164 MB that only tests use.
+HDFS = "hdfs"
+# What `fetch` fetches by default. Not included: three servers of 220 MB that only tests use.
 _FOR_ALL = (BROKER, CONNECTOR)
 
 _LINE = re.compile(

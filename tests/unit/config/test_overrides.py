@@ -127,7 +127,6 @@ def test_a_lake_is_a_directory(tmp_path: Path, lake: str, path: str) -> None:
     [
         ("s3a://bucket", "a lake on s3a://, which Hadoop calls so"),
         ("gs://bucket/prefix", "a lake on gs:// is not available in this version"),
-        ("hdfs://namenode:8020/x", "a lake on hdfs:// is not available in this version"),
         ("ftp://host/x", "a lake on ftp:// is unknown"),
         ("file://host/x", "a file:// address with a host, '?' or '#'"),
         ("file:///x?y", "a file:// address with a host, '?' or '#'"),

@@ -40,7 +40,7 @@ NO_JAVA = Path("/nonexistent")
 
 def test_the_lock_of_the_package_names_five_groups_and_no_jar_twice() -> None:
     lock = read_lock()
-    assert set(lock) == {"connector", "broker", "registry", "storage", "avro"}
+    assert set(lock) == {"connector", "broker", "registry", "storage", "hdfs", "avro"}
     assert len(lock["connector"]) == 4
     assert [jar.coordinates.ext for jar in lock["registry"]] == ["tar.gz"]
     for jars in lock.values():
