@@ -13,6 +13,7 @@ from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff
 from penstock.ports.store.hdfs.hdfs_store import HdfsStore
 from penstock.testing.contracts.store import StoreContract
+from penstock.testing.contracts.store_staged import FINAL, stage
 from penstock.testing.hdfs_server import EmbeddedHdfs
 from penstock.testing.kerberos_realm import REALM, KerberosRealm
 from penstock.testing.secured_hdfs import give_directory
@@ -79,11 +80,9 @@ def test_a_keytab_is_all_that_a_store_needs(store: HdfsStore, second_store: Hdfs
     assert store.create("journal/1", b"entry")
     assert not second_store.create("journal/1", b"another")
     assert second_store.read("journal/1") == b"entry"
-    writer = store.open_staged("events/a.parquet", StagingSpot("_penstock/staging", "w1", "t1"))
-    writer.write(b"rows")
-    handle = writer.seal()
+    handle = stage(store, FINAL, b"rows")
     second_store.publish(handle)
-    assert store.read("events/a.parquet") == b"rows"
+    assert store.read(FINAL) == b"rows"
 
 
 def through(wire: CutWire, spec: StoreSpec) -> StoreSpec:

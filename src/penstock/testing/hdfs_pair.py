@@ -147,8 +147,7 @@ class HdfsPair:
             own = defined(self._data_node(number))
             log = self._directory / "data-nodes.log"
             self._data_nodes.append(self._programs.start(DATA_NODE, log, *own))
-        for name in NODES:
-            self._await(f"{name} to be ready", lambda name=name: self._is_ready(name))
+        self._await("both to be ready", lambda: all(map(self._is_ready, NODES)))
         self.take_over()
 
     def _start_name_node(self, name: str) -> None:

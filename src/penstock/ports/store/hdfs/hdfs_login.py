@@ -57,6 +57,10 @@ _UNREACHABLE = re.compile(
     "Cannot contact any KDC|Cannot (?:find|resolve).* KDC|Resource temporarily"
 )
 
+_JUST_EXPIRED = (
+    "context has expired"  # the next try gets another ticket, or hears that there is none
+)
+
 
 def login_failure(said: str) -> LoginFailure:
     """What the client's `GSSAPIError` says; `said` are its numbers and its words."""
@@ -66,6 +70,8 @@ def login_failure(said: str) -> LoginFailure:
     if _UNREACHABLE.search(cause):
         why = "no key server of the Kerberos realm can be reached; check it, and the network"
         return LoginFailure(f"{why} ({cause})", may_pass=True)
+    if _JUST_EXPIRED in cause:
+        return LoginFailure(f"its Kerberos ticket expired in this moment ({cause})", may_pass=True)
     for words, why in _REMEDIES:
         if re.search(words, cause):
             return LoginFailure(f"{why} ({cause})")

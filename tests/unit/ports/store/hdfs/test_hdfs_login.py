@@ -67,6 +67,13 @@ def test_a_realm_that_does_not_answer_may_come_back() -> None:
     )
 
 
+def test_a_ticket_that_ends_during_the_login_is_asked_for_again() -> None:
+    codes = 'GssMajorCodes { raw: "0x000c0000" }, 0, '
+    failure = login_failure(f'{codes}"The referenced context has expired: Success"')
+    assert failure.may_pass
+    assert "expired in this moment" in failure.why
+
+
 def test_a_cause_that_nobody_knows_is_passed_on() -> None:
     said = f'{FAILURE}KDC has no support for encryption type"'
     assert "(KDC has no support for encryption type)" in login_failure(said).why
