@@ -6,6 +6,7 @@ was inherited must not even be taken down there. So it is kept, unused.
 """
 
 import os
+from collections.abc import Callable
 from threading import Lock
 
 from hdfs_native import Client
@@ -14,34 +15,6 @@ from penstock.ports.store.hdfs.hdfs_keytab import principal_of
 from penstock.ports.store.hdfs.hdfs_settings import HdfsSettings
 
 _inherited: list[Client] = []
-
-
-class HdfsClients:
-    """Hands out one client per process. Safe to share between threads, and to be forked."""
-
-    def __init__(self, settings: HdfsSettings) -> None:
-        self._settings = settings
-        self._lock = Lock()
-        self._process = 0
-        self._client: Client | None = None
-
-    def current(self) -> Client:
-        """The client of this process."""
-        if self._process != os.getpid():
-            if self._client is not None:
-                _inherited.append(self._client)
-            # A lock that another thread held at the moment of a fork would never be released.
-            self._lock, self._client, self._process = Lock(), None, os.getpid()
-        with self._lock:
-            if self._client is None:
-                self._client = make_client(self._settings)
-            return self._client
-
-    def renew(self, stale: Client) -> None:
-        """Let the next call begin with new connections, unless another thread has seen to it."""
-        with self._lock:
-            if self._client is stale:
-                self._client = None
 
 
 def make_client(settings: HdfsSettings) -> Client:
@@ -60,3 +33,34 @@ def make_client(settings: HdfsSettings) -> Client:
         kerberos_principal=principal or None,
         kerberos_keytab=settings.keytab or None,
     )
+
+
+class HdfsClients:
+    """Hands out one client per process. Safe to share between threads, and to be forked."""
+
+    def __init__(
+        self, settings: HdfsSettings, make: Callable[[HdfsSettings], Client] = make_client
+    ) -> None:
+        self._settings = settings
+        self._make = make
+        self._lock = Lock()
+        self._process = 0
+        self._client: Client | None = None
+
+    def current(self) -> Client:
+        """The client of this process."""
+        if self._process != os.getpid():
+            if self._client is not None:
+                _inherited.append(self._client)
+            # A lock that another thread held at the moment of a fork would never be released.
+            self._lock, self._client, self._process = Lock(), None, os.getpid()
+        with self._lock:
+            if self._client is None:
+                self._client = self._make(self._settings)
+            return self._client
+
+    def renew(self, stale: Client) -> None:
+        """Let the next call begin with new connections, unless another thread has seen to it."""
+        with self._lock:
+            if self._client is stale:
+                self._client = None

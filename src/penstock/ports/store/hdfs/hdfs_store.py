@@ -8,6 +8,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import BinaryIO, assert_never
 
+from hdfs_native import Client
+
 from penstock.api.store import ListedObject, OddName, Store
 from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.model.outcome import Sighting
@@ -16,14 +18,14 @@ from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff, Waiting
 from penstock.ports.store.delete_each import keys_not_deleted
 from penstock.ports.store.hdfs.hdfs_calls import Calls
-from penstock.ports.store.hdfs.hdfs_clients import HdfsClients
+from penstock.ports.store.hdfs.hdfs_clients import HdfsClients, make_client
 from penstock.ports.store.hdfs.hdfs_failures import ERRORS
 from penstock.ports.store.hdfs.hdfs_files import HdfsFiles
 from penstock.ports.store.hdfs.hdfs_leftovers import sweep_leftovers
 from penstock.ports.store.hdfs.hdfs_listing import Listings
 from penstock.ports.store.hdfs.hdfs_moves import Move, Moves
 from penstock.ports.store.hdfs.hdfs_names import Names
-from penstock.ports.store.hdfs.hdfs_settings import HDFS, read_settings
+from penstock.ports.store.hdfs.hdfs_settings import HDFS, HdfsSettings, read_settings
 from penstock.ports.store.hdfs.hdfs_staged import HdfsStagedWriter
 from penstock.ports.store.hdfs.hdfs_staging import HdfsStaging
 from penstock.ports.store.keys import check_key
@@ -50,11 +52,12 @@ class HdfsStore:
         policy: BackOff | None = None,
         waiting: Waiting | None = None,
         clock: Callable[[], float] = time.time,
+        make: Callable[[HdfsSettings], Client] = make_client,
     ) -> None:
         self._spec = spec
         self._settings = read_settings(spec)
         self._names = Names(self._settings.root)
-        self._calls = Calls(self._settings, HdfsClients(self._settings), policy, waiting)
+        self._calls = Calls(self._settings, HdfsClients(self._settings, make), policy, waiting)
         self._files = HdfsFiles(self._calls)
         self._moves = Moves(self._calls, self._files)
         self._listings = Listings(self._calls, self._names)
