@@ -20,6 +20,12 @@ HAS_UV := $(VENV)/.has-uv
 # Only tests need Prometheus. Its package is unpacked here and not installed: that starts no service.
 PROMETHEUS := $(VENV)/prometheus
 HAS_PROMETHEUS := $(VENV)/.has-prometheus
+# The same for Kerberos: tests start a key server of their own. These names are packages of Debian and
+# Ubuntu: the programs, and the libraries that have to be of the same version.
+KERBEROS := $(VENV)/kerberos
+HAS_KERBEROS := $(VENV)/.has-kerberos
+KERBEROS_PROGRAMS := krb5-kdc krb5-admin-server krb5-user
+KERBEROS_LIBRARIES := lib(gssapi-krb5|gssrpc|k5crypto|kadm5|kdb5|krb5|verto1|verto-libev|verto[0-9]|ev4|ss2|com-err|keyutils)
 
 # How many random schedules to simulate, and from which seed (empty: a fresh one, printed).
 N ?= 2000
@@ -134,6 +140,31 @@ $(HAS_PROMETHEUS): | $(READY)
 	fi
 	@touch $@
 
+$(HAS_KERBEROS): | $(READY)
+	@if ! { command -v krb5kdc && command -v kadmin.local && command -v kinit; } >/dev/null 2>&1; then \
+		if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg >/dev/null 2>&1; then \
+			echo "The tests of Kerberos need krb5kdc, kadmin.local and kinit on the PATH. Install" \
+				"them from your system's packages, and run make test again." >&2; \
+			exit 2; \
+		fi; \
+		echo "Fetching a Kerberos key server from this system's packages, for tests." >&2; \
+		if [ "$$(id -u)" = 0 ]; then apt-get -qq update >&2 || true; fi; \
+		rm -rf $(KERBEROS) && mkdir -p $(KERBEROS)/package && \
+		( cd $(KERBEROS)/package && apt-get -qq download $(KERBEROS_PROGRAMS) \
+			$$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
+				--no-replaces --no-enhances $(KERBEROS_PROGRAMS) \
+				| grep -E '^$(KERBEROS_LIBRARIES)' | sort -u) >&2 ) && \
+		for package in $(KERBEROS)/package/*.deb; do \
+			dpkg -x $$package $(KERBEROS) || exit 1; \
+		done || { \
+			echo "The packages $(KERBEROS_PROGRAMS) could not be fetched. Install them, and run make" \
+				"test again." >&2; \
+			exit 2; \
+		}; \
+		rm -rf $(KERBEROS)/package; \
+	fi
+	@touch $@
+
 # A lock that stays as it was keeps its date, so that .venv is not made anew for nothing.
 lock: $(HAS_UV) ## Resolve pyproject.toml again into requirements/*.lock (UPGRADE=1 takes newer ones)
 	@$(uv_like_pip); set -e; \
@@ -160,7 +191,7 @@ lint: setup ## Check rules, format and types
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-test: lint $(HAS_PROMETHEUS) ## Lint, explore the quick small worlds, then run every test
+test: lint $(HAS_PROMETHEUS) $(HAS_KERBEROS) ## Lint, explore the quick small worlds, then run every test
 	$(PY) -m tests.simulator exhaustive --quick
 	$(PYTEST) --durations=10
 

@@ -12,42 +12,24 @@ import json
 import os
 import random
 import signal
-import subprocess
 import time
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from xml.sax.saxutils import escape
 
 from penstock.api.doors import STORES
 from penstock.api.find import offer
 from penstock.model.store_spec import StoreSpec
+from penstock.testing.hadoop_programs import DATA_NODE, NAME_NODE, HadoopPrograms, defined
 from penstock.testing.servers import LOOPBACK, GuardedProcess, ServerFailed, free_ports
 
 READY_TIMEOUT_S = 120.0
-TOOL_TIMEOUT_S = 60.0
 SOFT_LIMIT_S = 60.0
 
-NAME_NODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
-DATA_NODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 
-_JVM = (
-    "-Xmx256m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Xshare:auto",
-    "-Djava.net.preferIPv4Stack=true",
-    "--add-opens=java.base/java.lang=ALL-UNNAMED",
-)
-_LOGGING = """\
-log4j.rootLogger=INFO,out
-log4j.appender.out=org.apache.log4j.ConsoleAppender
-log4j.appender.out.layout=org.apache.log4j.PatternLayout
-log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
-"""
 _DATA_PORTS = 3  # of each data node: for data, RPC and HTTP
 _PORT_ATTEMPTS = 3
 _LIVELY_S = 3  # a data node that was heard of within so long is alive
@@ -72,10 +54,10 @@ class EmbeddedHdfs:
         core: Mapping[str, str] | None = None,
         *,
         quick: bool = False,
+        java_options: Sequence[str] = (),
     ) -> None:
         self._directory = directory
-        self._jars = tuple(jars)
-        self._java = java
+        self._programs = HadoopPrograms(directory, jars, java, java_options)
         self._settings = dict(settings or {})
         self._core = dict(core or {})
         self._quick = quick
@@ -101,7 +83,7 @@ class EmbeddedHdfs:
     @property
     def config_dir(self) -> Path:
         """The directory with its `core-site.xml` and `hdfs-site.xml`, for clients as for itself."""
-        return self._directory / "conf"
+        return self._programs.config_dir
 
     @property
     def name_node_log(self) -> Path:
@@ -174,7 +156,7 @@ class EmbeddedHdfs:
     def start_name_node(self, *, wait: bool = True) -> None:
         """Start it again at its address; without waiting, it may be in safe mode for a while."""
         if self._name_node is None:
-            self._name_node = self._node(NAME_NODE, self.name_node_log)
+            self._name_node = self._programs.start(NAME_NODE, self.name_node_log)
         if wait:
             self.await_ready()
 
@@ -213,19 +195,7 @@ class EmbeddedHdfs:
 
     def run_tool(self, tool: str, *arguments: str) -> str:
         """Run a program of Hadoop against this file system; what it printed, errors included."""
-        done = subprocess.run(  # noqa: S603 -- tests choose what they run
-            [*self._command(tool), *arguments],
-            cwd=self._directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=TOOL_TIMEOUT_S,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"{tool} ended with {done.returncode}:\n{done.stdout}")
-        return done.stdout
+        return self._programs.run_tool(tool, *arguments)
 
     def await_ready(self) -> None:
         """Return when the name node knows all data nodes and has left safe mode. Bounded."""
@@ -255,7 +225,7 @@ class EmbeddedHdfs:
             log.unlink(missing_ok=True)
         if not (self._directory / "name").exists():
             self.run_tool(NAME_NODE, "-format", "-force", "-nonInteractive")
-        self._name_node = self._node(NAME_NODE, self.name_node_log)
+        self._name_node = self._programs.start(NAME_NODE, self.name_node_log)
         self._start_data_nodes()
         self.await_ready()
 
@@ -271,7 +241,7 @@ class EmbeddedHdfs:
         if not self._data_nodes:
             commands = [self._data_node_settings(number) for number in range(self._size)]
             self._data_nodes = [
-                self._node(DATA_NODE, self.data_node_log, *each) for each in commands
+                self._programs.start(DATA_NODE, self.data_node_log, *each) for each in commands
             ]
 
     def _data_node_settings(self, number: int) -> list[str]:
@@ -284,11 +254,9 @@ class EmbeddedHdfs:
             "dfs.datanode.http.address": http,
             "dfs.datanode.data.dir": f"file://{self._directory / f'data-{number}'}",
         }
-        return [word for key, value in own.items() for word in ("-D", f"{key}={value}")]
+        return defined(own)
 
     def _write_config(self) -> None:
-        for part in ("hdfs", "datanode"):  # of their web pages; nothing starts without them
-            (self.config_dir / "webapps" / part).mkdir(parents=True, exist_ok=True)
         names = [f"{LOOPBACK}:{port}" for port in self._ports[:2]]
         site = {
             "dfs.replication": str(self._size),
@@ -302,18 +270,7 @@ class EmbeddedHdfs:
             "dfs.heartbeat.interval": "1",
             "dfs.blockreport.initialDelay": "0",
         }
-        core = {"fs.defaultFS": self.url, "hadoop.tmp.dir": str(self._directory / "tmp")}
-        _write_xml(self.config_dir / "hdfs-site.xml", site | self._settings)
-        _write_xml(self.config_dir / "core-site.xml", core | self._core)
-        (self.config_dir / "log4j.properties").write_text(_LOGGING)
-
-    def _command(self, main: str) -> list[str]:
-        places = os.pathsep.join([str(self.config_dir), *map(str, self._jars)])
-        home = f"-Dhadoop.home.dir={self._directory}"
-        return [str(self._java), *_JVM, home, "-cp", places, main]
-
-    def _node(self, main: str, log: Path, *arguments: str) -> GuardedProcess:
-        return GuardedProcess([*self._command(main), *arguments], self._directory, log)
+        self._programs.write_config(site | self._settings, {"fs.defaultFS": self.url} | self._core)
 
     def _is_ready(self) -> bool:
         facts = self._bean("Hadoop:service=NameNode,name=NameNodeInfo")
@@ -347,12 +304,3 @@ class EmbeddedHdfs:
                 name = "name node" if node is self._name_node else "data node"
                 log = self.name_node_log if node is self._name_node else self.data_node_log
                 raise ServerFailed(f"The {name} ended ({node.exit_code})", log)
-
-
-def _write_xml(path: Path, settings: Mapping[str, str]) -> None:
-    lines = [
-        f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
-        for name, value in settings.items()
-    ]
-    text = f'<?xml version="1.0"?>\n<configuration>\n{"".join(lines)}</configuration>\n'
-    path.write_text(text, encoding="utf-8")

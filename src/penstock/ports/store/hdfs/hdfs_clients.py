@@ -11,15 +11,28 @@ from threading import Lock
 
 from hdfs_native import Client
 
+from penstock.ports.store.hdfs.hdfs_keytab import principal_of
 from penstock.ports.store.hdfs.hdfs_settings import HdfsSettings
 
 _inherited: list[Client] = []
 
 
 def make_client(settings: HdfsSettings) -> Client:
-    """A client with short waits. Sends nothing by itself."""
-    directory = settings.config_dir or None
-    return Client(settings.url, settings.client_config, directory)
+    """A client with short waits. Sends nothing by itself; raises `KeytabUnusable`.
+
+    With a keytab it has a ticket of its own, in memory, and renews it by itself. Without one it
+    takes that of the process, again for each connection: whoever renews it is not our affair.
+    """
+    principal = settings.principal
+    if settings.keytab:
+        principal = principal_of(settings.keytab, principal)
+    return Client(
+        settings.url,
+        settings.client_config,
+        settings.config_dir or None,
+        kerberos_principal=principal or None,
+        kerberos_keytab=settings.keytab or None,
+    )
 
 
 class HdfsClients:

@@ -8,6 +8,9 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from penstock.ports.store.hdfs.hdfs_keytab import KeytabUnusable
+from penstock.ports.store.hdfs.hdfs_login import login_failure
+
 
 class Kind(Enum):
     """The kinds of failures, by what a caller can do."""
@@ -55,7 +58,15 @@ class ShortRead(Exception):
         super().__init__(f"{found} of {wanted} bytes arrived")
 
 
-ERRORS = (OSError, RuntimeError, ValueError, NotImplementedError, NoAnswerInTime, ShortRead)
+ERRORS = (
+    OSError,
+    RuntimeError,
+    ValueError,
+    NotImplementedError,
+    KeytabUnusable,
+    NoAnswerInTime,
+    ShortRead,
+)
 
 # By the last part of the name of a Java exception.
 _BY_CLASS = {
@@ -107,7 +118,6 @@ _BY_CLIENT = {
     "UrlParseError": Kind.REFUSED,
     "XmlParseError": Kind.REFUSED,
     "SASLError": Kind.REFUSED,
-    "GSSAPIError": Kind.REFUSED,
     "NoSASLMechanism": Kind.REFUSED,
     "UnsupportedErasureCodingPolicy": Kind.REFUSED,
 }
@@ -128,9 +138,13 @@ def judge(error: Exception, authority: str) -> Failure:
     if isinstance(error, RuntimeError) and (found := _RPC.match(str(error))):
         return _judge_answer(found["name"], found["said"], authority)
     if isinstance(error, RuntimeError) and (found := _CLIENT.match(str(error))):
+        if found["name"] == "GSSAPIError":
+            return _judge_login(found["said"] or "", authority)
         kind = _BY_CLIENT.get(found["name"], Kind.LOST)
         said = _one_line(found["said"] or "")
         return Failure(kind, f"the client of {authority} failed ({found['name']}: {said})")
+    if isinstance(error, KeytabUnusable):
+        return Failure(Kind.REFUSED, str(error))
     if isinstance(error, FileExistsError):
         return Failure(Kind.TAKEN, _said(error, authority))
     if isinstance(error, IsADirectoryError | FileNotFoundError):
@@ -141,6 +155,13 @@ def judge(error: Exception, authority: str) -> Failure:
         why = f"{authority} cannot be reached ({_one_line(str(error))})"
         return Failure(Kind.UNSENT, f"{why}; check the name node, and the address of the lake")
     return Failure(Kind.LOST, f"{authority} gave no whole answer ({_one_line(str(error))})")
+
+
+def _judge_login(said: str, authority: str) -> Failure:
+    """A login comes before the first request of a connection, and no request is sent twice."""
+    failure = login_failure(said)
+    kind = Kind.UNSENT if failure.may_pass else Kind.REFUSED
+    return Failure(kind, f"nobody can log in to {authority}: {failure.why}")
 
 
 def _judge_answer(name: str, said: str, authority: str) -> Failure:

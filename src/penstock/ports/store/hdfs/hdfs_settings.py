@@ -12,12 +12,16 @@ FAILOVERS = 4
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 2.0
 UMASK = 0o022
+PROTECTIONS = ("authentication", "integrity", "privacy")
 
 KNOWN = (
     "config_dir",
+    "data_protection",
     "failover_attempts",
     "failover_longest_pause",
     "failover_pause",
+    "keytab",
+    "principal",
     "replication",
     "request_timeout",
     "umask",
@@ -40,6 +44,9 @@ class HdfsSettings:
     longest_pause_s: float = LONGEST_PAUSE_S
     replication: int | None = None
     umask: int = UMASK
+    keytab: str = ""
+    principal: str = ""
+    data_protection: str = ""
 
     @property
     def url(self) -> str:
@@ -52,9 +59,18 @@ class HdfsSettings:
         return f"{self.url}{self.root}"
 
     @property
+    def logs_in(self) -> bool:
+        """Whether these settings ask for Kerberos; without them, the files of the site may."""
+        return bool(self.keytab or self.principal)
+
+    @property
     def client_config(self) -> dict[str, str]:
         """What the client gets over the files of the site; its own waits are three minutes."""
+        kerberos = {"hadoop.security.authentication": "kerberos"} if self.logs_in else {}
+        data = {"dfs.data.transfer.protection": self.data_protection}
         return {
+            **kerberos,
+            **(data if self.data_protection else {}),
             "dfs.client.failover.max.attempts": str(self.failovers),
             "dfs.client.failover.sleep.base.millis": str(round(self.first_pause_s * 1000)),
             "dfs.client.failover.sleep.max.millis": str(round(self.longest_pause_s * 1000)),
@@ -79,6 +95,9 @@ def read_settings(spec: StoreSpec) -> HdfsSettings:
         longest_pause_s=_duration(spec, "failover_longest_pause", LONGEST_PAUSE_S),
         replication=_number(spec, "replication", 1, 512),
         umask=_umask(spec),
+        keytab=spec.settings.get("keytab", ""),
+        principal=spec.settings.get("principal", ""),
+        data_protection=_protection(spec),
     )
 
 
@@ -100,6 +119,17 @@ def _umask(spec: StoreSpec) -> int:
     if not (2 < len(word) < 5 and all(digit in "01234567" for digit in word)):
         raise _wrong(spec, "umask", "three octal digits, such as '027'")
     return int(word, 8)
+
+
+def _protection(spec: StoreSpec) -> str:
+    """As the files of the site have it; where there are none, what the data nodes ask for."""
+    word = spec.settings.get("data_protection")
+    if word is None:
+        decide = "keytab" in spec.settings and not spec.settings.get("config_dir")
+        return ",".join(PROTECTIONS) if decide else ""
+    if word not in PROTECTIONS:
+        raise _wrong(spec, "data_protection", f"one of {', '.join(PROTECTIONS)}")
+    return word
 
 
 def _duration(spec: StoreSpec, key: str, usual_s: float) -> float:
