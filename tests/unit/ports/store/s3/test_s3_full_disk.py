@@ -53,11 +53,10 @@ def a_writer(bucket: Untouched) -> S3StagedWriter:
 def test_s1_a_file_for_which_the_disk_has_no_room_is_never_sent(piece_bytes: int) -> None:
     bucket = Untouched()
     writer = a_writer(bucket)
-    with files_of_at_most(ROOM_BYTES):
-        with pytest.raises(StoreUnavailable, match="File too large"):
-            for _ in range(ROOM_BYTES // piece_bytes + 2):
-                writer.write(bytes(piece_bytes))
-            writer.sync()
+    with files_of_at_most(ROOM_BYTES), pytest.raises(StoreUnavailable, match="File too large"):
+        for _ in range(ROOM_BYTES // piece_bytes + 2):
+            writer.write(bytes(piece_bytes))
+        writer.sync()
     with pytest.raises(StoreUnavailable, match="an earlier"):
         writer.finish()
     writer.abandon()
