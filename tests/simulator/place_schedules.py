@@ -27,7 +27,7 @@ from tests.simulator.place_worlds import (
     first_place_violation,
     home,
 )
-from tests.simulator.programs import cleaner, owner
+from tests.simulator.programs import FEED, cleaner, owner
 from tests.simulator.two_stores import (
     TwoStoreWorld,
     first_two_store_violation,
@@ -65,6 +65,18 @@ def the_journal_is_down_when_a_window_is_decided() -> None:
     world.broken = of_journal
     assert world.run("one") in ("OUTCOME_UNKNOWN", "STORE_UNAVAILABLE")
     assert _data(world.shelf) == data
+    world.settle()
+
+
+def one_of_two_first_starts_is_overtaken_while_it_looks() -> None:
+    """It finds rows and no journal of its own; the cause it gets is that the lake names another."""
+    world = _places()
+    world.start("slow", "west")
+    world.run_until("slow", lambda act: act.name == "list" and act.key == FEED)
+    world.start("quick", "east")
+    world.run("quick")
+    assert world.visible(world.shelf)
+    assert world.run("slow") == "JOURNAL_ELSEWHERE"
     world.settle()
 
 
@@ -237,6 +249,7 @@ def _entries(shelf: Shelf) -> list[str]:
 
 
 PLACE_SCHEDULES: tuple[Schedule, ...] = (
+    one_of_two_first_starts_is_overtaken_while_it_looks,
     the_journal_is_down_when_a_window_is_decided,
     the_journal_is_down_after_a_window_was_published,
     the_lake_is_down_while_the_journal_answers,

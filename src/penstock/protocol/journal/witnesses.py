@@ -13,7 +13,8 @@ from penstock.model.value import Value
 from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.journal.book import B, L
 from penstock.protocol.journal.book_state import BookState, S
-from penstock.protocol.journal.journal_place import place_of
+from penstock.protocol.journal.errors import JournalElsewhere
+from penstock.protocol.journal.journal_place import place_of, read_place
 from penstock.protocol.journal.markers import check_marker, marked_hash
 from penstock.protocol.journal.segments import Segments
 
@@ -117,5 +118,10 @@ def check_first_start(journal: "Journal[S, B, L]", seen: Witnesses) -> None:
     traces = (*(witness.key for witness in seen.newest), *seen.data)
     if traces:
         place = place_of(journal.store)
-        key = journal.layout.journal
+        layout = journal.layout
+        # Somebody with another configuration may have started between our two looks.
+        named = read_place(journal.store, layout, journal.lake)
+        if named is not None and named.place != place:
+            raise JournalElsewhere(layout.feed, named.place, place)
+        key = layout.journal
         raise JournalMissing(f"{place}/{key}" if place else key, traces[0])
