@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ import pytest
 from penstock.spark.java import Java
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
+from penstock.testing.object_store_server import EmbeddedObjectStore
+from penstock.testing.proxy.fault_proxy import FaultProxy
+from penstock.testing.proxy.proxy_rules import Hold, Rule
+from tests.helpers.object_stores import BUCKET
 from tests.integration.lakes import an_event, deep_fold, positions_in
 from tests.integration.processes import Instance, wait_for
 
@@ -121,22 +126,63 @@ def test_sigterm_ends_a_run_whose_broker_does_not_answer(
         run = Instance(tmp_path, "run")
         started.append(run)
         wait_for(lambda: run.events().count("window") >= len(FEEDS), "the first windows")
-        for pid in broker.pids:
-            os.kill(pid, signal.SIGSTOP)
-        try:
+        with paused(broker.pids):
             wait_for(lambda: "waiting_for_source" in run.events(), "a look without an answer")
-            family = children_of(run.process.pid)
-            assert family
-            began = time.monotonic()
-            os.kill(run.process.pid, signal.SIGTERM)
-            assert run.process.wait(40) == 0, run.log.read_text()[-2000:]
-            took_s = time.monotonic() - began
-            sys.stdout.write(f"ended after {took_s:.1f} s\n")
-            assert "left_behind" in run.events()
-            wait_for(lambda: not any(is_alive(pid) for pid in family), "the end of its children")
-        finally:
-            for pid in broker.pids:
-                os.kill(pid, signal.SIGCONT)
+            check_end(run)
+
+
+def test_sigterm_ends_a_run_whose_store_does_not_answer(
+    kafka: EmbeddedKafka,
+    client: KafkaClient,
+    object_store: EmbeddedObjectStore,
+    tmp_path: Path,
+    started: list[Instance],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same with a lake on S3, of which every request waits from the second windows on."""
+    topic = "silent-store"
+    client.create_topic(topic)
+    client.produce(topic, 0, [an_event(n) for n in range(20)])
+    with FaultProxy(object_store.endpoint) as proxy:
+        for name, value in {**object_store.environment, "AWS_ENDPOINT_URL": proxy.url}.items():
+            monkeypatch.setenv(name, value)
+        config = CONFIG.format(bootstrap=kafka.bootstrap, topic=topic)
+        lake = f"lake: s3://{BUCKET}/silent\nstore: {{path_style: true}}"
+        (tmp_path / "penstock.yaml").write_text(config.replace("lake: ./lake", lake))
+        run = Instance(tmp_path, "run")
+        started.append(run)
+        wait_for(lambda: run.events().count("window") >= len(FEEDS), "the first windows")
+        proxy.rules.add(Rule(Hold(), times=None))
+        client.produce(topic, 0, [an_event(n) for n in range(20)])
+        proxy.waiting.wait_for("held", 2 * len(FEEDS))  # a beat and more of each
+        check_end(run)
+
+
+@contextmanager
+def paused(pids: list[int]) -> Iterator[None]:
+    """Meanwhile these processes do not answer."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def check_end(run: Instance) -> None:
+    """SIGTERM ends a run of which threads wait for an answer, with 0, and all that it has started.
+
+    How long that took is told, and not judged: it says more about the machine than about us.
+    """
+    family = children_of(run.process.pid)
+    assert family
+    began = time.monotonic()
+    os.kill(run.process.pid, signal.SIGTERM)
+    assert run.process.wait(40) == 0, run.log.read_text()[-2000:]
+    sys.stdout.write(f"ended after {time.monotonic() - began:.1f} s\n")
+    assert "left_behind" in run.events()
+    wait_for(lambda: not any(is_alive(pid) for pid in family), "the end of its children")
 
 
 def is_alive(pid: int) -> bool:

@@ -171,8 +171,7 @@ class RunningFeed:
         holder = self._leased.try_start(force=force)
         if holder is None:
             self._is_checked = False
-        before = self._leased.lease.taken_over()
-        if before is not None:
+        if (before := self._leased.lease.taken_over()) is not None:
             self._size.go_on(before.note.limited)
         return holder
 
