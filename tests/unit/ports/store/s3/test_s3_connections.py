@@ -31,14 +31,14 @@ class Answers(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     puts: list[int]
 
-    def do_HEAD(self) -> None:  # noqa: N802 -- a name of http.server
+    def do_HEAD(self) -> None:
         self.send_response(200)
         self.send_header("Content-Length", "4")
         self.send_header("ETag", '"tag"')
         self.send_header("X-Amz-Meta-Penstock-Checksum", CHECKSUM)
         self.end_headers()
 
-    def do_PUT(self) -> None:  # noqa: N802 -- a name of http.server
+    def do_PUT(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         if not self.puts:
             self.puts.append(1)
