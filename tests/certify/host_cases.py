@@ -24,6 +24,7 @@ from tests.integration.lakes import an_event
 from tests.integration.processes import REPOSITORY, wait_for
 
 RECORDS = 6_000
+PATIENCE_S = 900  # beside other work a first window, with two compilations, takes minutes
 COMES_AND_GOES = """\
   spark.dynamicAllocation.enabled: "true"
   spark.dynamicAllocation.shuffleTracking.enabled: "true"
@@ -146,8 +147,8 @@ def executors_come_and_go(run: Run, job: S3Job) -> str:
     hosts = run.parts.hosts
     with Driver(with_spark(job, COMES_AND_GOES), "run") as running:
         for windows in (1, 2):
-            wait_for(lambda: has_said(running, windows), "a window", 300)  # noqa: B023
-            wait_for(lambda: not hosts.executors(), "the end of idle executors", 120)
+            wait_for(lambda: has_said(running, windows), "a window", PATIENCE_S)  # noqa: B023
+            wait_for(lambda: not hosts.executors(), "the end of idle executors", PATIENCE_S)
             if windows == 1:
                 produce(run, range(RECORDS, RECORDS + 500))
         running.process.send_signal(signal.SIGTERM)
@@ -180,7 +181,7 @@ def package_is_missing(run: Run, job: S3Job) -> str:
     hosts.restart(lacks=("boto3",))
     try:
         with Driver(job, "run", "--once") as running:
-            running.process.wait(300)
+            running.process.wait(PATIENCE_S)
             said = running.said()
         addresses = [host.address for host in hosts.hosts]
         if "'boto3'" not in said or not any(each in said for each in addresses):

@@ -89,7 +89,7 @@ def test_the_parts_of_a_large_file_hold_no_memory_once_they_are_sent() -> None:
 
 
 def test_no_more_parts_have_a_buffer_than_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory for each of 10,000 would be 10 GiB; given back late, it counts as used all the same."""
+    """Memory for each of 10,000 would be 10 GiB; given back late, it counts as used as well."""
     lock = Lock()
     now: set[int] = set()
     most = 0
