@@ -43,6 +43,14 @@ def is_journal_key(key: str) -> bool:
     return len(names) > 3 and _is_journal_room(names)
 
 
+def is_entry_key(key: str) -> bool:
+    """Whether an object is an entry of a feed's journal, of any incarnation."""
+    names = key.split("/")
+    return (
+        len(names) > 4 and names[0] == _HOME and _INCARNATION.sub("", names[2]) == "journal"
+    ) and number_in(names[-1]) is not None
+
+
 def is_journal_prefix(prefix: str) -> bool | None:
     """The same for all objects below a directory; None if it may have objects of both kinds."""
     names = prefix.removesuffix("/").split("/")

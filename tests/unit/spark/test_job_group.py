@@ -78,7 +78,7 @@ def test_a_cancel_ends_the_jobs_of_one_name_and_never_those_of_a_later_one() -> 
     ],
 )
 def test_a_cancel_in_a_jvm_that_is_gone_has_nothing_to_end(gone: Exception) -> None:
-    """A SIGTERM to the whole process group ends the JVM while the run still abandons its windows."""
+    """A SIGTERM to the whole process group ends the JVM before the run has abandoned a window."""
 
     class Gone(Context):
         def cancelJobGroup(self, group: str) -> None:  # noqa: N802

@@ -24,7 +24,7 @@ from penstock.protocol.journal.journal_place import check_named
 Row = dict[str, object]
 Change = tuple[str, str, str]  # what, of which column, and its type
 _SIGNS = {"added": "+", "nullable": "?", "required": "!", "unit": "~"}
-_REST_ROW: Row = {"column": REST, "type": "string", "null": "yes", "field": "(what did not fit)"}
+_REST_ROW: Row = {"column": REST, "null": "yes", "field": "(what did not fit)", "type": "string"}
 _UNITS = {1: "us", 1_000: "ms", 1_000_000: "s"}
 
 
@@ -162,11 +162,12 @@ def _relaxed(name: str, kind: FieldType, before: bool, after: bool) -> list[Chan
 
 
 def _row(field: Field) -> Row:
+    """A line of the table. The type is last: that of a nested field can be any number of lines."""
     return {
         "column": field.column,
-        "type": type_name(field.type),
         "null": "yes" if field.nullable else "no",
         "field": field.name if field.name != field.column else "",
+        "type": type_name(field.type),
     }
 
 

@@ -98,6 +98,23 @@ class LakeMissing(WrongJournal):
         self.place = place
 
 
+class LakeIdMissing(JournalError):
+    """A lake with journals, and without the object that has its id. Never taken as a new lake."""
+
+    code = "LAKE_ID_MISSING"
+
+    def __init__(self, key: str, number: int, entry: str) -> None:
+        content = f'{{"format":{number},"id":"ID"}}'
+        super().__init__(
+            f"The lake has the journal entry {entry!r}, but the object {key!r}, which has the id "
+            "of the lake, is gone.",
+            "Nothing was changed. Restore that object from a backup, or write it again: it is "
+            f"{content}, where ID is the value of `lake` in that entry.",
+        )
+        self.key = key
+        self.entry = entry
+
+
 class PlaceDamaged(ObjectDamaged):
     """What says where a feed's journal lies cannot be read, or belongs to another feed."""
 

@@ -4,12 +4,17 @@ import msgspec
 
 from penstock.api.store import SeesAroundItself, Store
 from penstock.errors import EntryDamaged, EntryNewer
-from penstock.model.layout import is_journal_key
+from penstock.model.layout import is_entry_key, is_journal_key
 from penstock.model.value import Value
 from penstock.model.wire_formats import newer_or
 from penstock.ports.store.create_once import create_once
 from penstock.ports.store.split_store import SplitStore, lake_of
-from penstock.protocol.journal.errors import JournalForeign, LakeInsideLake, LakeMissing
+from penstock.protocol.journal.errors import (
+    JournalForeign,
+    LakeIdMissing,
+    LakeInsideLake,
+    LakeMissing,
+)
 from penstock.runtime.surroundings import Surroundings
 
 _HOME = "_penstock"
@@ -32,10 +37,10 @@ def lake_identity(store: Store, around: Surroundings) -> str:
 
     Where journals have a store of their own, the id is decided there, and the lake gets the same
     bytes from whoever makes it: so the lake's store need not choose between two that race. A
-    journal keeps the id, so that it is never used with another lake.
+    journal keeps the id, so that it is never used with another lake. Raises `LakeIdMissing`.
     """
     if not isinstance(store, SplitStore):
-        known = _read(store)
+        known = _known(store)
         if known is not None:
             return known
         refuse_inside_another(store)
@@ -63,8 +68,31 @@ def refuse_inside_another(store: Store) -> None:
 
 
 def known_identity(store: Store) -> str | None:
-    """The lake's id, or None when nobody has used the lake yet. Makes nothing."""
-    return _known_of_both(store)[0] if isinstance(store, SplitStore) else _read(store)
+    """The lake's id, or None when nobody has used the lake yet. Makes nothing.
+
+    Raises `LakeIdMissing` if there are journals and no id.
+    """
+    return _known_of_both(store)[0] if isinstance(store, SplitStore) else _known(store)
+
+
+def _known(store: Store) -> str | None:
+    """The id of a lake that has its journals; None for one that nobody has used.
+
+    A lake whose id is lost is never treated as a new one: with another id all of its journals
+    would be foreign. The id is asked for again after the entries, because a first start beside us
+    writes it before them.
+    """
+    known = _read(store)
+    if known is not None:
+        return known
+    listed = store.list_objects(_HOME)
+    entry = next((each.key for each in listed if is_entry_key(each.key)), None)
+    if entry is None:
+        return None
+    known = _read(store)
+    if known is None:
+        raise LakeIdMissing(LAKE_KEY, LAKE_FORMAT, entry)
+    return known
 
 
 def _known_of_both(store: SplitStore) -> tuple[str | None, str | None]:

@@ -81,11 +81,22 @@ def test_the_columns_are_shown_with_the_fields_they_come_from(
     out = said(lake, capsys, "show", f"{FEED}/click")
     assert out.splitlines()[0] == "version 2, learned from records"
     rows = [line.split() for line in out.splitlines()[2:]]
-    assert ["id", "bigint", "yes"] in rows
-    assert ["day_", "string", "no", "day"] in rows
+    assert ["id", "yes", "bigint"] in rows
+    assert ["day_", "no", "day", "string"] in rows
     assert "version 1" in said(lake, capsys, "show", f"{FEED}/click", "--version", "1")
     [found] = [json.loads(said(lake, capsys, "show", f"{FEED}/click", "--output", "json"))]
     assert msgspec.convert(found, DatasetSchema) == DatasetSchema("click", 2, False, TWO)
+
+
+def test_a_long_type_widens_no_line_but_its_own(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deep = fields(id=INT64, who=struct_of(fields(**{f"member_{n}": STRING for n in range(30)})))
+    schema = DatasetSchema("deep", 1, declared=False, fields=first_version(deep))
+    lake.store.create(f"{Layout(FEED).schemas}/deep/000001.json", msgspec.json.encode(schema))
+    heading, *rows = said(lake, capsys, "show", f"{FEED}/deep").splitlines()[1:]
+    assert [len(row) > 80 for row in rows] == [False, True, False]
+    assert len(heading) < 80
 
 
 def test_a_feed_alone_means_all_of_its_datasets(

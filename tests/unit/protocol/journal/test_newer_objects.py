@@ -27,8 +27,9 @@ FAR_AHEAD = 1_000  # of every kind of object
 
 def a_feed() -> Room:
     """Two windows were delivered, and everything that can lie beside a journal is there."""
-    room = delivered(a_room(SimKafka({0: ["a"] * 2})), max_records=1)
+    room = a_room(SimKafka({0: ["a"] * 2}))
     lake_identity(room.store, room.around)
+    delivered(room, max_records=1)
     journal = room.journal()
     state = journal.open().state
     at = "2026-11-15T00:00:00+00:00"
