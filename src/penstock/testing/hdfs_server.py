@@ -303,8 +303,8 @@ class EmbeddedHdfs:
             "dfs.blockreport.initialDelay": "0",
         }
         core = {"fs.defaultFS": self.url, "hadoop.tmp.dir": str(self._directory / "tmp")}
-        _write_xml(self.config_dir / "hdfs-site.xml", site | self._settings)
-        _write_xml(self.config_dir / "core-site.xml", core | self._core)
+        write_xml(self.config_dir / "hdfs-site.xml", site | self._settings)
+        write_xml(self.config_dir / "core-site.xml", core | self._core)
         (self.config_dir / "log4j.properties").write_text(_LOGGING)
 
     def _command(self, main: str) -> list[str]:
@@ -349,7 +349,8 @@ class EmbeddedHdfs:
                 raise ServerFailed(f"The {name} ended ({node.exit_code})", log)
 
 
-def _write_xml(path: Path, settings: Mapping[str, str]) -> None:
+def write_xml(path: Path, settings: Mapping[str, str]) -> None:
+    """Write a configuration file of Hadoop."""
     lines = [
         f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
         for name, value in settings.items()
