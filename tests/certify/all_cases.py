@@ -7,6 +7,7 @@ from tests.certify import (
     crash_cases,
     disk_cases,
     executor_cases,
+    hdfs_cases,
     host_cases,
     kafka_cases,
     owner_cases,
@@ -23,6 +24,8 @@ def cases_of(chosen: Namespace) -> list[Case]:
     """Those of the store that is asked for."""
     if chosen.lake:
         return [*s3_cases.own_bucket_cases()]
+    if chosen.store == "hdfs":
+        return [*hdfs_cases.cases()]
     return [*s3_cases.cases()] if chosen.store == "s3" else all_cases()
 
 

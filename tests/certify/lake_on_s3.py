@@ -21,6 +21,7 @@ from botocore.config import Config
 
 from penstock.api.doors import STORES
 from penstock.api.find import offer
+from penstock.api.store import Store
 from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.s3.s3_store import S3Store
 from tests.integration.processes import REPOSITORY, search_path
@@ -99,7 +100,7 @@ class LakeJob:
         """What the store is told."""
         return {**self.place.settings, **({"endpoint": self.endpoint} if self.endpoint else {})}
 
-    def store(self) -> S3Store:
+    def store(self) -> Store:
         """The store without a proxy, for this process."""
         spec = StoreSpec("s3", self.place.address, offer(STORES, "s3"), dict(self.place.settings))
         return S3Store(spec)

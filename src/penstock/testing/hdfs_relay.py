@@ -65,6 +65,8 @@ class HdfsRelay:
         self._changed = Condition()
         self._held = 0
         self._arrived = 0
+        self._lost_replies = 0
+        self._last_hit = b""
         self._is_released = False
         self._is_open = True
         self.rules: list[RelayRule] = []
@@ -84,6 +86,16 @@ class HdfsRelay:
         """How many requests were held so far."""
         return self._held
 
+    @property
+    def lost_replies(self) -> int:
+        """How many requests were answered, and their replies not handed on."""
+        return self._lost_replies
+
+    @property
+    def last_hit(self) -> bytes:
+        """The bytes of the last request that was held or lost."""
+        return self._last_hit
+
     def wait_for_held(self, timeout_s: float = _WAIT_S) -> None:
         """Until a request is held. Raises `TimeoutError`."""
         with self._changed:
@@ -92,11 +104,16 @@ class HdfsRelay:
 
     def release(self) -> None:
         """Hand on what is held, and hold nothing more; returns when the name node has got it."""
+        self.let_go()
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._arrived >= self._held, _WAIT_S):
+                raise TimeoutError("what was held did not arrive")
+
+    def let_go(self) -> None:
+        """Hand on what is held, whether or not the name node is there to get it."""
         with self._changed:
             self._is_released = True
             self._changed.notify_all()
-            if not self._changed.wait_for(lambda: self._arrived >= self._held, _WAIT_S):
-                raise TimeoutError("what was held did not arrive")
 
     def __enter__(self) -> Self:
         Thread(target=self._accept, daemon=True).start()
@@ -134,6 +151,7 @@ class HdfsRelay:
         with self._changed:
             for rule in self.rules:
                 if rule.meets(frame) and not (rule.act == "hold" and self._is_released):
+                    self._last_hit = frame
                     return rule.act
         return None
 
@@ -144,6 +162,11 @@ class HdfsRelay:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._is_released or not self._is_open)
             return self._is_released
+
+    def has_lost_a_reply(self) -> None:
+        """A reply was not handed on."""
+        with self._changed:
+            self._lost_replies += 1
 
     def has_arrived(self) -> None:
         """What was held was handed on, and answered."""
@@ -191,6 +214,7 @@ class _Line:
                     self._was_held = False
                     self._relay.has_arrived()
                 if self._loses_replies:
+                    self._relay.has_lost_a_reply()
                     break
                 self._client.sendall(piece)
         except OSError:
