@@ -8,6 +8,7 @@ from tests.certify import (
     disk_cases,
     executor_cases,
     gcs_cases,
+    hdfs_cases,
     host_cases,
     kafka_cases,
     owner_cases,
@@ -29,6 +30,8 @@ def cases_of(chosen: Namespace) -> list[Case]:
             return [*s3_cases.cases()]
         case "gcs":
             return [*gcs_cases.cases()]
+        case "hdfs":
+            return [*hdfs_cases.cases()]
         case _:
             return all_cases()
 

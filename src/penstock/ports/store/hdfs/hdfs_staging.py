@@ -10,6 +10,7 @@ from hdfs_native import FileStatus
 from penstock.errors import BadKey, ForeignFile, StagedGone, StoreUnavailable, StoreUnfit
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
+from penstock.ports.store.breaker import Breaker
 from penstock.ports.store.hdfs.hdfs_files import BLOCK_BYTES, HdfsFiles
 from penstock.ports.store.hdfs.hdfs_moves import Move, Moves
 from penstock.ports.store.hdfs.hdfs_names import Names
@@ -72,7 +73,8 @@ class HdfsStaging:
 
     def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
         """As `publish` does each, on several threads; the final names that failed."""
-        left = those_that_fail(self._publish, handles, side_by_side)
+        publish = Breaker().guarded(self._publish, "publish")
+        left = those_that_fail(publish, handles, side_by_side)
         self._tidy(handles)
         return left
 

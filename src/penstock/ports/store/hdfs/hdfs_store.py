@@ -16,6 +16,7 @@ from penstock.model.outcome import Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff, Waiting
+from penstock.ports.store.breaker import Breaker
 from penstock.ports.store.delete_each import keys_not_deleted
 from penstock.ports.store.hdfs.hdfs_calls import Calls
 from penstock.ports.store.hdfs.hdfs_clients import HdfsClients, make_client
@@ -179,7 +180,7 @@ class HdfsStore:
         """As `delete` does each, side by side; the keys that may still be there."""
         for key in keys:
             self._names.path(key)
-        return keys_not_deleted(self.delete, keys, side_by_side)
+        return keys_not_deleted(Breaker().guarded(self.delete, "delete"), keys, side_by_side)
 
     def sweep(self) -> int:
         """Remove temporary files that are older than an hour by the clock of the name node."""
