@@ -17,7 +17,11 @@ from penstock.model.layout import Layout
 from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.open_store import open_store
 
-SCHEME = "s3://"
+# The extra that it needs is there when it is imported, or the store would not be open.
+_READERS = {
+    "s3": "penstock.demo.bucket_files:bucket_folder",
+    "gs": "penstock.demo.gcs_files:gcs_folder",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,11 @@ def lake_of(place: Place) -> DemoLake:
     spec = reveal_store(load(place.config, {}).lake, place.environ)
     store = open_store(spec)
     uri = place.lake_uri.rstrip("/")
-    # The extra that it needs is there, or the store would not be open.
-    root: Folder = import_module("penstock.demo.bucket_files").bucket_folder(uri, spec.settings)
-    endpoint = spec.settings.get("endpoint", "")
-    lines = bucket_query_lines(f"{uri}/{FEED}", endpoint)
+    module, _, name = _READERS[spec.scheme].partition(":")
+    root: Folder = getattr(import_module(module), name)(uri, spec.settings)
+    is_anonymous = spec.settings.get("anonymous", "").lower() in ("true", "yes")
+    address = uri.replace("://", "://anonymous@") if is_anonymous else uri
+    lines = bucket_query_lines(f"{address}/{FEED}", spec.settings.get("endpoint", ""))
     return DemoLake(uri, root, BucketOnlooker(store, FEED, root / FEED), lines, store)
 
 
@@ -65,10 +70,11 @@ def check_lake(place: Place) -> None:
     """Refuse a lake that the demo cannot count, or a prefix with anything below it."""
     if not place.lake_uri:
         return
-    if not place.lake_uri.startswith(SCHEME):
+    if place.lake_uri.partition("://")[0] not in _READERS:
         raise DemoRefused(
             f"The demo counts with a reader of its own, which cannot read {place.lake_uri!r}.",
-            "Nothing was started. --lake takes s3://bucket/prefix; a directory is given by --dir.",
+            "Nothing was started. --lake takes s3://bucket/prefix or gs://bucket/prefix; "
+            "a directory is given by --dir.",
         )
     lake = lake_of(place)
     if lake.store is None:
