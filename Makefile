@@ -275,7 +275,7 @@ fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60
 	$(PY) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(SEED),--seed $(SEED))
 
-# STORE=s3 or hdfs: lakes on a store that is started here. LAKE=s3://bucket/prefix: on your own.
+# STORE=s3, hdfs or gcs: lakes on a store that is started here. LAKE=s3://bucket/prefix: on your own.
 certify: setup ## The long proof on real parts, as a table (SEED=2, ONLY=K7 or ONLY=C, FRESH=1, STORE=s3)
 	$(if $(ONLY)$(STORE)$(LAKE),,$(MAKE) simulate-all)
 	$(if $(ONLY)$(STORE)$(LAKE),,$(MAKE) mutations)

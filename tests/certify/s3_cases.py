@@ -36,7 +36,7 @@ HELD = "held"
 ENTRY, MARKER, LEASE = "*/journal/*", "*/done/*", "*/lease*"
 DATA = "*.parquet"  # and nothing of the probe, which comes first
 PUT, COMPLETE = S3_WORDS.put, S3_WORDS.publish
-WAIT_S = 240.0
+WAIT_S = 900.0  # on a machine that others use too
 MOST = 4000
 
 

@@ -1,4 +1,4 @@
-"""What cases in buckets share after a fault: restart, count, restart once more, look for leftovers."""
+"""What cases in buckets share after a fault: restart, count, restart again, look for leftovers."""
 
 from dataclasses import replace
 

@@ -5,7 +5,6 @@ All requests pass a proxy, which counts: what a file costs, and that an audit fe
 
 import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -19,8 +18,9 @@ from penstock.testing.object_store_server import EmbeddedObjectStore
 from penstock.testing.proxy.fault_proxy import FaultProxy
 from penstock.testing.proxy.proxy_records import Record
 from penstock.testing.proxy.s3_policy import Policy
-from tests.docs.shell import ROOT, STORES, Block, blocks, unshown
+from tests.docs.shell import ROOT, STORES, blocks
 from tests.helpers.object_stores import BUCKET
+from tests.integration.page_reader import Reader
 from tests.integration.page_topic import fill_topic_of_pages
 
 pytestmark = pytest.mark.xdist_group("kafka")
@@ -34,29 +34,6 @@ TEXT = STORES.read_text(encoding="utf-8").partition("## A lake on HDFS")[0]
 def proxy(object_store: EmbeddedObjectStore) -> Iterator[FaultProxy]:
     with FaultProxy(object_store.endpoint) as running:
         yield running
-
-
-class Reader:
-    """A user who pastes the blocks, and what each has asked of the store."""
-
-    def __init__(self, place: Path, proxy: FaultProxy, environment: dict[str, str]) -> None:
-        self._place = place
-        self._proxy = proxy
-        self._environment = environment
-
-    def paste(self, command: list[str]) -> tuple[str, list[Record]]:
-        before = len(self._proxy.records.all())
-        ran = subprocess.run(
-            command, cwd=self._place, env=self._environment, capture_output=True, text=True,
-            timeout=900, check=False,
-        )  # fmt: skip
-        assert ran.returncode == 0, f"{command}\n{ran.stdout[-2000:]}\n{ran.stderr[-2000:]}"
-        return ran.stdout, self._proxy.records.all()[before:]
-
-    def paste_block(self, block: Block) -> list[Record]:
-        printed, asked = self.paste(["/bin/sh", "-e", "-c", block.text])
-        assert unshown(block.shown, printed) == "", f"{block.text}\n{printed}"
-        return asked
 
 
 def policy(name: str) -> Policy:

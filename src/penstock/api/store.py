@@ -87,9 +87,10 @@ class ReplacesConditionally(Protocol):
 
 @runtime_checkable
 class StagesAsUploads(Protocol):
-    """A store whose staged files are open uploads, which its place may abort by rules of its own.
+    """A store whose staged files may be removed by its place, by rules of its own.
 
-    Optional: S3 has it. Runs and `check` ask once each; metrics tell how old uploads are.
+    Optional: S3 has it, where they are open uploads, and GCS, where they are objects. Runs and
+    `check` ask once each; metrics tell how old uploads are.
     """
 
     def upload_risks(self) -> list[str]:

@@ -7,7 +7,8 @@ _EXAMPLE = """\
 # ${env:NAME} or ${file:path}.
 version: 1
 
-# The directory of the lake, or s3://bucket/prefix; the variable PENSTOCK__LAKE wins over it.
+# The directory of the lake, s3://bucket/prefix or gs://bucket/prefix; the variable PENSTOCK__LAKE
+# wins over it.
 lake: ./lake
 
 # What the lake's store needs beyond its address; a directory needs nothing. For s3:// whatever is

@@ -17,10 +17,12 @@ from penstock.model.layout import Layout
 from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.open_store import open_store
 
-# Who reads what lies there without our store: a module that needs the extra of that store.
-READERS = {
-    "s3://": ("penstock.demo.bucket_files", "bucket_folder"),
-    "hdfs://": ("penstock.demo.hdfs_files", "hdfs_folder"),
+# Who reads what lies there without our store. The extra that it needs is there when it is imported,
+# or the store would not be open.
+_READERS = {
+    "s3": "penstock.demo.bucket_files:bucket_folder",
+    "gs": "penstock.demo.gcs_files:gcs_folder",
+    "hdfs": "penstock.demo.hdfs_files:hdfs_folder",
 }
 
 
@@ -58,13 +60,14 @@ def lake_of(place: Place) -> DemoLake:
     spec = reveal_store(load(place.config, {}).lake, place.environ)
     store = open_store(spec)
     uri = place.lake_uri.rstrip("/")
-    # The extra that it needs is there, or the store would not be open.
-    module, name = READERS[f"{spec.scheme}://"]
+    module, _, name = _READERS[spec.scheme].partition(":")
     root: Folder = getattr(import_module(module), name)(uri, spec.settings)
     if spec.scheme == "hdfs":
         lines = hdfs_query_lines(f"{uri}/{FEED}")
     else:
-        lines = bucket_query_lines(f"{uri}/{FEED}", spec.settings.get("endpoint", ""))
+        is_anonymous = spec.settings.get("anonymous", "").lower() in ("true", "yes")
+        address = uri.replace("://", "://anonymous@") if is_anonymous else uri
+        lines = bucket_query_lines(f"{address}/{FEED}", spec.settings.get("endpoint", ""))
     return DemoLake(uri, root, BucketOnlooker(store, FEED, root / FEED), lines, store)
 
 
@@ -72,10 +75,11 @@ def check_lake(place: Place) -> None:
     """Refuse a lake that the demo cannot count, or a prefix with anything below it."""
     if not place.lake_uri:
         return
-    if not place.lake_uri.startswith(tuple(READERS)):
+    if place.lake_uri.partition("://")[0] not in _READERS:
         raise DemoRefused(
             f"The demo counts with a reader of its own, which cannot read {place.lake_uri!r}.",
-            "Nothing was started. --lake takes s3://bucket/prefix, or hdfs://namenode:port/path; "
+            "Nothing was started. --lake takes s3://bucket/prefix, gs://bucket/prefix, or "
+            "hdfs://namenode:port/path; "
             "a directory is given by --dir.",
         )
     lake = lake_of(place)

@@ -86,6 +86,7 @@ def defined(settings: Mapping[str, str]) -> list[str]:
 
 
 def write_xml(path: Path, settings: Mapping[str, str]) -> None:
+    """Write a configuration file of Hadoop."""
     lines = [
         f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
         for name, value in settings.items()

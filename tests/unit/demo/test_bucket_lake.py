@@ -109,7 +109,7 @@ def test_the_reader_has_an_address_without_a_scheme_and_keys_of_the_settings() -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--lake", "gs://b/p"], "cannot read 'gs://b/p'"),
+        (["--lake", "ftp://b/p"], "cannot read 'ftp://b/p'"),
         (["--lake", "/data/lake"], "a directory is given by --dir"),
         (["--store", "path_style=true"], "--store is for a lake that --lake names"),
         (["--lake", "s3://b/p", "--store", "path_style"], "--store takes KEY=VALUE"),

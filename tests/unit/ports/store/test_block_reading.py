@@ -40,7 +40,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> CountedRequests:
 
 def read_as_an_audit_does(requests: CountedRequests) -> list[bytes]:
     """All of it for the checksum, the end for the footer, then all of it for the rows."""
-    with open_object(requests, "a") or io.BytesIO() as file:  # type: ignore[arg-type]
+    with open_object(requests, "a") or io.BytesIO() as file:
         first = file.read()
         file.seek(-20, io.SEEK_END)
         end = file.read()
@@ -65,7 +65,7 @@ def test_without_room_on_the_disk_ranges_are_fetched_again(
 
 
 def test_an_object_that_was_replaced_meanwhile_is_not_mixed(requests: CountedRequests) -> None:
-    file = open_object(requests, "a")  # type: ignore[arg-type]
+    file = open_object(requests, "a")
     assert file is not None
     requests.tag = "two"
     with pytest.raises(StoreUnavailable, match="replaced"):
