@@ -11,6 +11,7 @@ from tests.certify import (
     kafka_cases,
     owner_cases,
     s3_cases,
+    site_cases,
 )
 from tests.certify.case import Case, not_shown
 
@@ -23,6 +24,8 @@ def cases_of(chosen: Namespace) -> list[Case]:
     """Those of the store that is asked for."""
     if chosen.lake:
         return [*s3_cases.own_bucket_cases()]
+    if chosen.store == "hdfs":
+        return [*site_cases.cases()]
     return [*s3_cases.cases()] if chosen.store == "s3" else all_cases()
 
 
