@@ -18,19 +18,11 @@ from penstock.ports.store.hdfs.hdfs_store import HdfsStore
 from penstock.ports.store.list_keys import list_keys
 from penstock.testing.contracts.store_staged import FINAL, file_name, stage, staged
 from penstock.testing.hdfs_server import EmbeddedHdfs
-from tests.helpers.scripted_hdfs import Loss, Rule, scripted
+from tests.helpers.scripted_hdfs import DENIED, SAFE_MODE, Loss, Rule, scripted
 
 pytestmark = pytest.mark.xdist_group("hdfs")
 
 LASTING = 1_000
-SAFE_MODE = RuntimeError(
-    'RPCError("org.apache.hadoop.hdfs.server.namenode.SafeModeException", "Cannot rename /a. Name '
-    'node is in safe mode.\\n\\tat org.apache.hadoop.hdfs.server.namenode.X(Y.java:1)")'
-)
-DENIED = RuntimeError(
-    'RPCError("org.apache.hadoop.security.AccessControlException", "Permission denied: user=etl, '
-    'access=WRITE, inode=\\"/lake\\":hdfs:supergroup:drwxr-xr-x\\n\\tat org.apache.X(Y.java:1)")'
-)
 WRITES = ("create", "write", "hsync", "close")
 READS = ("get_file_info", "read", "readall")
 Scripted = Callable[..., HdfsStore]

@@ -18,6 +18,14 @@ from penstock.ports.store.hdfs.hdfs_settings import HdfsSettings
 from penstock.ports.store.hdfs.hdfs_store import HdfsStore
 
 SOON = BackOff(tries=6, first_pause_s=0.005, longest_pause_s=0.05, within_s=60.0)
+SAFE_MODE = RuntimeError(
+    'RPCError("org.apache.hadoop.hdfs.server.namenode.SafeModeException", "Cannot rename /a. Name '
+    'node is in safe mode.\\n\\tat org.apache.hadoop.hdfs.server.namenode.X(Y.java:1)")'
+)
+DENIED = RuntimeError(
+    'RPCError("org.apache.hadoop.security.AccessControlException", "Permission denied: user=etl, '
+    'access=WRITE, inode=\\"/lake\\":hdfs:supergroup:drwxr-xr-x\\n\\tat org.apache.X(Y.java:1)")'
+)
 RESET = "Connection reset by peer (os error 104)"
 
 
@@ -31,10 +39,14 @@ class Loss(Enum):
 
 @dataclass
 class Rule:
-    """A fault for calls of a method, from the `nth` on; `hook` is called before it instead."""
+    """A fault for calls of a method, from the `nth` on; `hook` is called before it.
+
+    `about` is a part of the path, or of one of the paths, that it is called with.
+    """
 
     method: str
     loss: Loss | None = None
+    about: str = ""
     nth: int = 1
     times: int = 1
     hook: Callable[[], None] | None = None
@@ -42,15 +54,14 @@ class Rule:
     seen: int = 0
     hits: int = 0
 
-    def is_due(self, method: str) -> bool:
-        """Count a call; whether this one is hit."""
+    def is_due(self, method: str, words: tuple[object, ...]) -> bool:
+        """Count a call; whether this one is hit. What fails by itself is not."""
         if method != self.method:
             return False
-        self.seen += 1
-        if self.seen < self.nth or self.hits >= self.times:
+        if self.about and not any(self.about in each for each in words if isinstance(each, str)):
             return False
-        self.hits += 1
-        return True
+        self.seen += 1
+        return self.seen >= self.nth and self.hits < self.times
 
 
 class ScriptedClient:
@@ -66,13 +77,13 @@ class ScriptedClient:
             return found
 
         def call(*words: Any, **named: Any) -> Any:
-            return self._meet(method, lambda: found(*words, **named))
+            return self._meet(method, words, lambda: found(*words, **named))
 
         return call
 
-    def _meet(self, method: str, act: Callable[[], Any]) -> Any:
+    def _meet(self, method: str, words: tuple[object, ...], act: Callable[[], Any]) -> Any:
         for rule in self._rules:
-            if rule.is_due(method):
+            if rule.is_due(method, words):
                 return self._fail(rule, act)
         return self._wrapped(method, act())
 
@@ -81,14 +92,18 @@ class ScriptedClient:
             rule.hook()
         match rule.loss:
             case Loss.REQUEST:
+                rule.hits += 1
                 raise rule.error or OSError(RESET)
             case Loss.REPLY:
                 act()
+                rule.hits += 1
                 raise rule.error or OSError(RESET)
             case Loss.TWICE:
                 act()
+                rule.hits += 1
                 return act()
             case None:
+                rule.hits += 1
                 if rule.error is not None:
                     raise rule.error
                 return self._wrapped(rule.method, act())

@@ -181,6 +181,10 @@ class EmbeddedHdfs:
         """SIGCONT: they go on."""
         self._signal(self._data_nodes, signal.SIGCONT)
 
+    def thaw_all(self) -> None:
+        """SIGCONT to every node that runs."""
+        self._signal(self._running(), signal.SIGCONT)
+
     def enter_safe_mode(self) -> None:
         """Let the name node refuse every change until `leave_safe_mode`."""
         self.run_tool(ADMIN, "-safemode", "enter")

@@ -83,13 +83,14 @@ def read_settings(spec: StoreSpec) -> HdfsSettings:
         if key not in KNOWN:
             raise StoreSettingUnknown(spec.scheme, key, KNOWN)
     authority, _, directory = spec.address.partition("/")
+    failovers = _number(spec, "failover_attempts", 0, 100)
     root = "/".join(part for part in directory.split("/") if part)
     return HdfsSettings(
         authority,
         f"/{root}" if root else "",
         config_dir=spec.settings.get("config_dir", ""),
         request_timeout_s=_duration(spec, "request_timeout", REQUEST_TIMEOUT_S),
-        failovers=_number(spec, "failover_attempts", 0, 100) or FAILOVERS,
+        failovers=FAILOVERS if failovers is None else failovers,
         first_pause_s=_duration(spec, "failover_pause", FIRST_PAUSE_S),
         longest_pause_s=_duration(spec, "failover_longest_pause", LONGEST_PAUSE_S),
         replication=_number(spec, "replication", 1, 512),
