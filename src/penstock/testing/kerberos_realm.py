@@ -67,7 +67,7 @@ class KerberosRealm(OnePortServer):
 
     @property
     def config(self) -> Path:
-        """Its `krb5.conf`."""
+        """The file that tells programs of this realm."""
         return self._directory / "krb5.conf"
 
     @property
