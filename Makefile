@@ -7,7 +7,7 @@
 .PHONY: help setup demo lock format lint test unit property durations simulate simulate-all \
 	mutations bench bench-shapes bench-formats bench-growth bench-window bench-first-window \
 	bench-journal bench-large bench-memory bench-audit bench-commands \
-	bench-delay bench-cores bench-tiny fuzz certify clean
+	bench-delay bench-instances bench-cores bench-tiny fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -254,6 +254,9 @@ bench-tiny: setup ## Measure a warm window of 100 records
 
 bench-delay: setup ## Measure the time from produce to visible, with windows every 5 s
 	$(PY) -m bench.delay $(ARGS)
+
+bench-instances: setup ## Let instances come and go ten times under load; every record has to lie there once
+	$(PY) -m bench.instances $(ARGS)
 
 bench-cores: setup ## Measure how throughput grows from one core to two
 	$(PY) -m bench.cores $(ARGS)

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.datapath.codec.protobuf.schema_compiler import compiler
+from penstock.testing.gcs_double.gcs_server import EmbeddedGcs
 from penstock.testing.hdfs_server import EmbeddedHdfs
 from penstock.testing.object_store_server import EmbeddedObjectStore
 from tests.helpers.hdfs_servers import running_hdfs
 from tests.helpers.lane_plugin import LanePlugin
-from tests.helpers.object_stores import running_object_store
+from tests.helpers.object_stores import running_gcs, running_object_store
 from tests.helpers.warm_python import WarmPython
 
 LONGEST_NAME = 60
@@ -46,6 +47,16 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedHdfs]:
     Give every test a directory of its own.
     """
     with running_hdfs(tmp_path_factory.mktemp("hdfs")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedGcs]:
+    """The double of GCS for the whole run of a process, started when first needed.
+
+    Give every test a prefix of its own, or a bucket where the test changes its moods or rules.
+    """
+    with running_gcs(tmp_path_factory.mktemp("gcs")) as server:
         yield server
 
 

@@ -11,4 +11,4 @@ from tests.certify.runner import certify, parsed
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and all that was started is ended
     chosen = parsed(sys.argv[1:])
-    sys.exit(certify(cases_of(chosen), partial(Parts, chosen.lake), chosen))
+    sys.exit(certify(cases_of(chosen), partial(Parts, chosen.lake, chosen.store), chosen))

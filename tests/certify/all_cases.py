@@ -7,6 +7,7 @@ from tests.certify import (
     crash_cases,
     disk_cases,
     executor_cases,
+    gcs_cases,
     host_cases,
     kafka_cases,
     owner_cases,
@@ -24,9 +25,15 @@ def cases_of(chosen: Namespace) -> list[Case]:
     """Those of the store that is asked for."""
     if chosen.lake:
         return [*s3_cases.own_bucket_cases()]
-    if chosen.store == "hdfs":
-        return [*site_cases.cases()]
-    return [*s3_cases.cases()] if chosen.store == "s3" else all_cases()
+    match chosen.store:
+        case "s3":
+            return [*s3_cases.cases()]
+        case "hdfs":
+            return [*site_cases.cases()]
+        case "gcs":
+            return [*gcs_cases.cases()]
+        case _:
+            return all_cases()
 
 
 def all_cases() -> list[Case]:

@@ -14,15 +14,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import boto3
 from botocore.config import Config
 
 from penstock.api.doors import STORES
 from penstock.api.find import offer
+from penstock.api.store import Store
 from penstock.model.store_spec import StoreSpec
-from penstock.ports.store.s3.s3_store import S3Store
+from penstock.ports.store.open_store import open_store
+from penstock.testing.proxy.proxy_rules import ACCESS_DENIED, EXPIRED_TOKEN, Act
 from tests.integration.processes import REPOSITORY, search_path
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 CONFIG = """
 version: 1
-lake: s3://{address}
+lake: {scheme}://{address}
 store: {{{settings}}}
 kafka: {{bootstrap.servers: "{bootstrap}"}}
 spark:
@@ -48,11 +50,39 @@ SECRET = ("access_key", "secret_key", "session_token")
 
 
 @dataclass(frozen=True)
+class BucketWords:
+    """What the requests of a store are called, in the terms of the proxy in front of it.
+
+    `staged` is a glob of the keys by which staged files are discarded.
+    """
+
+    put: str
+    publish: str
+    discard: str
+    is_staged: str
+    staged: str
+    refused: Act
+    expired: Act
+
+
+S3_WORDS = BucketWords(
+    "PutObject",
+    "CompleteMultipartUpload",
+    "AbortMultipartUpload",
+    "ListParts",
+    "*.parquet",  # and nothing of the probe, which comes first
+    ACCESS_DENIED,
+    EXPIRED_TOKEN,
+)
+
+
+@dataclass(frozen=True)
 class S3Place:
     """Where the lakes of all cases lie. Without keys in the settings the usual chain gives them."""
 
     address: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    words: ClassVar[BucketWords] = S3_WORDS
 
     @classmethod
     def of_uri(cls, uri: str) -> "S3Place":
@@ -82,27 +112,73 @@ class S3Place:
         """A place of its own for one case; nothing was ever there."""
         return replace(self, address=f"{self.address}/{name}-{secrets.token_hex(4)}")
 
+    def job(self, directory: Path, bootstrap: str, topic: str, max_records: int) -> "LakeJob":
+        """A feed here."""
+        return LakeJob(directory, bootstrap, topic, self, max_records)
+
+
+class BucketPlace(Protocol):
+    """Where lakes in buckets lie: on S3, or on a store that is tried in the same way."""
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def settings(self) -> Mapping[str, str]: ...
+
+    @property
+    def words(self) -> BucketWords: ...
+
+    def below(self, name: str) -> "BucketPlace":
+        """A place of its own for one case; nothing was ever there."""
+        ...
+
+    def job(self, directory: Path, bootstrap: str, topic: str, max_records: int) -> "BucketJob":
+        """A feed here."""
+        ...
+
 
 @dataclass(frozen=True)
-class LakeJob:
-    """A feed in a lake on S3. `endpoint` is that of a proxy, if there is one in between."""
+class BucketJob:
+    """A feed in a lake in a bucket. `endpoint` is that of a proxy, if there is one in between.
+
+    What asks for objects is done by a client that is not ours.
+    """
 
     directory: Path
     bootstrap: str
     topic: str
-    place: S3Place
+    place: BucketPlace
     max_records: int = 400
     endpoint: str = ""
+    scheme: ClassVar[str] = ""
 
     @property
     def settings(self) -> dict[str, str]:
         """What the store is told."""
         return {**self.place.settings, **({"endpoint": self.endpoint} if self.endpoint else {})}
 
-    def store(self) -> S3Store:
+    def store(self) -> Store:
         """The store without a proxy, for this process."""
-        spec = StoreSpec("s3", self.place.address, offer(STORES, "s3"), dict(self.place.settings))
-        return S3Store(spec)
+        scheme = self.scheme
+        opener = offer(STORES, scheme)
+        return open_store(StoreSpec(scheme, self.place.address, opener, dict(self.place.settings)))
+
+    def objects(self) -> dict[str, tuple[str, int]]:
+        """Every visible object with tag and size."""
+        raise NotImplementedError
+
+    def uploads(self) -> list[tuple[str, str]]:
+        """What is staged: whole keys, and what tells two of one key apart."""
+        raise NotImplementedError
+
+    def abort_uploads(self) -> int:
+        """Take all that is staged away, as a rule of the bucket may; how many there were."""
+        raise NotImplementedError
+
+    def mirror(self) -> Path:
+        """A copy of the lake in a new directory."""
+        raise NotImplementedError
 
     def write(self) -> Path:
         """Write the configuration; secrets stand in the environment of the process."""
@@ -115,6 +191,7 @@ class LakeJob:
         settings = ", ".join(f'{name}: "{word}"' for name, word in words.items())
         path.write_text(
             CONFIG.format(
+                scheme=self.scheme,
                 address=self.place.address,
                 settings=settings.replace('"true"', "true"),
                 bootstrap=self.bootstrap,
@@ -129,8 +206,20 @@ class LakeJob:
         found = {f"CERTIFY_{name.upper()}": self.settings.get(name, "") for name in SECRET}
         return {**os.environ, "PYTHONPATH": search_path(), **found}
 
+    def picture(self) -> dict[str, tuple[str, int]]:
+        """The data files among them."""
+        return {key: facts for key, facts in self.objects().items() if key.endswith(".parquet")}
+
+
+@dataclass(frozen=True)
+class LakeJob(BucketJob):
+    """A feed in a lake on S3."""
+
+    place: S3Place
+    scheme: ClassVar[str] = "s3"
+
     def objects(self) -> dict[str, tuple[str, int]]:
-        """Every visible object with tag and size, as boto3 lists it."""
+        """As boto3 lists them."""
         bucket, _, prefix = self.place.address.partition("/")
         pages = self.place.client().get_paginator("list_objects_v2")
         return {
@@ -138,10 +227,6 @@ class LakeJob:
             for page in pages.paginate(Bucket=bucket, Prefix=f"{prefix}/")
             for each in page.get("Contents", [])
         }
-
-    def picture(self) -> dict[str, tuple[str, int]]:
-        """The data files among them."""
-        return {key: facts for key, facts in self.objects().items() if key.endswith(".parquet")}
 
     def uploads(self) -> list[tuple[str, str]]:
         """Open uploads of the lake: whole keys and ids."""
@@ -175,7 +260,7 @@ class LakeJob:
 class LakeChild:
     """A plain `penstock` of its own: nothing inside it knows that it is tried."""
 
-    def __init__(self, job: LakeJob, *words: str) -> None:
+    def __init__(self, job: BucketJob, *words: str) -> None:
         config = job.write()
         self.log = job.directory / "child.log"
         with self.log.open("wb") as log:
@@ -211,7 +296,7 @@ class LakeChild:
 
 
 @contextmanager
-def lake_child(job: LakeJob, *words: str) -> Iterator[LakeChild]:
+def lake_child(job: BucketJob, *words: str) -> Iterator[LakeChild]:
     """A process that does not outlive the block."""
     running = LakeChild(job, *words)
     try:

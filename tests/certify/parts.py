@@ -17,13 +17,15 @@ from penstock.spark.jars import BROKER, CONNECTOR, fetch, jar_paths
 from penstock.spark.java import Java, find_java
 from penstock.spark.session import open_session
 from penstock.testing.broker import CLUSTER_ID, EmbeddedKafka
+from penstock.testing.gcs_double.gcs_server import EmbeddedGcs
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 from penstock.testing.object_store_server import EmbeddedObjectStore
 from penstock.testing.proxy.fault_proxy import FaultProxy
-from tests.certify.lake_on_s3 import S3Place
+from tests.certify.lake_on_gcs import GcsPlace
+from tests.certify.lake_on_s3 import BucketPlace, S3Place
 from tests.certify.spark_cluster import SparkCluster
 from tests.certify.spark_hosts import SparkHosts
-from tests.helpers.object_stores import BUCKET, running_object_store
+from tests.helpers.object_stores import BUCKET, running_gcs, running_object_store
 from tests.integration.processes import search_path
 
 OTHER_ID = "YW5vdGhlckNsdXN0ZXItMg"
@@ -64,8 +66,9 @@ class RememberingClient(KafkaClient):
 class Parts:
     """Brokers, sessions and directories, each made when the first case asks for it."""
 
-    def __init__(self, own_lake: str = "") -> None:
+    def __init__(self, own_lake: str = "", store: str = "s3") -> None:
         self._own_lake = own_lake
+        self._store = store
         self._ends = ExitStack()
         self.scratch = Path(tempfile.mkdtemp(prefix="penstock-certify-"))
         self._ends.callback(shutil.rmtree, self.scratch, ignore_errors=True)
@@ -153,6 +156,21 @@ class Parts:
         if self._own_lake:
             return S3Place.of_uri(self._own_lake)
         return S3Place(f"{BUCKET}/certify", self.objects.settings)
+
+    @property
+    def bucket_place(self) -> BucketPlace:
+        """Where lakes in buckets lie, on the store that is tried."""
+        return self.gcs_place if self._store == "gcs" else self.s3_place
+
+    @cached_property
+    def gcs_place(self) -> GcsPlace:
+        """Where lakes on GCS lie: in the double of it."""
+        return GcsPlace(f"{BUCKET}/certify", self.gcs.settings)
+
+    @cached_property
+    def gcs(self) -> EmbeddedGcs:
+        """The double of GCS with a bucket."""
+        return self._ends.enter_context(running_gcs(self.directory("gcs")))
 
     @cached_property
     def cluster(self) -> SparkCluster:

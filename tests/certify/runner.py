@@ -52,7 +52,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="forget what is finished")
     parser.add_argument("--again", action="store_true", help="run the red ones once more")
     parser.add_argument("--results", type=Path, default=REPOSITORY / "certify")
-    parser.add_argument("--store", choices=["local", "s3", "hdfs"], default="local")
+    parser.add_argument("--store", choices=["local", "s3", "gcs", "hdfs"], default="local")
     parser.add_argument("--lake", default="", help="s3://bucket/prefix of your own, for --store s3")
     parser.add_argument("--resume-limit", type=float, default=RESUME_S, metavar="SECONDS")
     return parser.parse_args(arguments)

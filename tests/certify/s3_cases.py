@@ -13,9 +13,7 @@ from functools import partial
 from penstock.care.compact import retire
 from penstock.testing.proxy.fault_proxy import FaultProxy
 from penstock.testing.proxy.proxy_rules import (
-    ACCESS_DENIED,
     CONFLICT,
-    EXPIRED_TOKEN,
     SLOW_DOWN,
     Act,
     DropReply,
@@ -26,7 +24,7 @@ from penstock.testing.proxy.proxy_rules import (
 )
 from tests.certify.case import Case, Run, not_shown
 from tests.certify.counting import outcome
-from tests.certify.lake_on_s3 import LakeChild, LakeJob, lake_child
+from tests.certify.lake_on_s3 import S3_WORDS, BucketJob, LakeChild, lake_child
 from tests.certify.s3_counting import a_job, recover, resumed, settle
 from tests.certify.table import Outcome
 from tests.integration.lakes import AROUND, journal_in
@@ -37,7 +35,7 @@ FENCED = 75
 HELD = "held"
 ENTRY, MARKER, LEASE = "*/journal/*", "*/done/*", "*/lease*"
 DATA = "*.parquet"  # and nothing of the probe, which comes first
-PUT, COMPLETE, ABORT = "PutObject", "CompleteMultipartUpload", "AbortMultipartUpload"
+PUT, COMPLETE = S3_WORDS.put, S3_WORDS.publish
 WAIT_S = 240.0
 MOST = 4000
 
@@ -92,8 +90,8 @@ def cases() -> Iterator[Case]:
     for name, rules in PASSING.items():
         yield Case(name, (name,), partial(passing, rules), 40.0)
     yield Case("S9", ("S9",), late_entry, 45.0)
-    yield Case("S12", ("S12",), partial(cut_off, EXPIRED_TOKEN), 45.0)
-    yield Case("S13", ("S13",), partial(cut_off, ACCESS_DENIED), 45.0)
+    yield Case("S12", ("S12",), partial(cut_off, True), 45.0)
+    yield Case("S13", ("S13",), partial(cut_off, False), 45.0)
     yield Case("S16", ("S16",), deleted_from_outside, 40.0)
     yield Case("S17", ("S17",), foreign_object, 45.0)
     yield Case("S19", ("S3", "S19"), aborted_uploads, 45.0)
@@ -124,13 +122,13 @@ PASSING: dict[str, Callable[[], list[Rule]]] = {
 def killed(at: At, cold: bool, run: Run) -> Outcome:
     """Kill while one request is under way; it arrives late, before, or never; restart; count."""
     data, job = a_job(run)
-    with FaultProxy(run.parts.s3_place.settings["endpoint"]) as proxy:
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"]) as proxy:
         kill_at(replace(job, endpoint=proxy.url), proxy, at, "run", "--once")
         problem = copied(proxy)
     return resumed(run, job, data, problem, cold=cold)
 
 
-def kill_at(job: LakeJob, proxy: FaultProxy, at: At, *words: str) -> None:
+def kill_at(job: BucketJob, proxy: FaultProxy, at: At, *words: str) -> None:
     """Run until the request; the process is dead afterwards."""
     act: Act = Stall() if at.arrives == "before" else Hold(HELD)
     proxy.rules.add(Rule(act, at.operation, at.key, nth=at.nth))
@@ -172,12 +170,14 @@ def copied(proxy: FaultProxy) -> str:
 def killed_cleaner(nth: int, run: Run) -> Outcome:
     """Two owners die before they decide; a cleaner dies at its first abort; then all goes on."""
     data, job = a_job(run)
-    url = run.parts.s3_place.settings["endpoint"]
+    url = run.parts.bucket_place.settings["endpoint"]
     with FaultProxy(url) as proxy:
-        kill_at(replace(job, endpoint=proxy.url), proxy, At(PUT, ENTRY, 4), "run", "--once")
+        at = At(run.parts.bucket_place.words.put, ENTRY, 4)
+        kill_at(replace(job, endpoint=proxy.url), proxy, at, "run", "--once")
     staged = len(job.uploads())
     with FaultProxy(url) as proxy:
-        at = At(ABORT, DATA, arrives="before" if nth else "never")
+        words = run.parts.bucket_place.words
+        at = At(words.discard, words.staged, arrives="before" if nth else "never")
         kill_at(replace(job, endpoint=proxy.url), proxy, at, "run", "--once")
     problem = "" if staged else "nothing was staged that could be cleaned"
     return resumed(run, job, data, problem, cold=nth == 0)
@@ -187,7 +187,7 @@ def paused(at: At, run: Run) -> Outcome:
     """Stopped at a request; another one delivers all; the request arrives and the old one wakes."""
     data, job = a_job(run)
     after = replace(job, max_records=data.second_records)
-    with FaultProxy(run.parts.s3_place.settings["endpoint"]) as proxy:
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"]) as proxy:
         proxy.rules.add(Rule(Hold(HELD), at.operation, at.key, nth=at.nth))
         with lake_child(replace(job, endpoint=proxy.url), "run", "--once") as zombie:
             await_request(proxy, Hold(HELD), zombie)
@@ -211,8 +211,9 @@ def woken_after_retirement(run: Run) -> Outcome:
     """Z4: as Z3, but retention has removed all files before the old one wakes."""
     data, job = a_job(run)
     after = replace(job, max_records=data.second_records)
-    with FaultProxy(run.parts.s3_place.settings["endpoint"]) as proxy:
-        proxy.rules.add(Rule(Hold(HELD), COMPLETE, DATA, nth=2))
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"]) as proxy:
+        publish = run.parts.bucket_place.words.publish
+        proxy.rules.add(Rule(Hold(HELD), publish, DATA, nth=2))
         with lake_child(replace(job, endpoint=proxy.url), "run", "--once") as zombie:
             await_request(proxy, Hold(HELD), zombie)
             zombie.signal(signal.SIGSTOP)
@@ -226,7 +227,7 @@ def woken_after_retirement(run: Run) -> Outcome:
     return outcome(tally, problem)
 
 
-def retire_all(job: LakeJob) -> None:
+def retire_all(job: BucketJob) -> None:
     """Retention takes every data file."""
     journal = journal_in(job.store())
     fold = journal.open(deep=True)
@@ -242,7 +243,7 @@ def retire_all(job: LakeJob) -> None:
 def passing(rules: Callable[[], list[Rule]], run: Run) -> Outcome:
     """A whole run with faults that pass: it ends well by itself."""
     data, job = a_job(run)
-    with FaultProxy(run.parts.s3_place.settings["endpoint"], rules()) as proxy:
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"], rules()) as proxy:
         child = LakeChild(replace(job, endpoint=proxy.url), "run", "--once")
         code = child.end()
         hits = sum(bool(record.act) for record in proxy.requests())
@@ -256,8 +257,8 @@ def late_entry(run: Run) -> Outcome:
     """S9: every try of a decision is late; a newer owner delivers; then all of them arrive."""
     data, job = a_job(run)
     after = replace(job, max_records=data.second_records)
-    rule = Rule(Late(HELD), PUT, ENTRY, nth=4, times=None)
-    with FaultProxy(run.parts.s3_place.settings["endpoint"], [rule]) as proxy:
+    rule = Rule(Late(HELD), run.parts.bucket_place.words.put, ENTRY, nth=4, times=None)
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"], [rule]) as proxy:
         with lake_child(replace(job, endpoint=proxy.url), "run", "--once") as child:
             wait_for(lambda: any(is_hit(r.act, Late(HELD)) for r in proxy.requests()), "it", WAIT_S)
             child.signal(signal.SIGKILL)
@@ -271,11 +272,14 @@ def late_entry(run: Run) -> Outcome:
     return outcome(settle(run, after), problem)
 
 
-def cut_off(answer: Act, run: Run) -> Outcome:
+def cut_off(is_expired: bool, run: Run) -> Outcome:
     """S12, S13: from the second publish on all is refused; the run ends; later all is delivered."""
     data, job = a_job(run)
-    rule = Rule(answer, f"{COMPLETE}|{ABORT}|ListParts", DATA, nth=2, times=None)
-    with FaultProxy(run.parts.s3_place.settings["endpoint"], [rule]) as proxy:
+    words = run.parts.bucket_place.words
+    answer = words.expired if is_expired else words.refused
+    kinds = f"{words.publish}|{words.discard}|{words.is_staged}"
+    rule = Rule(answer, kinds, DATA, nth=2, times=None)
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"], [rule]) as proxy:
         child = LakeChild(replace(job, endpoint=proxy.url), "run", "--once")
         code = child.end()
     problem = "it ended as if all was well" if code == 0 else ""
@@ -302,8 +306,8 @@ def deleted_from_outside(run: Run) -> Outcome:
 def foreign_object(run: Run) -> Outcome:
     """S17: somebody's object at a final name is not overwritten; once it is gone, ours is there."""
     data, job = a_job(run)
-    with FaultProxy(run.parts.s3_place.settings["endpoint"]) as proxy:
-        proxy.rules.add(Rule(Hold(HELD), COMPLETE, DATA))
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"]) as proxy:
+        proxy.rules.add(Rule(Hold(HELD), run.parts.bucket_place.words.publish, DATA))
         with lake_child(replace(job, endpoint=proxy.url), "run", "--once") as child:
             await_request(proxy, Hold(HELD), child)
             whole = next(r.key for r in proxy.requests() if is_hit(r.act, Hold(HELD)))
@@ -321,8 +325,9 @@ def foreign_object(run: Run) -> Outcome:
 def aborted_uploads(run: Run) -> Outcome:
     """S3, S19: a rule of the bucket aborts what was decided; it is derived again from Kafka."""
     data, job = a_job(run)
-    with FaultProxy(run.parts.s3_place.settings["endpoint"]) as proxy:
-        kill_at(replace(job, endpoint=proxy.url), proxy, At(COMPLETE, DATA, 2), "run", "--once")
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"]) as proxy:
+        at = At(run.parts.bucket_place.words.publish, DATA, 2)
+        kill_at(replace(job, endpoint=proxy.url), proxy, at, "run", "--once")
     aborted = job.abort_uploads()
     problem = "" if aborted else "no upload was open"
     return resumed(run, job, data, problem, cold=True)

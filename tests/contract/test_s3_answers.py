@@ -158,6 +158,17 @@ def test_an_upload_without_an_answer_is_never_given_up(
     assert direct.read(FINAL) == b"rows"
 
 
+@pytest.mark.parametrize("act", [INTERNAL_ERROR, ACCESS_DENIED, DropRequest()])
+def test_a_complete_without_an_answer_and_a_look_that_fails_leave_the_outcome_open(
+    act: Act, store: S3Store, direct: S3Store, proxy: FaultProxy
+) -> None:
+    handle = stage(store, FINAL, b"rows")
+    proxy.rules.add(Rule(DropReply(), COMPLETE, times=None), Rule(act, "HeadObject", times=None))
+    with pytest.raises(OutcomeUnknown):
+        store.publish(handle)
+    assert direct.look(handle).is_done
+
+
 def test_gone_needs_an_answer_about_the_upload_and_one_about_the_object(
     store: S3Store, direct: S3Store, proxy: FaultProxy
 ) -> None:

@@ -39,7 +39,8 @@ from penstock.testing.proxy.proxy_rules import (
     Truncate,
 )
 from tests.helpers.object_stores import BUCKET
-from tests.helpers.s3_verbs import KEY, LARGE, ROWS, VERBS, Prepared, Verb, boto_client, keys_of
+from tests.helpers.s3_verbs import VERBS, boto_client
+from tests.helpers.store_verbs import KEY, LARGE, ROWS, Prepared, Verb, keys_of
 
 pytestmark = pytest.mark.xdist_group("objects")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from penstock.api.store import Store
-from penstock.errors import StoreUnavailable
+from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.model.layout import Layout
 from penstock.model.staged import StagingSpot
 from penstock.ports.store.back_off import BackOff
@@ -108,7 +108,7 @@ def test_a_feed_works_with_the_rights_of_the_ingest_policy(
 def test_every_right_of_the_ingest_policy_is_needed(
     store: S3Store, proxy: FaultProxy, prefix: str
 ) -> None:
-    """Without any one of them a window fails with a sentence that names bucket and reason.
+    """Without any one of them a window fails with a sentence that names the bucket and the right.
 
     Two are not needed for windows: those that only read the rules of the bucket.
     """
@@ -117,10 +117,10 @@ def test_every_right_of_the_ingest_policy_is_needed(
     optional = {"s3:GetLifecycleConfiguration", "s3:GetBucketVersioning"}
     for number, action in enumerate(sorted(actions - optional)):
         proxy.enforce(allowed.without(action))
-        with pytest.raises((StoreUnavailable, AssertionError)) as told:
+        with pytest.raises((StoreUnavailable, OutcomeUnknown)) as told:
             window(store, number)
-        if told.type is StoreUnavailable:
-            assert f"access to bucket '{BUCKET}' was denied" in str(told.value), action
+        assert f"access to bucket '{BUCKET}' was denied; allow " in str(told.value)
+        assert action in str(told.value)
         proxy.enforce(allowed)
         window(store, number + 100)
     for action in optional:
@@ -197,6 +197,7 @@ class TestS3StoreWithMaintenanceRights(StoreContract, ReplacingContract):
     """The whole contract, deletes everywhere below the prefix included."""
 
     sorts_odd_names = False
+    replaces_in_one_act = False  # s3proxy compares and replaces in two acts
 
     @pytest.fixture
     def store(self, object_store: EmbeddedObjectStore, proxy: FaultProxy, prefix: str) -> S3Store:

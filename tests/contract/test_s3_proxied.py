@@ -50,6 +50,7 @@ class TestS3StoreWithPassingFaults(StoreContract, ReplacingContract):
     """Two clients of one prefix behind one proxy."""
 
     sorts_odd_names = False
+    replaces_in_one_act = False  # s3proxy compares and replaces in two acts
 
     @pytest.fixture
     def proxy(self, object_store: EmbeddedObjectStore) -> Iterator[FaultProxy]:

@@ -32,7 +32,8 @@ from penstock.testing.proxy.proxy_rules import (
 )
 from penstock.testing.versioned_bucket_server import VersionedBucketServer
 from tests.helpers.object_stores import BUCKET
-from tests.helpers.s3_verbs import VERBS, Prepared
+from tests.helpers.s3_verbs import VERBS
+from tests.helpers.store_verbs import Prepared
 
 pytestmark = pytest.mark.xdist_group("objects")
 

@@ -1,4 +1,4 @@
-"""One real object store for all tests of a process that ask for it."""
+"""One object store for all tests of a process that ask for it: a real one, or the double of GCS."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +7,7 @@ from pathlib import Path
 from penstock.config import places
 from penstock.spark.jars import STORAGE, fetch, jar_paths
 from penstock.spark.java import find_java
+from penstock.testing.gcs_double.gcs_server import EmbeddedGcs
 from penstock.testing.object_store_server import EmbeddedObjectStore
 
 BUCKET = "lakes"
@@ -19,5 +20,13 @@ def running_object_store(directory: Path, *, keeps: bool = False) -> Iterator[Em
     fetch([STORAGE], cache, java_home=home, java_options=places.java_network_options())
     [jar] = jar_paths(STORAGE, cache)
     with EmbeddedObjectStore(directory, jar, find_java(home).path, keeps=keeps) as server:
+        server.make_bucket(BUCKET)
+        yield server
+
+
+@contextmanager
+def running_gcs(directory: Path) -> Iterator[EmbeddedGcs]:
+    """The double of GCS with a bucket."""
+    with EmbeddedGcs(directory) as server:
         server.make_bucket(BUCKET)
         yield server

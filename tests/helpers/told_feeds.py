@@ -9,12 +9,16 @@ from typing import Self
 import msgspec
 
 from penstock.api.store import Store
+from penstock.errors import TopicMissing
+from penstock.feeds.halt_records import record_halt
+from penstock.feeds.halting import HaltMoment
 from penstock.model.entries import Counts, LastRecord, Park, Start, Unpark, Window
 from penstock.model.lanes import part_of
 from penstock.model.layout import Layout
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.ranges import OffsetRange
+from penstock.model.spec import FeedSpec
 from penstock.model.steps import DELIVER
 from penstock.model.window_cost import Spent, WindowCost
 from penstock.protocol.feed_book.feed_journal import FeedJournal
@@ -92,6 +96,33 @@ class ToldFeed:
     def unpark(self, dataset: str) -> None:
         """Let it go on."""
         self._journal.append(self._fold, Unpark(dataset, "test"), self._epoch)
+
+    def halt(self) -> None:
+        """Leave word that the feed waits for an operator; the next window makes it void."""
+        state = self._journal.open().state
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        moment = HaltMoment(LAKE, state, at, "test")
+        record_halt(self._journal, FeedSpec(name=self.name), TopicMissing(TOPIC), moment)
+
+    def damage(self) -> None:
+        """Leave an entry that cannot be read behind all others."""
+        assert self._journal.store.create(self._next_entry, b"{ torn")
+
+    def heal(self) -> None:
+        """Take it away again."""
+        self._journal.store.delete(self._next_entry)
+
+    @property
+    def _next_entry(self) -> str:
+        return self._journal.layout.entry(self._fold.state.number + 1)
+
+    def let_go(self) -> None:
+        """Say with a last beat that nobody owns the feed from now on."""
+        self._lease.release(self.note)
+
+    def come_back(self) -> None:
+        """Own it again."""
+        assert self._lease.try_take() is None
 
     def sees(self, waiting: int = 0, keeps_s: float | None = None) -> None:
         """Say with the next beat how many records wait in Kafka, and how long it keeps them."""

@@ -23,6 +23,7 @@ from penstock.testing.kafka_client import KafkaClient, Record
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
+MOST_QUESTIONS = 28
 URL = "https://login.example/token"
 
 
@@ -64,6 +65,25 @@ def test_offsets_are_found_by_their_ends_and_by_time(
     assert (found.topic_id, found.partitions) == (topic_id, held)
     wanted = {("admin-1-2", 1): 4_500, ("admin-1-2", 0): 9_000}
     assert admin.offsets(wanted) == {("admin-1-2", 1): 4, ("admin-1-2", 0): 0}
+
+
+def test_an_idle_look_asks_java_few_questions(
+    admin: KafkaAdmin, client: KafkaClient, jvm: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Goal: many idle feeds are cheap. Each question takes some tenths of a millisecond."""
+    client.create_topic("admin-idle", partitions=3)
+    first = admin.available(feed("admin-idle"))
+    asked: list[str] = []
+    send = jvm._gateway_client.send_command
+
+    def counted(command: str, *more: Any, **words: Any) -> Any:
+        if not command.startswith("m\n"):  # garbage is collected beside
+            asked.append(command)
+        return send(command, *more, **words)
+
+    monkeypatch.setattr(jvm._gateway_client, "send_command", counted)
+    assert admin.available(feed("admin-idle")) == first
+    assert len(asked) <= MOST_QUESTIONS
 
 
 def test_a_topic_that_goes_between_two_questions_is_absent(

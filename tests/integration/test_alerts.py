@@ -36,7 +36,9 @@ pytestmark = pytest.mark.xdist_group("processes")
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "prometheus"
 RULES = DEPLOY / "penstock.rules.yml"
-TOLD = ("behind", "apart", "stale", "expiring", "parked", "broken")
+TOLD = (
+    "behind", "apart", "stale", "expiring", "parked", "broken", "halted", "quiet", "torn"
+)  # fmt: skip
 CONFIG = "\n".join(
     [
         "version: 1",
@@ -52,6 +54,11 @@ def test_the_rules_are_sound_and_do_what_they_say() -> None:
     assert "SUCCESS: 10 rules found" in promtool("check", "rules", str(RULES))
     promtool("check", "config", str(DEPLOY / "prometheus.yml"))
     promtool("test", "rules", str(DEPLOY / "penstock.rules.test.yml"))
+
+
+def test_no_alert_is_without_a_cause_that_a_test_makes() -> None:
+    named = re.findall(r"alert: (\w+)", RULES.read_text())
+    assert sorted(cause.alert for cause in CAUSES) == sorted(named)
 
 
 def test_every_metric_of_a_rule_is_one_that_we_have() -> None:
@@ -91,6 +98,9 @@ CAUSES = (
         lambda v: v >= WINDOW,
     ),
     Cause("PenstockPublishFailures", "feed", "penstock_publish_failures_total", lambda v: v > 0),
+    Cause("PenstockHalted", "halted", "penstock_feed_halted", lambda v: v > 0),
+    Cause("PenstockNoOwner", "quiet", "penstock_owner_alive", lambda v: v == 0),
+    Cause("PenstockUnreadable", "torn", "penstock_feed_readable", lambda v: v == 0),
 )
 
 
@@ -186,6 +196,9 @@ def test_each_alert_fires_within_two_evaluations_and_stops_when_its_cause_is_men
         parked = feeds["parked"].window("a", "b", done=False)
         feeds["parked"].show(parked, "b")
         feeds["parked"].park(parked, "a")
+        feeds["halted"].halt()
+        feeds["quiet"].let_go()
+        feeds["torn"].damage()
         eventually(lambda: go_on(WINDOW), lambda found: len(found) == len(CAUSES))
         check_evaluations(prometheus)
         promtool("check", "metrics", given=ask(url, "/metrics").body)
@@ -200,6 +213,9 @@ def test_each_alert_fires_within_two_evaluations_and_stops_when_its_cause_is_men
         feeds["apart"].show(apart, "a")
         feeds["parked"].unpark("a")
         feeds["parked"].show(parked, "a")
+        feeds["halted"].window("a", "b")
+        feeds["quiet"].come_back()
+        feeds["torn"].heal()
         eventually(lambda: go_on(1), lambda found: found == [])
 
 

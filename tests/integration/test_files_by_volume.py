@@ -3,11 +3,14 @@
 Goal: a window's files do not multiply with Kafka's partitions, and what a kill has lost of them
 comes back as it was decided, with another number of cores. Method: 200 partitions, 50 types, 2
 days; the owner dies right after its decision and its staged files are lost; DuckDB counts the rows.
-`PENSTOCK_VOLUME_RECORDS=1000000` is the size of the long proof.
+`PENSTOCK_VOLUME_RECORDS=1000000` with `-s` is the long proof, which prints how long each part took.
 """
 
 import os
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -27,11 +30,22 @@ from penstock.testing.fault_script import Died
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import audit_deep, bodies, event, mixed_feed, run_feeds, run_once
 
-pytestmark = pytest.mark.xdist_group("kafka")
-
 RECORDS = int(os.environ.get("PENSTOCK_VOLUME_RECORDS", "100000"))
 PARTITIONS, TYPES, DAYS = 200, 50, 2
 MOST_FILES = 250
+LONG_S = 300 * max(RECORDS // 100_000, 1)
+
+pytestmark = [pytest.mark.xdist_group("kafka"), pytest.mark.timeout(LONG_S)]
+
+
+@contextmanager
+def clocked(what: str) -> Iterator[None]:
+    """Say how long a part of the proof took."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        sys.stdout.write(f"{RECORDS:,} records, {what}: {time.monotonic() - began:.1f} s\n")
 
 
 @pytest.fixture(scope="module")
@@ -55,22 +69,32 @@ def test_many_partitions_and_types_are_few_files_also_when_they_are_derived_agai
     window = WindowSpec(max_records=2 * RECORDS, max_bytes=10**10)
     feed = mixed_feed(topic, window=window, max_new_types=TYPES, files=FilesSpec())
     store = LocalStore(tmp_path)
-    with patch.object(Owner, "publish", side_effect=Died("kill -9")), pytest.raises(Died):
+    with (
+        patch.object(Owner, "publish", side_effect=Died("kill -9")),
+        pytest.raises(Died),
+        clocked("staged and decided"),
+    ):
         run_feeds(spark, kafka, store, feed)
     lost = list(store.list_staged("_penstock/events/staging", ()))
     assert 0 < len(lost) <= MOST_FILES
     for each in lost:
         store.discard(each)
-    with patch.object(KafkaSource, "tasks_at_once", return_value=1):
+    with (
+        patch.object(KafkaSource, "tasks_at_once", return_value=1),
+        clocked("derived again"),
+    ):
         code, told = run_feeds(spark, kafka, store, feed, take_over=True)
     assert code == 0, told
+    sys.stdout.write(f"{len(lost)} files were lost and derived again\n")
     entries = bodies(tmp_path)
     assert any(isinstance(each, Replace) for each in entries)
     for body in (body for body in entries if isinstance(body, Window)):
         assert sum(group.files for group in body.groups) <= MOST_FILES
         assert sum(body.file_plan.groups) == len(body.ranges)
-    check_exact_by_duckdb(tmp_path, topic)
-    receipt = audit_deep(spark, kafka, tmp_path)
+    with clocked("counted by DuckDB"):
+        check_exact_by_duckdb(tmp_path, topic)
+    with clocked("audited, and read again from Kafka"):
+        receipt = audit_deep(spark, kafka, tmp_path)
     assert receipt.differences == ()
 
 

@@ -8,6 +8,7 @@ from penstock.model.spec import FeedSpec
 from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.contracts.source import (
+    CancelsContract,
     GroupsContract,
     HashesContract,
     LagContract,
@@ -55,6 +56,7 @@ class TestKafkaSource(
     LagContract,
     GroupsContract,
     RetentionContract,
+    CancelsContract,
 ):
     @pytest.fixture
     def world(self, spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient) -> KafkaWorld:

@@ -43,6 +43,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "ports/store/local": _SEAMS | {"ports/store"},
     "ports/store/s3": _SEAMS | {"ports/store", "config"},  # `config` reads sizes and durations
     "ports/store/hdfs": _SEAMS | {"ports/store", "config"},
+    "ports/store/gcs": _SEAMS | {"ports/store", "config"},
     "ports/registry": _SEAMS,
     "ports/source": _SEAMS | {"evidence"},
     "ports/source/kafka": _SEAMS | {"ports/source", "evidence", "spark"},

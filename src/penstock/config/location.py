@@ -9,12 +9,12 @@ from penstock.api.errors import PluginAmbiguous, PluginUnknown
 from penstock.api.find import offer
 from penstock.config.mistakes import Refused
 from penstock.config.plugin_by_name import refusal
-from penstock.config.section_grammar import LATER, Reading, text
+from penstock.config.section_grammar import Reading, text
 from penstock.config.tree import Node
 from penstock.model.store_spec import LOCAL, StoreSpec
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://|(?P<file>(?i:file)):/")
-_LATER = frozenset({"gs"})
+_ONE_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's, of the same place
 _ALLOWED = "a directory, or file:///directory"
 
@@ -46,6 +46,8 @@ def prefix_of(word: str, folder: Path) -> str:
 def _scheme_and_address(word: str, folder: Path) -> tuple[str, str]:
     match = _SCHEME.match(word)
     if match is None:
+        if one := _ONE_SLASH.match(word):
+            raise Refused(f"an address that begins with {one[0]}", f"{one[0]}/ or a directory")
         return LOCAL, _absolute(word, folder)
     scheme = (match["scheme"] or match["file"]).lower()
     if usual := _OTHER_NAMES.get(scheme):
@@ -59,8 +61,6 @@ def _store(scheme: str, address: str, what: str) -> StoreSpec:
     try:
         return StoreSpec(scheme, address, offer(STORES, scheme))
     except PluginUnknown as error:
-        if scheme in _LATER:
-            raise Refused(f"{what} on {scheme}:// is {LATER}", _ALLOWED) from None
         others = [f"{name}://..." for name in error.known if name != LOCAL]
         allowed = ", or ".join([_ALLOWED, *others])
         raise Refused(f"{what} on {scheme}:// is unknown", allowed, error.meant) from None

@@ -252,6 +252,8 @@ class FeedTurns:
             raise LeaseHeld(feed.name, holder.owner, holder.at)
         self.reports.waiting(holder)
         self._run.shares.seen(feed.name, holder.owner)
+        if not self._run.is_ready():
+            return  # its owner reads it, and we could not yet
         owned = self._run.shares.to_ask(feed.name, self._around.tick())
         if owned is not None:
             feed.requests.ask(owned)

@@ -171,6 +171,9 @@ class RunningFeed:
         holder = self._leased.try_start(force=force)
         if holder is None:
             self._is_checked = False
+        before = self._leased.lease.taken_over()
+        if before is not None:
+            self._size.go_on(before.note.limited)
         return holder
 
     def start_over(self) -> None:
@@ -437,6 +440,7 @@ class RunningFeed:
             earliest=earliest,
             retention_s=dict(self._intake.retention_s),
             trouble=self.trouble_now(),
+            limited=self._size.limited,
         )
 
     def _accept(self, gap: GapFound) -> None:

@@ -1,10 +1,13 @@
 """How much a window takes after one that took too long: half of it, down to a smallest size. Pure.
 
-Every window that is delivered doubles it again, until nothing limits it any more. It is kept by the
-instance that runs the feed, not in the journal: another owner may be on a faster machine.
+Every window that is delivered doubles it again, until nothing limits it any more. It stands in the
+beats of the owner, not in the journal: it decides nothing. The next owner goes on from there; on a
+faster machine its windows soon grow.
 """
 
 from collections.abc import Mapping
+
+from penstock.protocol.feed_book.feed_lease import LimitedSize
 
 SMALLEST = 1_000  # records; halving a window further would not make its job much shorter
 TRIES = 3  # so many timeouts in a row at the smallest size halt the feed
@@ -16,6 +19,22 @@ class WindowSize:
     def __init__(self) -> None:
         self.most: int | None = None  # records; None: no limit
         self.smallest_tries = 0  # timeouts in a row at the smallest size
+
+    @property
+    def limited(self) -> LimitedSize | None:
+        """What the next owner has to know; None while nothing limits windows."""
+        return None if self.most is None else LimitedSize(self.most, self.smallest_tries)
+
+    def go_on(self, before: LimitedSize | None) -> None:
+        """Go on from where the owner before was.
+
+        If that had tried the smallest size too often, it has halted, and an operator has acted
+        since: windows have their usual size again.
+        """
+        if before is None or before.smallest_tries >= TRIES:
+            self.most, self.smallest_tries = None, 0
+            return
+        self.most, self.smallest_tries = max(before.most_records, SMALLEST), before.smallest_tries
 
     @property
     def is_exhausted(self) -> bool:

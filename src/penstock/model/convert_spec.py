@@ -91,6 +91,13 @@ class ConvertSpec(Value, frozen=True):
         return any(value is None and taken is None for _, value, taken in self.settings)
 
     @property
+    def is_of_partition(self) -> bool:
+        """True when what becomes of a record depends on its partition, or may."""
+        if self.verb in {"encrypt", "plugin"}:
+            return True
+        return any(each is not None and each.source == "partition" for each in self.from_record)
+
+    @property
     def references(self) -> tuple[str, ...]:
         """The references to secrets in this step."""
         return self.words if self.verb in {"hash", "encrypt"} else ()

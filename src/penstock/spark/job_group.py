@@ -47,12 +47,20 @@ class JobGroups:
                 _set(context, key, value)
 
     def cancel(self, name: str) -> None:
-        """End the jobs of this name that run now, and no others. Does not wait for them."""
+        """End the jobs of this name that run now, and no others. Does not wait for them.
+
+        Nothing runs any more in a JVM that has ended or is ending, which a signal to the whole
+        process group makes it do: there is nothing to cancel, and the job fails by itself.
+        """
         with self._lock:
             running = self._running.get(name)
-        if running is not None:
-            context, group = running
+        if running is None:
+            return
+        context, group = running
+        try:
             context.cancelJobGroup(group)
+        except (Py4JError, ConnectionError):
+            return
 
 
 def _set(context: SparkContext, key: str, value: str | None) -> None:

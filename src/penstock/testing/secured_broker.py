@@ -1,9 +1,10 @@
 """A Kafka with security on: one broker, a listener for each way to reach it, right or wrong.
 
-    with secured_kafka(directory, jars, java) as secured:
-        secured.users.set_password("penstock", "the password")
-        secured.users.allow("penstock", Right.topic("orders", "READ", "DESCRIBE"))
-        ...KafkaClient options for "SCRAM": secured.options("SCRAM", ...)...
+    with secured_kafka(directory, jar_paths("broker", cache), java) as secured:
+        users = KafkaUsers(secured.kafka.bootstrap)
+        users.set_password("penstock", "the password")
+        users.allow("penstock", Right.on_topic("orders", "READ", "DESCRIBE"))
+        ...secured.servers(LOGIN), secured.ca.path, secured.ca.sign("penstock")...
 
 Users have no rights but those that they are given. Only the plain listener, on loopback, is without
 any restriction: tests write and administer through it.

@@ -220,7 +220,7 @@ def test_a_second_document_and_odd_keys_are_mistakes(tmp_path: Path) -> None:
 def test_all_mistakes_come_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
     content = (
         "version: 1\n"
-        "lake: gs://bucket/prefix\n"
+        "lake: ftp://bucket/prefix\n"
         "kafka: {bootstrap.servers: nowhere, group.id: mine}\n"
         "spark: {master: local}\n"
         "registry: {url: localhost, pasword: x}\n"

@@ -258,6 +258,39 @@ def test_a_window_that_takes_too_long_is_tried_with_half_of_it_and_grows_again()
     assert "trying again with at most 2,500 records" in timed_out.sentence
 
 
+def test_a_restart_goes_on_with_the_size_that_timeouts_have_left() -> None:
+    """Method: no window above 2,000 records ends. The first run stops after its second timeout."""
+    world = World()
+    world.cluster.append(TOPIC, 0, *events("click", 8_000 - RECORDS))
+    sizes: list[int] = []
+
+    class Sized(Scripted):
+        def read(self, request: ReadRequest, task: Task) -> list[bytes]:
+            self.is_cancelled.clear()
+            sizes.append(sum(map(len, request.ranges)))
+            if sizes[-1] > 2_000:
+                hang(self)
+            return ListSource.read(self, request, task)
+
+    feed = a_feed("slow", timeout_s=0.3, window=WindowSpec(max_records=100_000))
+
+    def run(is_stopping: Callable[[], bool]) -> int:
+        tools = FeedTools(lambda spec: Sized(spec, world), world.store, QUICK)
+        return Runner((feed,), tools, world.said.append, is_stopping, RunSpec(once=True)).run()
+
+    assert run(lambda: world.told("slow").count("timed_out") == 2) == 0
+    assert sizes == [8_000, 4_000]
+    assert world.delivered("slow") == Counter()
+    sizes.clear()
+    assert run(lambda: False) == 0
+    assert sizes[0] == 2_000
+    assert world.delivered("slow") == places(0, *range(8_000))
+    sizes.clear()
+    world.cluster.append(TOPIC, 0, *events("click", 20_000))
+    assert run(lambda: bool(sizes)) == 0
+    assert sizes == [8_000], "windows grow again across restarts, too"
+
+
 def test_three_timeouts_at_the_smallest_size_halt_the_feed_which_status_can_tell() -> None:
     world = World()
     world.on_read["stuck"] = hang

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from penstock.feeds import runner as runner_module
+from penstock.feeds.feed_turns import IN_LINE_S, REQUEST_S
 from penstock.feeds.heartbeat import Heart
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
@@ -96,12 +97,22 @@ def until(is_so: Callable[[], bool], what: str) -> None:
 class Instance:
     """A `penstock run` on threads of this process, until it is told to stop."""
 
-    def __init__(self, world: "World", name: str, at_most: int | None) -> None:
+    def __init__(
+        self,
+        world: "World",
+        name: str,
+        at_most: int | None,
+        wait_until_ready: Callable[[], object] = lambda: None,
+    ) -> None:
         self.said: list[Event] = []
         self.stop = threading.Event()
         self.code: int | None = None
         tools = FeedTools(
-            lambda feed: ListSource(feed, world.cluster), world.store, QUICK, instance=name
+            lambda feed: ListSource(feed, world.cluster),
+            world.store,
+            QUICK,
+            instance=name,
+            wait_until_ready=wait_until_ready,
         )
         spec = RunSpec(limits=RunLimits(feeds_at_most=at_most))
         self.runner = Runner(world.feeds, tools, self.said.append, self.stop.is_set, spec)
@@ -191,6 +202,23 @@ def test_a_second_instance_gets_its_share_and_when_it_stops_the_first_takes_it_b
     time.sleep(0.5)
     assert len(third.owned()) == 1
     third.end()
+
+
+def test_an_instance_asks_for_no_feed_before_its_spark_is_up() -> None:
+    """A feed that is handed over to who cannot read yet would stand still meanwhile."""
+    world = World(MemoryStore(), feeds=4)
+    first = Instance(world, "first", 4)
+    until(lambda: len(first.owned()) == 4, "the first to own all")
+    is_up = threading.Event()
+    second = Instance(world, "second", 4, lambda: is_up.wait(LIMIT_S))
+    until(lambda: len(second.said) == 4, "the second to wait for each")
+    looks_s = (IN_LINE_S + REQUEST_S) / FASTER
+    time.sleep(3 * looks_s)  # so often it would have asked, and been answered
+    assert len(first.owned()) == 4
+    is_up.set()
+    until(lambda: len(second.owned()) == 2 == len(first.owned()), "two for each")
+    first.end()
+    second.end()
 
 
 def test_without_feeds_at_most_a_second_instance_waits() -> None:

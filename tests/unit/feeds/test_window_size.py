@@ -37,3 +37,21 @@ def test_a_window_that_is_delivered_begins_the_count_again_and_doubles_the_next(
     for _ in range(12):
         size.delivered(USUAL)
     assert size.within({"a": USUAL}) == {"a": USUAL}
+
+
+def test_the_next_owner_goes_on_where_the_one_before_was() -> None:
+    first = WindowSize()
+    assert first.limited is None
+    for _ in range(TRIES - 1):
+        first.timed_out(10)
+    second = WindowSize()
+    second.go_on(first.limited)
+    assert second.most == SMALLEST
+    second.timed_out(10)
+    assert second.is_exhausted
+    third = WindowSize()  # an operator has started it again, after the halt
+    third.go_on(second.limited)
+    assert (third.most, third.is_exhausted) == (None, False)
+    third.timed_out(64_000)
+    third.go_on(None)  # another instance has had the feed meanwhile, and nothing limited it
+    assert third.most is None

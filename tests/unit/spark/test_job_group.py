@@ -4,6 +4,7 @@ import threading
 from typing import Any, cast
 
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 
 from penstock.spark.job_group import POOL, JobGroups
@@ -66,6 +67,29 @@ def test_a_cancel_ends_the_jobs_of_one_name_and_never_those_of_a_later_one() -> 
         mine.cancel("1-1")
     assert context.cancelled == [first, second]
     assert first != second
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        Py4JError("Cannot call methods on a stopped SparkContext."),
+        Py4JNetworkError("Answer from Java side is empty"),
+        ConnectionRefusedError("Connection refused"),
+    ],
+)
+def test_a_cancel_in_a_jvm_that_is_gone_has_nothing_to_end(gone: Exception) -> None:
+    """A SIGTERM to the whole process group ends the JVM while the run still abandons its windows."""
+
+    class Gone(Context):
+        def cancelJobGroup(self, group: str) -> None:  # noqa: N802
+            super().cancelJobGroup(group)
+            raise gone
+
+    context: Any = Gone()
+    jobs = JobGroups("a")
+    with jobs.job(context, "1-1") as group:
+        jobs.cancel("1-1")
+    assert context.cancelled == [group]
 
 
 def test_a_job_that_fails_leaves_nothing_behind() -> None:

@@ -111,11 +111,12 @@ def run(chosen: argparse.Namespace) -> int:
     tell(_try("java", _java))
     if spec.uses_kafka:
         tell(_try("jars", lambda: _jars(spec)))
-    tell(_lake(spec))
+    lake = _lake(spec)
+    tell(lake)
     if spec.registry:
         tell(_try("registry", lambda: _registry(spec)))
     for feed in spec.feeds:
-        if _check_schemas(feed, tell):
+        if _check_schemas(feed, tell) and lake.state != "failed":
             columns = _try(f"schema {feed.name}", partial(_columns, spec, feed))
             if columns.state != "ok":
                 tell(columns)

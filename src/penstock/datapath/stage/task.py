@@ -216,10 +216,12 @@ class _Task:
 def is_shared(feed: FeedSpec) -> bool:
     """True if records of several partitions can be decoded together.
 
-    Plug-ins and converters are told the partition of their records, those with schemas are held
-    back by partition, and records that become several rows are counted by it.
+    Plug-ins and some converters are told the partition of their records, those with schemas are
+    held back by partition, and records that become several rows are counted by it.
     """
-    if feed.convert or feed.has_rows or feed.route.kind == "plugin":
+    if feed.has_rows or feed.route.kind == "plugin":
+        return False
+    if any(step.is_of_partition for step in feed.convert):
         return False
     keys = [*feed.partition, *(key for each in feed.datasets for key in each.partition or ())]
     if any(key.kind == "plugin" for key in keys):

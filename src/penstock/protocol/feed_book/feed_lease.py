@@ -11,8 +11,9 @@ from penstock.protocol.journal.beats import Beat
 from penstock.protocol.journal.lease import Contender, Lease, newest_beat
 from penstock.runtime.surroundings import Surroundings
 
-# 1 had only the ends of logs. A beat of a newer format says nothing to us, and decides nothing.
-BEAT_FORMAT = 2
+# 1 had only the ends of logs, 2 knew no window sizes. A beat of a newer format says nothing to us,
+# and decides nothing.
+BEAT_FORMAT = 3
 
 
 class FeedTrouble(Value, frozen=True):
@@ -27,12 +28,22 @@ class FeedTrouble(Value, frozen=True):
     tries: int
 
 
+class LimitedSize(Value, frozen=True):
+    """How many records a window may have after timeouts, and how many at the smallest size failed.
+
+    The next owner goes on from there, so that a restart does not begin with the largest again.
+    """
+
+    most_records: int
+    smallest_tries: int = 0
+
+
 class Note(Value, frozen=True):
     """What the holder says about its work, for `status` and metrics.
 
     `latest` is where Kafka's logs end, and `earliest` where they begin, by topic and partition;
     `retention_s` is how long topics keep records, of those whose source says so. `trouble` is there
-    while something fails.
+    while something fails, `limited` as long as timeouts make windows smaller.
     """
 
     epoch: int = 0
@@ -43,6 +54,7 @@ class Note(Value, frozen=True):
     earliest: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
     retention_s: dict[str, float] = msgspec.field(default_factory=dict)
     trouble: FeedTrouble | None = None
+    limited: LimitedSize | None = None
 
 
 class FeedBeat(Beat, frozen=True):

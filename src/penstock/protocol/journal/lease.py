@@ -86,6 +86,7 @@ class Lease(Generic[T]):
         self._beat = 0
         self._lock = threading.Lock()
         self._tried = ""  # the nonce of a first beat that may have landed without an answer
+        self._before: T | None = None
         self._seen: dict[int, tuple[str, float]] = {}
 
     @property
@@ -105,6 +106,11 @@ class Lease(Generic[T]):
                 return None
         there = self._form.look()
         return there[-1].beat if there else unknown_beat(number, 0, self._beats)
+
+    def taken_over(self) -> T | None:
+        """The last word of whoever had the lease before us, once; None: nobody, or it was told."""
+        found, self._before = self._before, None
+        return found
 
     def is_still_mine(self) -> bool:
         """Look whether we hold the lease; from then on we do not if another one does.
@@ -140,6 +146,7 @@ class Lease(Generic[T]):
         self._tried = ""
         if is_taken:
             self._mine, self._beat = number, 0
+            self._before = seen[-1].beat if seen else None
         return is_taken
 
     def _next_beat(self, *, is_last: bool) -> tuple[int, int]:

@@ -10,7 +10,10 @@ those that can. Each test has topics of its own, so that one world may serve all
 """
 
 import itertools
+import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn, Protocol
 
 import pyarrow as pa
@@ -22,6 +25,7 @@ from penstock.api.source import (
     RECORD_COLUMNS,
     REPORT,
     TOPIC_COLUMN,
+    CancelsReads,
     ExportsLag,
     HashesLastRecords,
     KeepsValue,
@@ -39,6 +43,8 @@ from penstock.testing.list_source import ListedRecord
 HEADERS = (("trace", b"\x00\xff"), ("trace", b""), ("none", None))
 HEADERS_TEXT = '[{"key":"trace","value":"AP8="},{"key":"trace","value":""},{"key":"none"}]'
 LARGE = b"x" * 500_000
+PATIENCE_S = 60.0  # of a read that nobody ends
+AGAIN_S = 0.1  # between two calls that end a read
 TIME_MS = 1_700_000_000_000
 
 _numbers = itertools.count(1)
@@ -89,6 +95,14 @@ def failing(batches: Iterable[pa.RecordBatch]) -> NoReturn:
     """A task that does not get to its end."""
     next(iter(batches))
     raise ValueError("this task fails on purpose")
+
+
+def waiting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A task that takes very long, unless its read is ended."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        time.sleep(AGAIN_S)
+    yield from echo_once(batches)
 
 
 def read(source: Source, *ranges: OffsetRange, largest_bytes: int = 0) -> list[pa.RecordBatch]:
@@ -361,6 +375,49 @@ class KeepsContract(WithTopics):
             again = source.to_keep((covering(source, topic, 0, 3),))
             assert type(again) is str
             assert len(again) <= MOST_KEPT
+
+
+class CancelsContract(WithTopics):
+    """For a source whose reads can be ended early."""
+
+    def test_a_read_that_is_ended_raises_soon_and_the_source_can_read_again(
+        self, world: SourceWorld, source: Source, topic: str
+    ) -> None:
+        world.append(topic, 0, *some_records(9))
+        covered = covering(source, topic, 0, 9)
+        began = time.monotonic()
+        with self.ended(source, "1-7"), pytest.raises(ReadFailed, match="1-7"):
+            source.read(ReadRequest("1-7", (covered,)), waiting)
+        assert time.monotonic() - began < PATIENCE_S
+        assert len(rows(read(source, covered))) == 9
+
+    def test_ending_ends_no_read_of_another_name_and_none_that_comes_later(
+        self, world: SourceWorld, source: Source, topic: str
+    ) -> None:
+        world.append(topic, 0, *some_records(9))
+        covered = covering(source, topic, 0, 9)
+        assert isinstance(source, CancelsReads)
+        source.cancel_read("1-1")  # the name of the read below
+        with self.ended(source, "1-7"):
+            assert len(rows(read(source, covered))) == 9
+
+    @contextmanager
+    def ended(self, source: Source, name: str) -> Iterator[None]:
+        """Meanwhile end the reads of this name, again and again, from another thread."""
+        assert isinstance(source, CancelsReads)
+        over = threading.Event()
+
+        def end() -> None:
+            while not over.wait(AGAIN_S):
+                source.cancel_read(name)
+
+        thread = threading.Thread(target=end, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
 
 class RetentionContract(WithTopics):

@@ -46,6 +46,15 @@ class Head:
         kept = (line for line in self.lines if line.partition(b":")[0].strip().lower() != wanted)
         return Head(self.first, tuple(kept))
 
+    def without_parameter(self, name: str) -> "Head":
+        """A copy whose first line asks without this word of the query."""
+        method, _, rest = self.first.partition(b" ")
+        target, _, version = rest.rpartition(b" ")
+        path, _, query = target.partition(b"?")
+        mark = f"{name}=".encode()
+        kept = b"&".join(each for each in query.split(b"&") if not each.startswith(mark))
+        return Head(b" ".join((method, path + (b"?" + kept if kept else b""), version)), self.lines)
+
     def to_bytes(self) -> bytes:
         """As it goes over the wire, with the empty line."""
         return b"\r\n".join((self.first, *self.lines, b"", b""))

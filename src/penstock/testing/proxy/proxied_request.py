@@ -1,8 +1,14 @@
-"""A request that passes the proxy, in the words of HTTP and in those of S3."""
+"""A request that passes the proxy, in the words of HTTP and in those of S3 or GCS."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote, unquote_plus
 
+from penstock.testing.proxy.gcs_operations import (
+    is_gcs,
+    name_in,
+    operation_of,
+    place_of,
+)
 from penstock.testing.proxy.http_messages import BrokenMessage, Head
 
 # What a word of the query makes of each method. The first that is there counts.
@@ -52,6 +58,8 @@ class ProxiedRequest:
     method: str
     path: str
     query: tuple[tuple[str, str], ...]
+    raw_path: str = ""
+    named: str = ""  # by its body, where GCS wants the name there
 
     @classmethod
     def of(cls, head: Head) -> "ProxiedRequest":
@@ -62,16 +70,29 @@ class ProxiedRequest:
         path, _, query = words[1].partition("?")
         pairs = (part.partition("=") for part in query.split("&") if part)
         decoded = tuple((unquote_plus(name), unquote_plus(value)) for name, _, value in pairs)
-        return cls(head, words[0], unquote(path), decoded)
+        return cls(head, words[0], unquote(path), decoded, path)
+
+    @property
+    def is_gcs(self) -> bool:
+        """Whether it speaks the JSON API of GCS; otherwise it speaks that of S3."""
+        return is_gcs(self.raw_path)
+
+    def with_name(self, body: bytes) -> "ProxiedRequest":
+        """A copy that knows what the beginning of its body names."""
+        return replace(self, named=name_in(body))
 
     @property
     def bucket(self) -> str:
         """The first part of the path; a bucket in the host name is not known here."""
+        if self.is_gcs:
+            return place_of(self.raw_path, dict(self.query))[0]
         return self.path.removeprefix("/").partition("/")[0]
 
     @property
     def key(self) -> str:
         """The rest of the path."""
+        if self.is_gcs:
+            return self.named or place_of(self.raw_path, dict(self.query))[1]
         return self.path.removeprefix("/").partition("/")[2]
 
     def value(self, name: str) -> str | None:
@@ -80,7 +101,10 @@ class ProxiedRequest:
 
     @property
     def operation(self) -> str:
-        """The name of the call in the API of S3: `PutObject`, `UploadPart`."""
+        """The name of the call: `PutObject`, `UploadPart` of S3, `objects.insert` of GCS."""
+        if self.is_gcs:
+            said = self.head.header("Content-Range") or ""
+            return operation_of(self.method, self.raw_path, dict(self.query), said)
         if not self.bucket:
             return "ListBuckets"
         table, plain = (_OF_OBJECTS, _PLAIN_OBJECT) if self.key else (_OF_BUCKETS, _PLAIN_BUCKET)

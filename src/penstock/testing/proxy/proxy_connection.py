@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, assert_never
 
+from penstock.testing.proxy.gcs_operations import UNNAMED
 from penstock.testing.proxy.http_messages import (
     close_at_once,
     ends_connection,
@@ -24,6 +25,7 @@ from penstock.testing.proxy.proxy_rules import (
     DropRequest,
     Hold,
     IgnoreHeader,
+    IgnoreParameter,
     Late,
     RuleBook,
     Stall,
@@ -87,6 +89,8 @@ class _Exchange:
 
     def run(self) -> bool:
         """Do what the policy says, then what the rules say; False when the connection is over."""
+        if self._request.is_gcs and self._request.operation in UNNAMED:
+            self._read_name()
         if self._policy is not None and self._request.operation == "DeleteObjects":
             self._keep_body()
             denied = self._denied_deletions(self._policy)
@@ -98,6 +102,11 @@ class _Exchange:
         if act is not None:
             self._note.write(act=type(act).__name__)
         return self._perform(act)
+
+    def _read_name(self) -> None:
+        """The name of a new object stands in the body alone, which is then kept."""
+        self._request = self._request.with_name(self._keep_body().beginning())
+        self._note.write(key=self._request.key)
 
     def _perform(self, act: Act | None) -> bool:
         match act:
@@ -121,6 +130,10 @@ class _Exchange:
                 return self._pass_on()
             case IgnoreHeader():
                 head = self._request.head.without(act.name)
+                self._request = replace(self._request, head=head)
+                return self._pass_on()
+            case IgnoreParameter():
+                head = self._request.head.without_parameter(act.name)
                 self._request = replace(self._request, head=head)
                 return self._pass_on()
             case Hold():
@@ -189,9 +202,10 @@ class _Exchange:
             self._note.add_bytes(request=len(piece))
             yield piece
 
-    def _keep_body(self) -> None:
+    def _keep_body(self) -> KeptBody:
         if self._kept is None:
             self._kept = KeptBody(self._body())
+        return self._kept
 
     def _answer(self, answer: Answer, act: str) -> bool:
         """Send an error. A client that asks first gets it at once, without having sent a body."""

@@ -16,7 +16,7 @@ from penstock.testing.proxy.proxied_request import ProxiedRequest
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The client gets this instead of the store's reply: an error as S3 writes it.
+    """The client gets this instead of the store's reply: an error as S3 or GCS writes it.
 
     The store never sees the request, unless it is `performed`. Without a code the body is empty.
     """
@@ -88,7 +88,25 @@ class IgnoreHeader:
     name: str
 
 
-Act = IgnoreHeader | Answer | DropRequest | DropReply | Truncate | Stall | Delay | Hold | Late
+@dataclass(frozen=True, slots=True)
+class IgnoreParameter:
+    """The store gets the request without this word of the query: GCS has its conditions there."""
+
+    name: str
+
+
+Act = (
+    IgnoreHeader
+    | IgnoreParameter
+    | Answer
+    | DropRequest
+    | DropReply
+    | Truncate
+    | Stall
+    | Delay
+    | Hold
+    | Late
+)
 
 CONFLICT = Answer(409, "ConditionalRequestConflict")
 PRECONDITION_FAILED = Answer(412, "PreconditionFailed")
@@ -100,6 +118,12 @@ NO_SUCH_UPLOAD = Answer(404, "NoSuchUpload")
 ERROR_INSIDE_200 = Answer(200, "InternalError")
 """S3 begins to answer `CompleteMultipartUpload` before it knows, so a 200 can hold an error."""
 
+GCS_NOT_MET = Answer(412, "conditionNotMet")
+GCS_BACKEND_ERROR = Answer(503, "backendError")
+GCS_RATE_LIMIT = Answer(429, "rateLimitExceeded")
+GCS_FORBIDDEN = Answer(403, "forbidden")
+GCS_UNAUTHORIZED = Answer(401, "authError")
+
 EMPTY = Answer(200, "")
 """A success without what it should contain, as a half broken machine in between may send."""
 
@@ -108,11 +132,12 @@ EMPTY = Answer(200, "")
 class Rule:
     """One act, and the requests that it is for.
 
-    `operation` is the name of a call of S3 or several with `|` between them; `method` that of HTTP.
+    `operation` is the name of a call of S3 or of GCS, or several with `|` between them; `method`
+    that of HTTP.
     `key` is a glob over the key (for a server without buckets: what follows the first part of the
     path), or a question about it. `query` are words that must be in the query. `token` is a glob
-    over the session token. Of the requests that fit, `times` are hit from the `nth` on; None is
-    all of them.
+    over the session token of S3 or the bearer token of GCS. Of the requests that fit, `times` are
+    hit from the `nth` on; None is all of them.
     """
 
     act: Act
@@ -131,12 +156,18 @@ class Rule:
             and fnmatchcase(request.method, self.method)
             and fits(self.key, request.key)
             and all(request.value(each) is not None for each in self.query)
-            and fnmatchcase(request.head.header("x-amz-security-token") or "", self.token)
+            and fnmatchcase(_token(request), self.token)
         )
 
     def hits(self, count: int) -> bool:
         """Whether the request with this number, of those that fit, is hit."""
         return count >= self.nth and (self.times is None or count < self.nth + self.times)
+
+
+def _token(request: ProxiedRequest) -> str:
+    if request.is_gcs:
+        return (request.head.header("Authorization") or "").removeprefix("Bearer ")
+    return request.head.header("x-amz-security-token") or ""
 
 
 class RuleBook:

@@ -1,10 +1,11 @@
-"""Errors as S3 writes them: an XML text, with the headers that clients look at."""
+"""Errors as S3 writes them, an XML text with the headers that clients look at, and as GCS does."""
 
 import html
 import re
 from collections.abc import Collection, Sequence
 from http import HTTPStatus
 
+from penstock.testing.gcs_double.gcs_answers import error_body
 from penstock.testing.proxy.proxied_request import ProxiedRequest
 from penstock.testing.proxy.proxy_rules import Answer
 
@@ -15,6 +16,8 @@ _NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 def error_reply(request: ProxiedRequest, answer: Answer, *, close: bool) -> bytes:
     """A whole reply with this error. A reply to HEAD has no body."""
+    if request.is_gcs:
+        return _gcs_error_reply(answer, close=close)
     body = (
         f"{_XML}<Error><Code>{html.escape(answer.code)}</Code>"
         f"<Message>{html.escape(answer.message)}</Message>"
@@ -49,11 +52,17 @@ def partly_denied_reply(keys: Sequence[str], denied: Collection[str]) -> bytes:
     )
 
 
-def _reply(status: int, body: str, *, close: bool) -> bytes:
+def _gcs_error_reply(answer: Answer, *, close: bool) -> bytes:
+    """The same as GCS writes it. An answer without a code has no body."""
+    body = error_body(answer.status, answer.code, answer.message) if answer.code else b""
+    return _reply(answer.status, body.decode(), close=close, kind="application/json")
+
+
+def _reply(status: int, body: str, *, close: bool, kind: str = "application/xml") -> bytes:
     content = body.encode()
     lines = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-        "Content-Type: application/xml",
+        f"Content-Type: {kind}",
         f"Content-Length: {len(content)}",
         f"x-amz-request-id: {_REQUEST_ID}",
         "Server: AmazonS3",

@@ -92,6 +92,11 @@ class KeptBody:
         with self._file:
             yield iter(lambda: self._file.read(PIECE_BYTES), b"")
 
+    def beginning(self) -> bytes:
+        """The first piece."""
+        self._file.seek(0)
+        return self._file.read(PIECE_BYTES)
+
     def all(self) -> bytes:
         """The whole of it, for a body that is small."""
         self._file.seek(0)

@@ -19,10 +19,13 @@ import pytest
 from penstock.api.doors import FORMATS
 from penstock.api.find import find
 from penstock.api.source import ReadFailed
+from penstock.datapath.shape.convert.converters import converted_fields
+from penstock.datapath.shape.convert.flow import Given
 from penstock.datapath.stage import task
 from penstock.datapath.stage.shred_plan import ShredPlan, TaskReport
 from penstock.datapath.stage.spool import Spool
 from penstock.datapath.stage.task import shred_batches
+from penstock.model.convert_spec import Condition, ConvertSpec, RecordValue
 from penstock.model.file_groups import Cut, FilePlan
 from penstock.model.manifest import QUARANTINE, ManifestFile
 from penstock.model.ranges import OffsetRange
@@ -30,7 +33,7 @@ from penstock.model.spec import FeedSpec
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.protocol.loop.prove import prove
 from penstock.testing.memory_store import MemoryStore
-from tests.helpers.shredding import BY_TYPE, NOON_MS, TOPIC, an_event, learned
+from tests.helpers.shredding import BY_TYPE, NOON_MS, TOPIC, an_event, learned, with_steps
 
 KINDS = ("view", "buy")
 SCHEMAS = learned(*(an_event(kind, n=1, pad="x") for kind in KINDS))
@@ -235,9 +238,48 @@ def test_while_one_range_has_something_new_no_range_of_the_task_writes_a_file() 
     assert not list(store.list_staged("_penstock/f/staging", ()))
 
 
+STEPS = (
+    ConvertSpec("rename", ("n",), ("number",)),
+    ConvertSpec("mask", ("pad",), ("3",)),
+    ConvertSpec("filter", conditions=(Condition("number", multiple_of=3),)),
+    ConvertSpec(
+        "set",
+        ("where", "at_ms"),
+        constants=(None, None),
+        from_record=(RecordValue("topic", "string"), RecordValue("offset", "int64")),
+    ),
+    ConvertSpec("cast", ("number",), ("string",)),
+)
+OF_PARTITION = ConvertSpec(
+    "set", ("p",), constants=(None,), from_record=(RecordValue("partition", "int64"),)
+)
+
+
+def converting(plan: ShredPlan, steps: tuple[ConvertSpec, ...]) -> ShredPlan:
+    """The same plan with some steps, and with the schemas that files have then."""
+    outputs = {}
+    for name, schema in SCHEMAS.items():
+        made = converted_fields(steps, schema.fields, Given())
+        outputs[name] = msgspec.structs.replace(schema, fields=made)
+    feed = with_steps(plan.feed, *steps)
+    return msgspec.structs.replace(plan, feed=feed, file_schemas=outputs if steps else {})
+
+
+def test_ranges_are_read_apart_only_where_a_step_may_depend_on_the_partition() -> None:
+    assert task.is_shared(with_steps(BY_TYPE, *STEPS))
+    apart = [
+        OF_PARTITION,
+        ConvertSpec("encrypt", ("pad",), ("${env:KEY}",)),
+        ConvertSpec("plugin", words=("upper",)),
+    ]
+    for step in apart:
+        assert not task.is_shared(with_steps(BY_TYPE, *STEPS, step))
+
+
+@pytest.mark.parametrize("steps", [(), STEPS], ids=["as they are", "converted"])
 @pytest.mark.parametrize("batch_rows", [7, 100_000])
 def test_decoding_ranges_together_gives_what_each_of_them_gives_alone(
-    monkeypatch: pytest.MonkeyPatch, batch_rows: int
+    monkeypatch: pytest.MonkeyPatch, batch_rows: int, steps: tuple[ConvertSpec, ...]
 ) -> None:
     """Records of many partitions in one batch: same rows, same evidence, same quarantine."""
     order = an_order(5, FilePlan((3, 2), (Cut(1, 11), Cut(4, 0))))
@@ -247,10 +289,11 @@ def test_decoding_ranges_together_gives_what_each_of_them_gives_alone(
     def made() -> tuple[Any, ...]:
         store = MemoryStore()
         batches = [whole.slice(at, batch_rows) for at in range(0, whole.num_rows, batch_rows)]
-        reports = list(shred_batches(a_plan(order), store, "attempt", batches))
+        plan = converting(a_plan(order), steps)
+        reports = list(shred_batches(plan, store, "attempt", batches))
         found = tables(store, reports)
         return (
-            {file.handle.final: (file.evidence, file.ranges, positions(t)) for file, t in found},
+            {file.handle.final: (file.evidence, file.ranges, t.to_pylist()) for file, t in found},
             {each.evidence.range: each.evidence for each in reports},
             {each.evidence.range: (each.last_record, each.read_bytes) for each in reports},
             sorted(part for each in reports for part in map(str, each.quarantined)),
@@ -259,5 +302,6 @@ def test_decoding_ranges_together_gives_what_each_of_them_gives_alone(
         )
 
     together = made()
+    assert any("where" in rows[0] for _, _, rows in together[0].values()) == bool(steps)
     monkeypatch.setattr(task, "is_shared", lambda _feed: False)
     assert made() == together

@@ -112,13 +112,6 @@ def test_a_directory_takes_no_settings(tmp_path: Path) -> None:
         open_store(spec)
 
 
-@pytest.mark.parametrize("scheme", ["gs", "hdfs"])
-def test_stores_that_do_not_exist_yet_are_recognised(tmp_path: Path, scheme: str) -> None:
-    assert f"a lake on {scheme}:// is not available in this version" in complaint(
-        tmp_path, f"{scheme}://bucket/prefix"
-    )
-
-
 @pytest.mark.parametrize("rest", ["", "/", "bucket?x=1", "bucket#x"])
 def test_an_address_is_more_than_a_scheme_and_has_no_question(tmp_path: Path, rest: str) -> None:
     assert "address" in complaint(tmp_path, f"s3://{rest}")

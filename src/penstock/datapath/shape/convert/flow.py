@@ -38,8 +38,9 @@ class ConvertImpossible(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the rows of a batch come from: the offsets of one Kafka partition, in their order.
+    """Where the rows of a batch come from: offsets of one Kafka partition, in their order.
 
+    Where no step depends on the partition they may be of several, one after the other.
     `numbers` are those of rows within their records; without, each is the first of its own. What
     follows is for steps that take more of the record: event times, Kafka's timestamps, keys as
     bytes, headers as JSON with values in base64, and the zone of days.

@@ -57,9 +57,12 @@ class KafkaAdmin:
         self._options = options
         self._servers = options.get("bootstrap.servers", "")
         self.skipped: dict[Place, str] = {}
-        # Looked up once: every dot of such a path is a call.
+        # Looked up once: every dot of such a path is a call, and idle feeds look all the time.
         self._kafka = jvm.org.apache.kafka
         self._place_class = self._kafka.common.TopicPartition
+        self._list_class = jvm.java.util.ArrayList
+        self._millis: Any = None
+        self._committed: Any = None
         self._places: dict[Place, Any] = {}
         self._specs: dict[int, tuple[frozenset[Place], Any]] = {}
         properties = jvm.java.util.Properties()
@@ -88,7 +91,9 @@ class KafkaAdmin:
     def _await_first(self, asked: Any) -> None:
         """Wait a while for an answer; if none comes, find out whether one ever can."""
         try:
-            asked.get(int(AFTER_S * 1000), self._jvm.java.util.concurrent.TimeUnit.MILLISECONDS)
+            if self._millis is None:
+                self._millis = self._jvm.java.util.concurrent.TimeUnit.MILLISECONDS
+            asked.get(int(AFTER_S * 1000), self._millis)
         except Py4JJavaError as error:
             if cause_of(error)[0] == NO_ANSWER:
                 check_spoken(self._options)
@@ -182,7 +187,7 @@ class KafkaAdmin:
         """
         resource = self._kafka.common.config.ConfigResource
         of_topic = resource.Type.TOPIC
-        wanted = self._jvm.java.util.ArrayList()
+        wanted = self._list_class()
         named = {name: resource(of_topic, name) for name in topics}
         for each in named.values():
             wanted.add(each)
@@ -205,10 +210,9 @@ class KafkaAdmin:
         """What there is; partitions that cannot answer now are noted and left out."""
         if not wanted:
             return {}
-        committed = self._kafka.clients.admin.ListOffsetsOptions(
-            self._kafka.common.IsolationLevel.READ_COMMITTED
+        asked = self._ask(
+            lambda: self._client.listOffsets(self._specs_of(wanted), self._read_committed())
         )
-        asked = self._ask(lambda: self._client.listOffsets(self._specs_of(wanted), committed))
         try:
             with self._waiting.answer():
                 answer = asked.all().get()
@@ -223,6 +227,13 @@ class KafkaAdmin:
         if found.keys() != wanted.keys():  # a client that words its answers in another way
             return self._one_by_one(asked, wanted, None)
         return found
+
+    def _read_committed(self) -> Any:
+        """What every question about offsets says."""
+        if self._committed is None:
+            level = self._kafka.common.IsolationLevel.READ_COMMITTED
+            self._committed = self._kafka.clients.admin.ListOffsetsOptions(level)
+        return self._committed
 
     def _one_by_one(
         self, asked: Any, wanted: Iterable[Place], error: Py4JJavaError | None
@@ -273,7 +284,7 @@ class KafkaAdmin:
 
     def _describe(self, names: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
         """Id and led partitions of each topic that is still there."""
-        wanted = self._jvm.java.util.ArrayList()
+        wanted = self._list_class()
         for name in names:
             wanted.add(name)
         asked = self._ask(lambda: self._client.describeTopics(wanted).topicNameValues())

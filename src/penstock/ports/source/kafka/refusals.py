@@ -42,6 +42,7 @@ _TOKEN = re.compile(r"javax\.security\.auth\.login\.LoginException|token endpoin
 _SETTINGS = re.compile(
     r"InvalidConfigurationException|ConfigException|Failed to load|JAAS configuration"
 )
+_NO_ADDRESS = re.compile(r"No resolvable bootstrap urls")  # the network's matter: it may pass
 _NOT_LOADED = re.compile(r"Failed to load[^\n]*")
 _STATUS = re.compile(r"The response code \d+[^;\n]*")
 
@@ -98,7 +99,7 @@ def _of_login(text: str, why: str, options: Mapping[str, str]) -> KafkaRefused |
     if _TOKEN.search(text) and options.get("sasl.mechanism", "").upper() == "OAUTHBEARER":
         status = _STATUS.search(text)
         return TokenNotGiven(servers, options.get(TOKEN_URL, ""), status[0] if status else why)
-    if _SETTINGS.search(text):
+    if _SETTINGS.search(text) and not _NO_ADDRESS.search(text):
         return ClientSettingsWrong(servers, _setting(text) or why)
     return None
 

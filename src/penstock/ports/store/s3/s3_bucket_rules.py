@@ -11,27 +11,48 @@ if TYPE_CHECKING:
     from types_boto3_s3.type_defs import LifecycleRuleOutputTypeDef
 
 LEAST_DAYS = 30
+_ARCHIVES = frozenset({"GLACIER", "DEEP_ARCHIVE"})  # from which nothing is read at once
 _NO_RULES = "NoSuchLifecycleConfiguration"
 
 
 def risks_of(requests: Requests, prefix: str) -> list[str]:
     """Sentences about rules of the bucket that can harm a lake, or that could not be read."""
-    return [*_risk_of_uploads(requests, prefix), *_risk_of_versions(requests)]
+    return [*_risks_of_rules(requests, prefix), *_risk_of_versions(requests)]
 
 
-def _risk_of_uploads(requests: Requests, prefix: str) -> list[str]:
+def _risks_of_rules(requests: Requests, prefix: str) -> list[str]:
     bucket = requests.bucket
     try:
-        days = requests.expect(
-            "read the rules of", bucket, lambda client: _days(client, bucket, prefix)
-        )
+        rules = requests.expect("read the rules of", bucket, lambda client: _rules(client, bucket))
     except StoreUnavailable as error:
         return [
-            f"The lifecycle rules of bucket {bucket!r} cannot be read ({error.found}). Make sure "
-            f"that none aborts incomplete uploads before {LEAST_DAYS} days, and allow "
-            "s3:GetLifecycleConfiguration."
+            f"The lifecycle rules of bucket {bucket!r} cannot be read: {error.why}. Make sure that "
+            f"none aborts incomplete uploads before {LEAST_DAYS} days or expires objects below "
+            f"{prefix!r}, and allow s3:GetLifecycleConfiguration where the store knows it."
         ]
-    if days is None or days >= LEAST_DAYS:
+    concerning = [rule for rule in rules if _concerns(rule, prefix)]
+    return [*_risk_of_uploads(bucket, concerning), *_risk_of_objects(bucket, prefix, concerning)]
+
+
+def _rules(client: "S3Client", bucket: str) -> "list[LifecycleRuleOutputTypeDef]":
+    try:
+        answer = client.get_bucket_lifecycle_configuration(Bucket=bucket)
+    except ERRORS as error:
+        if _NO_RULES in str(error):
+            return []
+        raise
+    return answer.get("Rules", [])
+
+
+def _risk_of_uploads(bucket: str, rules: "list[LifecycleRuleOutputTypeDef]") -> list[str]:
+    """After how many days the first rule aborts open uploads of the lake, if that is too soon."""
+    found = [
+        rule["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"]
+        for rule in rules
+        if "AbortIncompleteMultipartUpload" in rule
+    ]
+    days = min(found, default=LEAST_DAYS)
+    if days >= LEAST_DAYS:
         return []
     return [
         f"A lifecycle rule of bucket {bucket!r} aborts incomplete uploads after {days} "
@@ -41,20 +62,35 @@ def _risk_of_uploads(requests: Requests, prefix: str) -> list[str]:
     ]
 
 
-def _days(client: "S3Client", bucket: str, prefix: str) -> int | None:
-    """After how many days the first rule aborts open uploads of the lake; None: none does."""
-    try:
-        answer = client.get_bucket_lifecycle_configuration(Bucket=bucket)
-    except ERRORS as error:
-        if _NO_RULES in str(error):
-            return None
-        raise
-    found = [
-        rule["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"]
-        for rule in answer.get("Rules", [])
-        if "AbortIncompleteMultipartUpload" in rule and _concerns(rule, prefix)
-    ]
-    return min(found, default=None)
+def _risk_of_objects(
+    bucket: str, prefix: str, rules: "list[LifecycleRuleOutputTypeDef]"
+) -> list[str]:
+    """What becomes of objects of the lake that nobody has deleted. None of them has a tag."""
+    untagged = [rule for rule in rules if not _wants_a_tag(rule)]
+    place = repr(prefix) if prefix else "the whole bucket"
+    found = []
+    if any({"Days", "Date"} & rule.get("Expiration", {}).keys() for rule in untagged):
+        found.append(
+            f"A lifecycle rule of bucket {bucket!r} expires objects of the lake. Rows vanish then, "
+            "which audits tell as lost, and a journal without its entries stops its feed. Leave "
+            f"{place} out of the rule."
+        )
+    if any(
+        each.get("StorageClass") in _ARCHIVES
+        for rule in untagged
+        for each in rule.get("Transitions", [])
+    ):
+        found.append(
+            f"A lifecycle rule of bucket {bucket!r} moves objects of the lake into an archive, "
+            "from which nobody can read them at once: neither readers, nor audits, nor the next "
+            f"run. Leave {place} out of the rule, or choose another storage class."
+        )
+    return found
+
+
+def _wants_a_tag(rule: "LifecycleRuleOutputTypeDef") -> bool:
+    chosen = rule.get("Filter", {})
+    return "Tag" in chosen or bool(chosen.get("And", {}).get("Tags"))
 
 
 def _concerns(rule: "LifecycleRuleOutputTypeDef", prefix: str) -> bool:

@@ -46,10 +46,13 @@ class Clients:
             return self._client
 
     def renew(self, stale: "S3Client") -> None:
-        """Let the chain look for credentials again, unless another thread has done so."""
+        """Let the chain look for credentials again, unless another thread has done so.
+
+        The next request makes the client: only there a failure knows what was asked.
+        """
         with self._lock:
             if self._client is stale:
-                self._client = make_client(self._settings)
+                self._client = None
 
 
 def make_client(settings: S3Settings) -> "S3Client":

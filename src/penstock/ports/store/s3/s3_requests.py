@@ -6,17 +6,18 @@ same behind however often it is done. Uploads are in `s3_uploads.py`.
 
 import base64
 import hashlib
-import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.ports.store.back_off import BackOff, Waiting
+from penstock.ports.store.block_reading import Piece
+from penstock.ports.store.machine_waiting import real_waiting
 from penstock.ports.store.s3.s3_clients import Clients
 from penstock.ports.store.s3.s3_failures import (
     ANSWERS,
+    CLIENT_ERRORS,
     ERRORS,
     PASSING,
     Failure,
@@ -42,20 +43,6 @@ class ObjectFacts:
     size_bytes: int
     tag: str
     metadata: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Bytes of an object, with the size and the tag of the whole."""
-
-    data: bytes
-    size_bytes: int
-    tag: str
-
-
-def real_waiting() -> Waiting:
-    """The clock, sleep and randomness of this machine."""
-    return Waiting(time.monotonic, time.sleep, random.SystemRandom().random)
 
 
 class Requests:
@@ -87,11 +74,11 @@ class Requests:
         renewals = RENEWALS
         pauses = list(self.policy.pauses_s(self.waiting.random))
         while True:
-            client = self._client(act, key)
+            client = self._client(act, key, doubt)
             try:
                 return call(client)
             except ERRORS as error:
-                failure = judge(error, self.bucket, self.settings.endpoint)
+                failure = judge(error, self.bucket, client.meta.endpoint_url)
                 if failure.kind in ANSWERS:
                     raise S3Answer(failure.kind) from error
                 if failure.may_have_happened and changes:
@@ -168,7 +155,9 @@ class Requests:
 
         def head(client: "S3Client") -> ObjectFacts:
             answer = client.head_object(Bucket=self.bucket, Key=key)
-            return ObjectFacts(answer["ContentLength"], answer["ETag"], answer["Metadata"])
+            # Names of headers have no case, and some stores answer with one of their own.
+            metadata = {name.lower(): word for name, word in answer["Metadata"].items()}
+            return ObjectFacts(answer["ContentLength"], answer["ETag"], metadata)
 
         return self._unless_absent("look at", key, head)
 
@@ -230,12 +219,12 @@ class Requests:
         why = f"bucket {self.bucket!r} said that {answer.kind.value}, which was not asked"
         return StoreUnavailable(act, key, why)
 
-    def _client(self, act: str, key: str) -> "S3Client":
+    def _client(self, act: str, key: str, doubt: Failure | None) -> "S3Client":
         try:
             return self._clients.current()
-        except ERRORS as error:
+        except CLIENT_ERRORS as error:
             failure = judge(error, self.bucket, self.settings.endpoint)
-            raise StoreUnavailable(act, key, failure.why) from error
+            raise _given_up(act, key, failure, doubt) from error
 
 
 def md5_of(data: bytes) -> str:

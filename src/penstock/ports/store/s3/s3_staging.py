@@ -6,8 +6,7 @@ object is looked at afterwards, by its identity; an upload is gone only when the
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
+from contextlib import contextmanager
 from typing import assert_never
 
 from penstock.errors import (
@@ -21,18 +20,17 @@ from penstock.errors import (
 from penstock.model.names import window_in
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef
+from penstock.ports.store.block_reading import BLOCK_BYTES, open_object
 from penstock.ports.store.keys import check_key
+from penstock.ports.store.publish_at_once import publish_side_by_side
 from penstock.ports.store.s3.s3_failures import Kind, S3Answer
 from penstock.ports.store.s3.s3_identity import KEY, PARTS, UPLOAD, says_ours, tags_in
 from penstock.ports.store.s3.s3_keys import Keys
-from penstock.ports.store.s3.s3_reading import BLOCK_BYTES, open_object
 from penstock.ports.store.s3.s3_requests import Requests
 from penstock.ports.store.s3.s3_settings import S3
 from penstock.ports.store.s3.s3_staged import staged_name
 from penstock.ports.store.s3.s3_uploads import Uploads
 
-AT_ONCE = 16
-MANY_FAILURES = 3  # in a row: then the store is down, and further files are left for later
 # With these the upload will never become an object, though the store still shows it.
 _HOPELESS = frozenset({None, Kind.CONFLICT, Kind.BAD_PART})
 
@@ -57,10 +55,8 @@ class S3Staging:
         said: Kind | None = None
         for _ in self._tries():
             said = self._complete(handle, key, upload)
-            try:
+            with _looking_for(handle):
                 is_settled = self._is_settled(handle, key, upload, said)
-            except StoreUnavailable as error:  # the look failed; what was asked may have happened
-                raise OutcomeUnknown("publish", handle.final, error.why) from error
             if is_settled:
                 return
         if said not in _HOPELESS:
@@ -72,24 +68,7 @@ class S3Staging:
 
     def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
         """As `publish` does each, on several threads; the final names that failed."""
-        breaker = _Breaker()
-
-        def attempt(handle: StagedHandle) -> str | None:
-            if breaker.is_open:
-                return handle.final
-            try:
-                self.publish(handle)
-            except (ForeignFile, StagedGone):
-                breaker.answered()
-                return handle.final
-            except (StoreUnavailable, OutcomeUnknown):
-                breaker.failed()
-                return handle.final
-            breaker.answered()
-            return None
-
-        with ThreadPoolExecutor(AT_ONCE, "penstock-publish") as threads:
-            return {final for final in threads.map(attempt, handles) if final is not None}
+        return publish_side_by_side(self.publish, handles)
 
     def refs(self, staging: str, data_prefixes: Sequence[str]) -> Iterator[StagedRef]:
         """Every open upload under the data prefixes whose name carries a window."""
@@ -128,7 +107,9 @@ class S3Staging:
         except S3Answer as answer:
             return Kind.NO_UPLOAD if answer.kind is Kind.ABSENT else answer.kind
         except OutcomeUnknown:
-            if self._final_state(handle, key) is not FinalState.OURS:
+            with _looking_for(handle):
+                is_ours = self._final_state(handle, key) is FinalState.OURS
+            if not is_ours:
                 raise
             return Kind.LOST
         return None
@@ -204,21 +185,10 @@ class S3Staging:
         return ForeignFile(handle.final, wanted, f"{facts.size_bytes} bytes with another content")
 
 
-class _Breaker:
-    """Counts failures in a row, so that nobody waits for a store that is down once per file."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._failures = 0
-
-    @property
-    def is_open(self) -> bool:
-        return self._failures >= MANY_FAILURES
-
-    def failed(self) -> None:
-        with self._lock:
-            self._failures += 1
-
-    def answered(self) -> None:
-        with self._lock:
-            self._failures = 0
+@contextmanager
+def _looking_for(handle: StagedHandle) -> Iterator[None]:
+    """A look after a request to complete: when it fails, what was asked may have happened."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        raise OutcomeUnknown("publish", handle.final, error.why) from error

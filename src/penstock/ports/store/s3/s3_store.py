@@ -11,6 +11,7 @@ from penstock.model.outcome import Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff, Waiting
+from penstock.ports.store.block_reading import open_object
 from penstock.ports.store.keys import check_component, check_key
 from penstock.ports.store.open_store import reopen_store
 from penstock.ports.store.probe import probe_promises
@@ -19,7 +20,6 @@ from penstock.ports.store.s3.s3_clients import Clients
 from penstock.ports.store.s3.s3_failures import Kind, S3Answer
 from penstock.ports.store.s3.s3_keys import Keys
 from penstock.ports.store.s3.s3_probe import probe_uploads
-from penstock.ports.store.s3.s3_reading import open_object
 from penstock.ports.store.s3.s3_requests import PAGE, Requests
 from penstock.ports.store.s3.s3_settings import S3, read_settings
 from penstock.ports.store.s3.s3_staged import S3StagedWriter

@@ -178,7 +178,16 @@ def test_a_refusal_has_its_code_and_says_what_to_do(
 
 @pytest.mark.parametrize(
     "causes",
-    [[], [f"{ERRORS}.TimeoutException: Timed out"], ["java.io.IOException: No space left"]],
+    [
+        [],
+        [f"{ERRORS}.TimeoutException: Timed out"],
+        ["java.io.IOException: No space left"],
+        [
+            "org.apache.kafka.common.KafkaException: Failed to create new KafkaAdminClient",
+            "org.apache.kafka.common.config.ConfigException: No resolvable bootstrap urls given in "
+            "bootstrap.servers",
+        ],
+    ],
 )
 def test_what_is_no_refusal_is_left_to_others(causes: list[str]) -> None:
     assert refusal_of(causes, OPTIONS) is None

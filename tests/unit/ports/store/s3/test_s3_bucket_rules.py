@@ -1,5 +1,6 @@
 """What is said about the rules of a bucket."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +24,10 @@ class Bucket(Clients):
 
     def current(self) -> Any:
         return self
+
+    @property
+    def meta(self) -> Any:
+        return SimpleNamespace(endpoint_url="https://s3.example.com")
 
     def get_bucket_lifecycle_configuration(self, **_: str) -> Any:
         if isinstance(self._rules, str):
@@ -67,7 +72,12 @@ def rule(
     [
         "NoSuchLifecycleConfiguration",
         [],
-        [{"Status": "Enabled", "Expiration": {"Days": 1}}],
+        [{"Status": "Disabled", "Expiration": {"Days": 1}}],
+        [{"Status": "Enabled", "Expiration": {"ExpiredObjectDeleteMarker": True}}],
+        [{"Status": "Enabled", "Expiration": {"Days": 1}, "Filter": {"Prefix": "tmp/"}}],
+        [{"Status": "Enabled", "Expiration": {"Days": 1}, "Filter": {"Tag": {"Key": "old"}}}],
+        [{"Status": "Enabled", "NoncurrentVersionExpiration": {"NoncurrentDays": 1}}],
+        [{"Status": "Enabled", "Transitions": [{"Days": 1, "StorageClass": "STANDARD_IA"}]}],
         [rule(30)],
         [rule(1, status="Disabled")],
         [rule(1, "other/")],
@@ -86,9 +96,25 @@ def test_a_rule_that_aborts_uploads_early_is_told(form: str, prefix: str | None)
     assert "at least 30 days" in sentence
 
 
-def test_rules_that_cannot_be_read_are_told() -> None:
-    (sentence,) = risks(Bucket("AccessDenied"))
-    assert "cannot be read" in sentence
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ({"Expiration": {"Days": 400}}, "expires objects of the lake"),
+        ({"Expiration": {"Date": "2027-01-01"}, "Prefix": "lake/events/"}, "expires objects"),
+        ({"Transitions": [{"Days": 90, "StorageClass": "GLACIER"}]}, "into an archive"),
+    ],
+)
+def test_a_rule_that_takes_objects_away_is_told(what: dict[str, Any], words: str) -> None:
+    (sentence,) = risks(Bucket([{"Status": "Enabled", **what}]))
+    assert words in sentence
+    assert "'lake/'" in sentence
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "NotImplemented"])
+def test_rules_that_cannot_be_read_are_told(code: str) -> None:
+    (sentence,) = risks(Bucket(code))
+    assert "cannot be read: " in sentence
+    assert sentence.count("'bucket'") == 2
     assert "s3:GetLifecycleConfiguration" in sentence
 
 

@@ -7,12 +7,14 @@ from botocore.exceptions import ClientError
 from penstock.ports.store.s3.s3_failures import Kind, judge
 
 
-def answered(code: str, status: int, message: str = "Said so.") -> ClientError:
+def answered(
+    code: str, status: int, message: str = "Said so.", operation: str = "PutObject"
+) -> ClientError:
     said = {
         "Error": {"Code": code, "Message": message},
         "ResponseMetadata": {"HTTPStatusCode": status},
     }
-    return ClientError(said, "PutObject")  # type: ignore[arg-type]
+    return ClientError(said, operation)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,7 @@ def answered(code: str, status: int, message: str = "Said so.") -> ClientError:
         ("InvalidRange", 416, Kind.NO_RANGE, ""),
         ("InvalidPart", 400, Kind.BAD_PART, ""),
         ("AccessDenied", 403, Kind.REFUSED, "access to bucket 'lake' was denied"),
-        ("403", 403, Kind.REFUSED, "s3:ListBucket"),
+        ("403", 403, Kind.REFUSED, "denied; allow s3:PutObject"),
         ("ExpiredToken", 400, Kind.EXPIRED, "have expired"),
         ("RequestTimeTooSkewed", 403, Kind.REFUSED, "the clock of this machine"),
         ("InvalidAccessKeyId", 403, Kind.REFUSED, "correct the credentials"),
@@ -51,6 +53,26 @@ def test_an_answer_is_told_by_its_code(code: str, status: int, kind: Kind, words
 
 
 @pytest.mark.parametrize(
+    ("operation", "said", "words"),
+    [
+        ("HeadObject", "", "allow s3:GetObject, and s3:ListBucket, without which"),
+        ("ListObjectsV2", "", "allow s3:ListBucket"),
+        ("UploadPart", "", "allow s3:PutObject"),
+        ("ListParts", "", "allow s3:ListMultipartUploadParts"),
+        ("AbortMultipartUpload", "", "allow s3:AbortMultipartUpload"),
+        (
+            "CreateMultipartUpload",
+            "User: arn:aws:iam::1:user/x is not authorized to perform: kms:GenerateDataKey on it",
+            "allow kms:GenerateDataKey",
+        ),
+    ],
+)
+def test_a_denial_names_the_right_that_is_missing(operation: str, said: str, words: str) -> None:
+    why = judge(answered("AccessDenied", 403, said, operation), "lake", "").why
+    assert why.startswith(f"access to bucket 'lake' was denied; {words}")
+
+
+@pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
         (boto.EndpointConnectionError(endpoint_url="x"), Kind.UNSENT, "cannot be reached"),
@@ -71,6 +93,7 @@ def test_an_answer_is_told_by_its_code(code: str, status: int, kind: Kind, words
             "no whole answer",
         ),
         (boto.ParamValidationError(report="bad"), Kind.REFUSED, "could not be made"),
+        (ValueError("Invalid endpoint: a:b@x"), Kind.REFUSED, "(Invalid endpoint: x);"),
     ],
 )
 def test_silence_is_told_by_whether_anything_was_sent(

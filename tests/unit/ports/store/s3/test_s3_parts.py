@@ -1,5 +1,6 @@
 """How files are cut into parts, and which names a bucket gets."""
 
+from threading import Lock
 from typing import IO, cast
 
 import pytest
@@ -7,10 +8,19 @@ import pytest
 from penstock.errors import BadKey
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.window_cost import requests_of
+from penstock.ports.store.s3 import s3_staged
 from penstock.ports.store.s3.s3_identity import proof_of, tags_in
 from penstock.ports.store.s3.s3_keys import Keys
 from penstock.ports.store.s3.s3_settings import MIB
-from penstock.ports.store.s3.s3_staged import MOST_PARTS, S3StagedWriter, part_bytes, staged_name
+from penstock.ports.store.s3.s3_staged import (
+    MOST_PARTS,
+    PARTS_AT_ONCE,
+    S3StagedWriter,
+    SpoolPart,
+    part_bounds,
+    part_bytes,
+    staged_name,
+)
 from penstock.ports.store.s3.s3_uploads import Uploads
 
 
@@ -76,6 +86,44 @@ def test_the_parts_of_a_large_file_hold_no_memory_once_they_are_sent() -> None:
     assert len(kept.parts) == 6
     assert handle.size_bytes == len(content)
     assert all(part.closed for part in kept.parts)
+
+
+def test_no_more_parts_have_a_buffer_than_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory for each of 10,000 would be 10 GiB; given back late, it counts as used all the same."""
+    lock = Lock()
+    now: set[int] = set()
+    most = 0
+
+    class CountedPart(SpoolPart):
+        def __init__(self, descriptor: int, start: int, end: int) -> None:
+            nonlocal most
+            super().__init__(descriptor, start, end)
+            self._number = start
+            with lock:
+                now.add(start)
+                most = max(most, len(now))
+
+        def close(self) -> None:
+            with lock:
+                now.discard(self._number)
+            super().close()
+
+    monkeypatch.setattr(s3_staged, "SpoolPart", CountedPart)
+    spot = StagingSpot("staging", "0-1", "t0")
+    uploads = cast("Uploads", _KeptParts())
+    writer = S3StagedWriter(uploads, "lake/a", "lake/a", spot, MIB)
+    writer.write(bytes(20 * MIB))
+    assert len(tags_in(writer.finish().proof)) == 20
+    assert 0 < most <= PARTS_AT_ONCE
+    assert not now
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "bounds"),
+    [(0, [(0, 0)]), (5, [(0, 5)]), (MIB, [(0, MIB)]), (MIB + 1, [(0, MIB), (MIB, MIB + 1)])],
+)
+def test_parts_follow_each_other(size_bytes: int, bounds: list[tuple[int, int]]) -> None:
+    assert part_bounds(size_bytes, MIB) == bounds
 
 
 def test_a_handle_says_how_many_requests_its_file_needs() -> None:

@@ -8,17 +8,34 @@ import io
 import os
 import tempfile
 from contextlib import suppress
-from typing import IO, BinaryIO
+from dataclasses import dataclass
+from typing import IO, BinaryIO, Protocol
 
 from penstock.errors import StoreUnavailable
-from penstock.ports.store.s3.s3_requests import Piece, Requests
 
 BLOCK_BYTES = 8 * 2**20
 BUFFER_BYTES = 2**16  # small reads, such as those of a footer, are put together
 BLOCKS = 8  # in memory: 64 MiB
 
 
-def open_object(requests: Requests, key: str) -> BinaryIO | None:
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes of an object, with the size and the tag of the whole."""
+
+    data: bytes
+    size_bytes: int
+    tag: str
+
+
+class GetsRanges(Protocol):
+    """What asks an object store for pieces of an object."""
+
+    def get_range(self, key: str, start: int, length: int, tag: str | None) -> Piece | None:
+        """Bytes of an object, fewer at its end; None if nothing is there, or not with the tag."""
+        ...
+
+
+def open_object(requests: GetsRanges, key: str) -> BinaryIO | None:
     """The content of an object; None when nothing is there. Its first block is fetched at once."""
     first = requests.get_range(key, 0, BLOCK_BYTES, None)
     if first is None:
@@ -32,7 +49,7 @@ class ObjectFile(io.RawIOBase):
     Used by one thread. Keeps the blocks that were read last, and earlier ones on disk.
     """
 
-    def __init__(self, requests: Requests, key: str, first: Piece) -> None:
+    def __init__(self, requests: GetsRanges, key: str, first: Piece) -> None:
         super().__init__()
         self._requests = requests
         self._key = key

@@ -11,9 +11,8 @@ from typing import NoReturn
 import pytest
 
 from penstock.errors import StoreUnavailable
-from penstock.ports.store.s3 import s3_reading
-from penstock.ports.store.s3.s3_reading import open_object
-from penstock.ports.store.s3.s3_requests import Piece
+from penstock.ports.store import block_reading
+from penstock.ports.store.block_reading import Piece, open_object
 
 CONTENT = bytes(range(256)) * 2
 BLOCK = 8
@@ -35,7 +34,7 @@ class CountedRequests:
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> CountedRequests:
-    monkeypatch.setattr(s3_reading, "BLOCK_BYTES", BLOCK)
+    monkeypatch.setattr(block_reading, "BLOCK_BYTES", BLOCK)
     return CountedRequests()
 
 
