@@ -215,13 +215,14 @@ mutations: setup ## Break the protocol on purpose; the simulator must notice eac
 
 # ARGS adds options, as in `make bench ARGS="--records 200000 --rounds 1"`.
 # Without ARGS the workloads of real shape follow: some options are not theirs.
-# STORE=s3 measures the same windows into s3proxy and into a directory instead, and writes nothing.
-ifeq ($(STORE),s3)
+# STORE=s3 or hdfs measures the same windows into such a store, which is started here, and into a
+# directory instead, and writes nothing.
+ifneq ($(filter s3 hdfs,$(STORE)),)
 bench: setup
-	$(PY) -m bench.stores $(ARGS)
+	$(PY) -m bench.stores --store $(STORE) $(ARGS)
 else ifneq ($(STORE),)
 bench:
-	@echo "make bench knows STORE=s3 only, not STORE=$(STORE)" >&2; exit 2
+	@echo "make bench knows STORE=s3 and STORE=hdfs only, not STORE=$(STORE)" >&2; exit 2
 else
 bench: setup ## Measure whole windows against plain Spark and reading only; writes bench/results.* (STORE=s3)
 	$(PY) -m bench.compare --out bench $(ARGS)
@@ -274,7 +275,7 @@ fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60
 	$(PY) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(SEED),--seed $(SEED))
 
-# STORE=s3: lakes on an object store that is started here. LAKE=s3://bucket/prefix: on your own.
+# STORE=s3 or hdfs: lakes on a store that is started here. LAKE=s3://bucket/prefix: on your own.
 certify: setup $(if $(filter hdfs,$(STORE)),$(HAS_KERBEROS)) ## The long proof on real parts, as a table (SEED=2, ONLY=K7 or ONLY=C, FRESH=1, STORE=s3)
 	$(if $(ONLY)$(STORE)$(LAKE),,$(MAKE) simulate-all)
 	$(if $(ONLY)$(STORE)$(LAKE),,$(MAKE) mutations)

@@ -1,18 +1,19 @@
-"""What a lake on S3 costs against one on disk, window by window: `make bench STORE=s3`.
+"""What a lake on S3 or HDFS costs against one on disk, window by window: `make bench STORE=s3`.
 
 The same windows of the same topics in one Spark session, into a directory and into s3proxy on this
 machine, turn by turn. Processor time and memory are Penstock's own and Spark's: those of the broker
 and of s3proxy are left out. s3proxy takes the same two cores, so trust the clock less: it also says
 nothing about the distance of a real store. Requests are counted in a turn of their own, through a
-proxy that would cost time, and no turn that is measured passes it.
+proxy that would cost time, and no turn that is measured passes it. HDFS is a name node and data
+nodes on this machine, and its requests are not counted.
 """
 
 import argparse
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,18 +24,22 @@ from bench.processes import Watch
 from bench.ways import Way, measured, penstock, take_turn, watch_without
 from penstock.config import places
 from penstock.demo.bucket_files import bucket_folder
+from penstock.demo.folders import Folder
+from penstock.demo.hdfs_files import hdfs_folder
 from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.open_store import open_store
-from penstock.spark.jars import STORAGE, fetch, jar_paths
+from penstock.spark.jars import HDFS, STORAGE, fetch, jar_paths
 from penstock.spark.java import find_java
+from penstock.testing.hdfs_server import EmbeddedHdfs
 from penstock.testing.object_store_server import EmbeddedObjectStore
 from penstock.testing.proxy.fault_proxy import FaultProxy
 
-ON_DISK, ON_S3 = "on disk", "on S3"
+ON_DISK = "on disk"
+TITLES = {"s3": "on S3", "hdfs": "on HDFS"}
 BUCKET = "bench"
 FEED = "events"
 RECORDS = 1_000_000
-CPU_TARGET = 1.6
+CPU_TARGETS = {"s3": 1.6, "hdfs": 1.5}
 REQUESTS_TARGET = 4.0
 _SUFFIX = ".parquet"
 
@@ -53,13 +58,13 @@ class Requests:
         return self.for_files / self.files
 
 
-def into_s3(spec_of: "SpecOf") -> Way:
-    """One window of a feed that knows its types into s3proxy."""
+def into_store(spec_of: "SpecOf", folder_of: Callable[[str, Mapping[str, str]], Folder]) -> Way:
+    """One window of a feed that knows its types into a store."""
 
     def way(topic: MixedTopic, target: Path, watch: Watch) -> Turn:
         spec = spec_of(target.parent.name)
         store = open_store(spec)
-        folder = bucket_folder(store.uri(FEED), spec.settings)
+        folder = folder_of(store.uri(FEED), spec.settings)
         feed = learned_feed(topic, spec)
         before = set(folder.data())
         with measured(watch) as spent:
@@ -86,12 +91,22 @@ def into_s3(spec_of: "SpecOf") -> Way:
 class SpecOf:
     """The spec of a lake by its name, through some address of the same server."""
 
-    def __init__(self, server: EmbeddedObjectStore, endpoint: str = "") -> None:
+    def __init__(self, server: EmbeddedObjectStore | EmbeddedHdfs, endpoint: str = "") -> None:
         self._server = server
         self._more = {"endpoint": endpoint} if endpoint else {}
 
     def __call__(self, name: str) -> StoreSpec:
         return self._server.spec(f"{BUCKET}/{name}", **self._more)
+
+
+@contextmanager
+def hdfs(scratch: Path) -> Iterator[EmbeddedHdfs]:
+    """A name node and two data nodes."""
+    cache, home = places.jar_cache(), places.java_home()
+    fetch([HDFS], cache, java_home=home, java_options=places.java_network_options())
+    jars = jar_paths(HDFS, cache)
+    with EmbeddedHdfs(scratch / "hdfs", jars, find_java(home).path, quick=True) as server:
+        yield server
 
 
 @contextmanager
@@ -103,6 +118,14 @@ def object_store(scratch: Path) -> Iterator[EmbeddedObjectStore]:
     with EmbeddedObjectStore(scratch / "s3", jar, find_java(home).path, keeps=True) as server:
         server.make_bucket(BUCKET)
         yield server
+
+
+Started = Callable[[Path], AbstractContextManager[EmbeddedObjectStore | EmbeddedHdfs]]
+FolderOf = Callable[[str, Mapping[str, str]], Folder]
+STORES: dict[str, tuple[Started, FolderOf]] = {
+    "s3": (object_store, bucket_folder),
+    "hdfs": (hdfs, hdfs_folder),
+}
 
 
 def counted(topic: MixedTopic, server: EmbeddedObjectStore) -> Requests:
@@ -123,13 +146,17 @@ def counted(topic: MixedTopic, server: EmbeddedObjectStore) -> Requests:
     return Requests(kinds, sum(each.key in files for each in asked), len(files))
 
 
-def verdicts(turns: Mapping[str, Turns], requests: Requests, types: int) -> list[Verdict]:
-    """What is asked of a lake on S3."""
-    cpu = 1 / ratio(turns[ON_S3], turns[ON_DISK], by_cpu)
+def verdicts(
+    turns: Mapping[str, Turns], requests: Requests | None, types: int, store: str
+) -> list[Verdict]:
+    """What is asked of a lake on this kind of store."""
+    cpu, target = 1 / ratio(turns[TITLES[store]], turns[ON_DISK], by_cpu), CPU_TARGETS[store]
+    name = f"{types} types: processor time, times that on disk"
+    found = [Verdict(name, cpu, target, cpu <= target)]
+    if requests is None:
+        return found
     return [
-        Verdict(
-            f"{types} types: processor time, times that on disk", cpu, CPU_TARGET, cpu <= CPU_TARGET
-        ),
+        *found,
         Verdict(
             f"{types} types: requests for a file",
             requests.per_file,
@@ -139,32 +166,36 @@ def verdicts(turns: Mapping[str, Turns], requests: Requests, types: int) -> list
     ]
 
 
-def show(types: int, turns: Mapping[str, Turns], requests: Requests) -> None:
+def show(types: int, turns: Mapping[str, Turns], requests: Requests | None, store: str) -> None:
     """The medians, the phases, the requests, and every target."""
     for name, found in turns.items():
         print(line_of(types, name, found))
         phases = found[-1].phases_s
         print("    a window:", ", ".join(f"{name} {took:.2f} s" for name, took in phases.items()))
-    time_ratio = 1 / ratio(turns[ON_S3], turns[ON_DISK])
+    title = TITLES[store]
+    time_ratio = 1 / ratio(turns[title], turns[ON_DISK])
     memory = {
         name: statistics.median(turn.peak_rss_bytes for turn in found)
         for name, found in turns.items()
     }
     print(
-        f"    on S3: {time_ratio:.2f} times the time on disk, "
-        f"{memory[ON_S3] / memory[ON_DISK]:.2f} times its memory"
+        f"    {title}: {time_ratio:.2f} times the time on disk, "
+        f"{memory[title] / memory[ON_DISK]:.2f} times its memory"
     )
-    kinds = ", ".join(f"{kind} {number:,}" for kind, number in sorted(requests.kinds.items()))
-    print(f"    requests of a window with {requests.files:,} files: {kinds}")
-    for verdict in verdicts(turns, requests, types):
+    if requests is not None:
+        kinds = ", ".join(f"{kind} {number:,}" for kind, number in sorted(requests.kinds.items()))
+        print(f"    requests of a window with {requests.files:,} files: {kinds}")
+    for verdict in verdicts(turns, requests, types, store):
         print(verdict)
 
 
 def measure(options: argparse.Namespace) -> None:
     """Take all turns, and print what they took."""
     began = time.perf_counter()
-    with open_world(options.keep, HEAP) as world, object_store(world.scratch) as server:
-        ways = {ON_DISK: penstock(), ON_S3: into_s3(SpecOf(server))}
+    started, folder_of = STORES[options.store]
+    with open_world(options.keep, HEAP) as world, started(world.scratch) as server:
+        way_into = into_store(SpecOf(server), folder_of)
+        ways = {ON_DISK: penstock(), TITLES[options.store]: way_into}
         with watch_without((*world.broker_pids, *server.pids)) as watch:
             for types in options.types:
                 topic = fill(world, options.records, types)
@@ -177,13 +208,17 @@ def measure(options: argparse.Namespace) -> None:
                         took = f"{time.perf_counter() - began:5.0f} s"
                         print(f"{took}  {kind:12} {line_of(types, name, [turn])}", flush=True)
                 print()
-                show(types, turns, counted(topic, server))
+                requests = None
+                if isinstance(server, EmbeddedObjectStore):
+                    requests = counted(topic, server)
+                show(types, turns, requests, options.store)
                 print(flush=True)
 
 
 def main() -> None:
     """Measure and print; nothing is written."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--store", choices=sorted(STORES), default="s3", help="which kind")
     arguments.add_argument("--records", type=int, default=RECORDS, help="events per topic")
     arguments.add_argument("--types", type=int, nargs="+", default=[12, 200], help="workloads")
     arguments.add_argument("--rounds", type=int, default=ROUNDS, help="turns of each, when warm")

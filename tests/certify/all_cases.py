@@ -8,6 +8,7 @@ from tests.certify import (
     disk_cases,
     executor_cases,
     gcs_cases,
+    hdfs_cases,
     host_cases,
     kafka_cases,
     owner_cases,
@@ -29,7 +30,7 @@ def cases_of(chosen: Namespace) -> list[Case]:
         case "s3":
             return [*s3_cases.cases()]
         case "hdfs":
-            return [*site_cases.cases()]
+            return [*hdfs_cases.cases(), *site_cases.cases()]
         case "gcs":
             return [*gcs_cases.cases()]
         case _:

@@ -18,6 +18,7 @@ from penstock.spark.java import Java, find_java
 from penstock.spark.session import open_session
 from penstock.testing.broker import CLUSTER_ID, EmbeddedKafka
 from penstock.testing.gcs_double.gcs_server import EmbeddedGcs
+from penstock.testing.hdfs_server import EmbeddedHdfs
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 from penstock.testing.object_store_server import EmbeddedObjectStore
 from penstock.testing.proxy.fault_proxy import FaultProxy
@@ -25,6 +26,7 @@ from tests.certify.lake_on_gcs import GcsPlace
 from tests.certify.lake_on_s3 import BucketPlace, S3Place
 from tests.certify.spark_cluster import SparkCluster
 from tests.certify.spark_hosts import SparkHosts
+from tests.helpers.hdfs_servers import running_hdfs
 from tests.helpers.object_stores import BUCKET, running_gcs, running_object_store
 from tests.integration.processes import search_path
 
@@ -188,6 +190,11 @@ class Parts:
     def objects(self) -> EmbeddedObjectStore:
         """An object store with a bucket."""
         return self._ends.enter_context(running_object_store(self.directory("objects")))
+
+    @cached_property
+    def hdfs(self) -> EmbeddedHdfs:
+        """A name node and data nodes."""
+        return self._ends.enter_context(running_hdfs(self.directory("hdfs")))
 
     @cached_property
     def proxy(self) -> FaultProxy:

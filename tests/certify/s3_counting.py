@@ -46,7 +46,7 @@ def settle(run: Run, job: BucketJob) -> Tally:
     copy = job.mirror()
     tally = tally_lake(run.parts, copy, broken=is_broken)
     audit = audit_journal(run.parts.spark, run.parts.kafka, journal_in(job.store()))
-    problems = [f"audit in the bucket: {each}" for each in audit.differences]
+    problems = [f"audit of the store: {each}" for each in audit.differences]
     before = job.picture(), decided(copy)
     problems.append(recover(run, job))
     if (job.picture(), decided(job.mirror())) != before:
@@ -54,5 +54,7 @@ def settle(run: Run, job: BucketJob) -> Tally:
     clean(journal_in(job.store()))
     # A killed probe leaves its own, for the bucket's rule to abort; they are nobody's data.
     left = [each for each in job.uploads() if "/_penstock/probe/" not in each[0]]
-    problems += [f"{len(left)} uploads were never cleaned, such as {left[0][0]}"] if left else []
+    problems += (
+        [f"{len(left)} staged files were never cleaned, such as {left[0][0]}"] if left else []
+    )
     return tally + Tally(problems=tuple(each for each in problems if each))

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from penstock.api.store import Store
 from penstock.ports.store.list_keys import list_keys
-from penstock.ports.store.s3.s3_store import S3Store
 from penstock.testing.contracts.store import StoreContract
 from penstock.testing.contracts.store_replacing import ReplacingContract
 from tests.certify.lake_on_s3 import LakeJob, S3Place
@@ -24,7 +24,7 @@ class TestOwnBucket(StoreContract, ReplacingContract):
     sorts_odd_names = False
 
     @pytest.fixture
-    def store(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Store]:
+    def store(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         place = S3Place.of_uri(os.environ["CERTIFY_LAKE"]).below("contract")
         job = LakeJob(tmp_path_factory.mktemp("job"), "", "", place)
         store = job.store()

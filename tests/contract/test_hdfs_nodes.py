@@ -25,7 +25,7 @@ from penstock.ports.store.hdfs.hdfs_store import HdfsStore
 from penstock.ports.store.list_keys import list_keys
 from penstock.testing.contracts.store_staged import FINAL, stage
 from penstock.testing.hdfs_server import EmbeddedHdfs
-from tests.helpers.hdfs_servers import running_hdfs
+from tests.helpers.hdfs_servers import running_hdfs, site_of
 from tests.helpers.scripted_hdfs import Rule, scripted
 
 pytestmark = pytest.mark.xdist_group("hdfs")
@@ -241,15 +241,7 @@ def test_a_name_service_of_a_site_is_resolved_from_its_files(
 ) -> None:
     """The first name node of two is not there."""
     direct.create("a", b"1")
-    site = {
-        "dfs.nameservices": "lakes",
-        "dfs.ha.namenodes.lakes": "nn1,nn2",
-        "dfs.namenode.rpc-address.lakes.nn1": "127.0.0.1:1",
-        "dfs.namenode.rpc-address.lakes.nn2": nodes.authority,
-    }
-    lines = [f"<property><name>{k}</name><value>{v}</value></property>" for k, v in site.items()]
-    text = f"<configuration>{''.join(lines)}</configuration>"
-    (tmp_path / "hdfs-site.xml").write_text(text)
+    site_of(nodes, "lakes", tmp_path)
     spec = nodes.spec(root, config_dir=str(tmp_path))
     store = HdfsStore(type(spec)("hdfs", f"lakes/{root}", spec.opener, spec.settings))
     assert store.read("a") == b"1"

@@ -7,9 +7,13 @@ from pathlib import Path
 from penstock.config import places
 from penstock.spark.jars import HDFS, fetch, jar_paths
 from penstock.spark.java import find_java
+from penstock.testing.hadoop_programs import write_xml
 from penstock.testing.hdfs_server import EmbeddedHdfs
 from penstock.testing.kerberos_realm import KerberosRealm
 from penstock.testing.secured_hdfs import PROTECTION, secured_hdfs
+from penstock.testing.servers import LOOPBACK
+
+PROVIDER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 
 
 def hdfs_parts() -> tuple[list[Path], Path]:
@@ -35,3 +39,18 @@ def running_secured_hdfs(
     """The same, with security on."""
     with secured_hdfs(directory, realm, *hdfs_parts(), protection) as server:
         yield server
+
+
+def site_of(server: EmbeddedHdfs, service: str, directory: Path) -> Path:
+    """A `HADOOP_CONF_DIR` with a name service; the first of its two name nodes is not there."""
+    site = {
+        "dfs.nameservices": service,
+        f"dfs.ha.namenodes.{service}": "nn1,nn2",
+        f"dfs.namenode.rpc-address.{service}.nn1": f"{LOOPBACK}:1",
+        f"dfs.namenode.rpc-address.{service}.nn2": server.authority,
+        f"dfs.client.failover.proxy.provider.{service}": PROVIDER,
+    }
+    directory.mkdir(parents=True, exist_ok=True)
+    write_xml(directory / "hdfs-site.xml", site)
+    write_xml(directory / "core-site.xml", {"fs.defaultFS": f"hdfs://{service}"})
+    return directory

@@ -49,7 +49,7 @@ class Rule:
     about: str = ""
     nth: int = 1
     times: int = 1
-    hook: Callable[[], None] | None = None
+    hook: Callable[[], object] | None = None
     error: Exception | None = None
     seen: int = 0
     hits: int = 0

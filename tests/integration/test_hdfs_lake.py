@@ -67,7 +67,7 @@ def test_a_lake_on_hdfs_is_exact_after_runs_that_were_cut_off_at_three_points(
 
     # Lost replies: to a decision, and to files of each window; the run finds out by itself.
     lost = [
-        Rule("rename", Loss.REPLY, "/journal/", nth=2),
+        Rule("rename", Loss.REPLY, "/journal/", times=2),
         Rule("rename", Loss.TWICE, DATA, nth=3, times=2),
         Rule("rename", Loss.REPLY, "/done/"),
     ]

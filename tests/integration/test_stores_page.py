@@ -26,8 +26,8 @@ from tests.integration.page_topic import fill_topic_of_pages
 pytestmark = pytest.mark.xdist_group("kafka")
 
 MOST_REQUESTS = 4
-# The sections about journals have a test of their own, without a server.
-TEXT = STORES.read_text(encoding="utf-8").partition("## Where the journal lies")[0]
+# The other sections have tests of their own.
+TEXT = STORES.read_text(encoding="utf-8").partition("## A lake on HDFS")[0]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The lake of a demo: a directory beside its other files, or a place in a bucket of the user's."""
+"""The lake of a demo: a directory beside its other files, or a place in a store of the user's."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,13 +11,17 @@ from penstock.demo.bucket_watch import BucketOnlooker
 from penstock.demo.errors import DemoRefused
 from penstock.demo.folders import Folder, local_folder
 from penstock.demo.place import FEED, Place
-from penstock.demo.queries import bucket_query_lines, query_lines
+from penstock.demo.queries import bucket_query_lines, hdfs_query_lines, query_lines
 from penstock.demo.watch import DirectoryOnlooker, Onlooker
 from penstock.model.layout import Layout
 from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.open_store import open_store
 
-SCHEME = "s3://"
+# Who reads what lies there without our store: a module that needs the extra of that store.
+READERS = {
+    "s3://": ("penstock.demo.bucket_files", "bucket_folder"),
+    "hdfs://": ("penstock.demo.hdfs_files", "hdfs_folder"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,10 @@ class DemoLake:
     root: Folder
     onlooker: Onlooker
     queries: dict[str, str]
-    store: Store | None = None  # of a bucket
+    store: Store | None = None  # of a lake with an address
 
     def remove(self) -> None:
-        """Remove what the demo has put into a bucket; its prefix was empty before.
+        """Remove what the demo has put into a store; nothing was there before.
 
         A lake in a directory goes with the directory of the demo.
         """
@@ -55,9 +59,12 @@ def lake_of(place: Place) -> DemoLake:
     store = open_store(spec)
     uri = place.lake_uri.rstrip("/")
     # The extra that it needs is there, or the store would not be open.
-    root: Folder = import_module("penstock.demo.bucket_files").bucket_folder(uri, spec.settings)
-    endpoint = spec.settings.get("endpoint", "")
-    lines = bucket_query_lines(f"{uri}/{FEED}", endpoint)
+    module, name = READERS[f"{spec.scheme}://"]
+    root: Folder = getattr(import_module(module), name)(uri, spec.settings)
+    if spec.scheme == "hdfs":
+        lines = hdfs_query_lines(f"{uri}/{FEED}")
+    else:
+        lines = bucket_query_lines(f"{uri}/{FEED}", spec.settings.get("endpoint", ""))
     return DemoLake(uri, root, BucketOnlooker(store, FEED, root / FEED), lines, store)
 
 
@@ -65,20 +72,21 @@ def check_lake(place: Place) -> None:
     """Refuse a lake that the demo cannot count, or a prefix with anything below it."""
     if not place.lake_uri:
         return
-    if not place.lake_uri.startswith(SCHEME):
+    if not place.lake_uri.startswith(tuple(READERS)):
         raise DemoRefused(
             f"The demo counts with a reader of its own, which cannot read {place.lake_uri!r}.",
-            "Nothing was started. --lake takes s3://bucket/prefix; a directory is given by --dir.",
+            "Nothing was started. --lake takes s3://bucket/prefix, or hdfs://namenode:port/path; "
+            "a directory is given by --dir.",
         )
     lake = lake_of(place)
     if lake.store is None:
-        raise TypeError("a lake in a bucket has a store")
+        raise TypeError("a lake with an address has a store")
     layout = Layout(FEED)
     objects = [each.key for each in lake.store.list_objects("", limit=1)]
-    uploads = islice(lake.store.list_staged(layout.staging, layout.data_prefixes), 1)
-    found = [*objects, *(f"an open upload of {each.window}" for each in uploads)]
+    staged = islice(lake.store.list_staged(layout.staging, layout.data_prefixes), 1)
+    found = [*objects, *(f"a staged file of {each.window}" for each in staged)]
     if found:
         raise DemoRefused(
             f"There is something at {lake.shown!r} already: {found[0]}.",
-            "Nothing was changed. Choose another prefix, or remove what is there.",
+            "Nothing was changed. Choose another place, or remove what is there.",
         )

@@ -32,6 +32,21 @@ _DUCKDB_BUCKET = (
     'print(duckdb.sql("SELECT day, count(*) AS orders, round(sum(amount), 2) AS total '
     'FROM orders GROUP BY day ORDER BY day"))'
 )
+# The readers of HDFS that come with pyarrow and pandas need a Java installation of Hadoop.
+_HDFS_FILES = (
+    "from hdfs_native.fsspec import HdfsFileSystem; files = HdfsFileSystem({host}, {port}); "
+)
+_DUCKDB_HDFS = (
+    "import duckdb, pyarrow.dataset; "
+    + _HDFS_FILES
+    + 'orders = pyarrow.dataset.dataset({path}, filesystem=files, partitioning="hive"); '
+    'print(duckdb.sql("SELECT day, count(*) AS orders, round(sum(amount), 2) AS total '
+    'FROM orders GROUP BY day ORDER BY day"))'
+)
+_PANDAS_HDFS = (
+    "import pandas; " + _HDFS_FILES + "print(pandas.read_parquet({path}, filesystem=files)"
+    '.groupby("day", observed=True)["amount"].agg(["count", "sum"]))'
+)
 
 
 def query_lines(feed: Path, dataset: str = DATASET) -> dict[str, str]:
@@ -52,6 +67,19 @@ def bucket_query_lines(feed: str, endpoint: str = "", dataset: str = DATASET) ->
     other = f"?scheme={parts.scheme}&endpoint_override={parts.netloc}" if endpoint else ""
     folder = f"{feed}/{dataset}{other}"
     return _lines({"duckdb": _DUCKDB_BUCKET, "pandas": _PANDAS}, {"folder": _quoted(folder)})
+
+
+def hdfs_query_lines(feed: str, dataset: str = DATASET) -> dict[str, str]:
+    """The same for a lake on HDFS, by the `hdfs://` address of the feed."""
+    parts = urlsplit(f"{feed}/{dataset}")
+    places = {
+        "host": _quoted(parts.hostname or ""),
+        "port": str(parts.port),
+        "path": _quoted(parts.path),
+        "folder": _quoted(f"{feed}/{dataset}"),
+    }
+    codes = {"duckdb": _DUCKDB_HDFS, "pandas": _PANDAS_HDFS, "pyspark": _SPARK}
+    return _lines(codes, places)
 
 
 def _lines(codes: Mapping[str, str], places: Mapping[str, str]) -> dict[str, str]:

@@ -50,8 +50,8 @@ class HadoopPrograms:
         for part in ("hdfs", "datanode"):  # of their web pages
             (self.config_dir / "webapps" / part).mkdir(parents=True, exist_ok=True)
         usual = {"hadoop.tmp.dir": str(self._directory / "tmp")}
-        _write_xml(self.config_dir / "hdfs-site.xml", site)
-        _write_xml(self.config_dir / "core-site.xml", usual | dict(core))
+        write_xml(self.config_dir / "hdfs-site.xml", site)
+        write_xml(self.config_dir / "core-site.xml", usual | dict(core))
         (self.config_dir / "log4j.properties").write_text(_LOGGING)
 
     def start(self, main: str, log: Path, *arguments: str) -> GuardedProcess:
@@ -85,7 +85,8 @@ def defined(settings: Mapping[str, str]) -> list[str]:
     return [word for key, value in settings.items() for word in ("-D", f"{key}={value}")]
 
 
-def _write_xml(path: Path, settings: Mapping[str, str]) -> None:
+def write_xml(path: Path, settings: Mapping[str, str]) -> None:
+    """Write a configuration file of Hadoop."""
     lines = [
         f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
         for name, value in settings.items()

@@ -15,7 +15,7 @@ from penstock.demo.bucket_watch import BucketOnlooker
 from penstock.demo.folders import Folder, local_folder
 from penstock.demo.lakes import DemoLake
 from penstock.demo.place import Place
-from penstock.demo.queries import bucket_query_lines
+from penstock.demo.queries import bucket_query_lines, hdfs_query_lines
 from penstock.demo.watch import Sight
 from penstock.model.layout import Layout
 from penstock.model.staged import StagingSpot
@@ -78,6 +78,18 @@ def test_queries_name_the_endpoint_only_where_it_was_given() -> None:
     other = bucket_query_lines("s3://b/p/events", "http://127.0.0.1:9000")["pandas"]
     assert "s3://b/p/events/order?scheme=http&endpoint_override=127.0.0.1:9000" in other
     compile(shlex.split(other)[2], "query", "exec")
+
+
+def test_queries_of_a_lake_on_hdfs_need_no_java_but_that_of_spark() -> None:
+    lines = hdfs_query_lines("hdfs://nn:8020/lakes/demo/events")
+    assert set(lines) == {"duckdb", "pandas", "pyspark"}
+    for name in ("duckdb", "pandas"):
+        assert 'HdfsFileSystem("nn", 8020)' in lines[name]
+        assert '"/lakes/demo/events/order"' in lines[name]
+    assert '"hdfs://nn:8020/lakes/demo/events/order"' in lines["pyspark"]
+    assert 'HdfsFileSystem("lakes", None)' in hdfs_query_lines("hdfs://lakes/demo/events")["duckdb"]
+    for line in lines.values():
+        compile(shlex.split(line)[2], "query", "exec")
 
 
 def test_the_settings_are_in_the_configuration(tmp_path: Path) -> None:

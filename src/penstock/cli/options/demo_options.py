@@ -28,8 +28,9 @@ def add_to(commands: Any) -> None:
         "--lake",
         default="",
         metavar="URI",
-        help="a lake in a bucket of yours, s3://bucket/prefix, with nothing below the prefix; "
-        "keys, region and endpoint come from the environment as for other programs of AWS",
+        help="a lake in a bucket of yours, s3://bucket/prefix, or hdfs://namenode:port/directory, "
+        "with nothing there yet; keys, region, endpoint, user and configuration come from the "
+        "environment as for other programs",
     )
     command.add_argument(
         "--store",
