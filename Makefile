@@ -276,11 +276,12 @@ fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60
 		$(if $(SEED),--seed $(SEED))
 
 # STORE=s3, hdfs or gcs: lakes on a store that is started here. LAKE=s3://bucket/prefix: on your own.
-certify: setup ## The long proof on real parts, as a table (SEED=2, ONLY=K7 or ONLY=C, FRESH=1, STORE=s3)
+certify: setup $(if $(filter hdfs,$(STORE)),$(HAS_KERBEROS)) ## The long proof on real parts, as a table (SEED=2, ONLY=K7 or ONLY=C, FRESH=1, STORE=s3)
 	$(if $(ONLY)$(STORE)$(LAKE),,$(MAKE) simulate-all)
 	$(if $(ONLY)$(STORE)$(LAKE),,$(MAKE) mutations)
 	$(if $(ONLY)$(STORE)$(LAKE),,$(MAKE) simulate N=20000)
 	$(if $(LAKE),CERTIFY_LAKE=$(LAKE) $(PY) -m pytest -n0 -m certify tests/certify/test_own_bucket.py)
+	$(if $(filter hdfs,$(STORE)),$(if $(ONLY),,$(PY) -m pytest -n0 -m certify tests/contract/test_hdfs_kerberos.py))
 	$(PY) -m tests.certify $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(STORE),--store $(STORE)) $(if $(LAKE),--lake $(LAKE)) \
 		$(if $(FRESH),--fresh) $(if $(AGAIN),--again) $(if $(RESUME_S),--resume-limit $(RESUME_S))

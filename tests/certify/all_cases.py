@@ -13,6 +13,7 @@ from tests.certify import (
     kafka_cases,
     owner_cases,
     s3_cases,
+    site_cases,
 )
 from tests.certify.case import Case, not_shown
 
@@ -28,6 +29,8 @@ def cases_of(chosen: Namespace) -> list[Case]:
     match chosen.store:
         case "s3":
             return [*s3_cases.cases()]
+        case "hdfs":
+            return [*hdfs_cases.cases(), *site_cases.cases()]
         case "gcs":
             return [*gcs_cases.cases()]
         case "hdfs":

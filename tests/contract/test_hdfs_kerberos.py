@@ -159,13 +159,17 @@ def test_while_no_key_server_answers_only_new_tickets_are_missing(
     assert HdfsStore(spec).read("a") == b"1"
 
 
-def test_a_keytab_of_before_a_change_of_keys_is_told(
+def test_a_keytab_of_before_a_change_of_keys_is_told_and_a_new_export_is_enough(
     secured: EmbeddedHdfs, realm: KerberosRealm, root: str
 ) -> None:
-    keytab = realm.add("renamed")
-    realm.change_key("renamed")
-    why = refusal(secured.spec(root, keytab=str(keytab)))
-    assert "not those of the realm any more; export the keytab again" in why
+    keytab = realm.add("changed")
+    realm.change_key("changed")
+    store = HdfsStore(secured.spec(root, keytab=str(keytab)), AT_ONCE)
+    with pytest.raises(StoreUnavailable) as told:
+        store.read("a")
+    assert "not those of the realm any more; export the keytab again" in told.value.why
+    realm.export("changed", keytab)
+    assert store.read("a") is None
 
 
 def test_a_principal_that_the_realm_does_not_have_is_told(

@@ -67,7 +67,7 @@ class KerberosRealm(OnePortServer):
 
     @property
     def config(self) -> Path:
-        """Its `krb5.conf`."""
+        """The file that tells programs of this realm."""
         return self._directory / "krb5.conf"
 
     @property
@@ -113,8 +113,7 @@ class KerberosRealm(OnePortServer):
         self._write_config()
         if not (self._directory / "principals").exists():
             self._run("kdb5_util", "create", "-s", "-P", _PASSWORD)
-        variables = [f"{name}={value}" for name, value in self._settings.items()]
-        return ["env", *variables, self._program("krb5kdc"), "-n"]
+        return [*self._program("krb5kdc"), "-n"]
 
     def answers(self) -> bool:
         """Whether something listens there."""
@@ -149,23 +148,24 @@ class KerberosRealm(OnePortServer):
         libraries = sorted({str(each.parent) for each in self._packages.glob("**/lib*.so.*")})
         return own | {"LD_LIBRARY_PATH": os.pathsep.join(libraries)}
 
-    def _program(self, name: str) -> str:
-        places = [str(self._packages / each) for each in _PROGRAMS] if self._packages else []
-        usual = [os.environ.get("PATH", ""), *(f"/{each}" for each in _PROGRAMS)]
-        found = shutil.which(name, path=os.pathsep.join([*places, *usual]))
+    def _program(self, name: str) -> list[str]:
+        """The beginning of a command: a program, and before it the variables that it needs."""
+        roots = [Path("/")] if self._packages is None else [self._packages, Path("/")]
+        places = [str(root / each) for root in roots for each in _PROGRAMS]
+        found = shutil.which(name, path=os.pathsep.join(places)) or shutil.which(name)
         if found is None:
             packages = "krb5-kdc, krb5-admin-server and krb5-user"
             raise FileNotFoundError(f"{name} is missing: install the packages {packages}")
-        return found
+        variables = [f"{variable}={value}" for variable, value in self._settings.items()]
+        return ["env", *variables, found]
 
     def _administer(self, *words: str) -> None:
         self._run("kadmin.local", "-r", REALM, *words)
 
     def _run(self, program: str, *words: str) -> None:
         done = subprocess.run(  # noqa: S603 -- tests choose what they run
-            [self._program(program), *words],
+            [*self._program(program), *words],
             cwd=self._directory,
-            env=os.environ | self._settings,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
