@@ -13,8 +13,9 @@ import pytest
 from penstock.errors import StoreUnavailable
 from penstock.model.staged import StagingSpot
 from penstock.ports.store.s3.s3_settings import MIB
-from penstock.ports.store.s3.s3_staged import IN_MEMORY_BYTES, S3StagedWriter
+from penstock.ports.store.s3.s3_staged import S3StagedWriter
 from penstock.ports.store.s3.s3_uploads import Uploads
+from penstock.ports.store.spooled_writer import IN_MEMORY_BYTES
 
 ROOM_BYTES = 4 * IN_MEMORY_BYTES
 

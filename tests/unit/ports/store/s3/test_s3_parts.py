@@ -16,12 +16,12 @@ from penstock.ports.store.s3.s3_staged import (
     MOST_PARTS,
     PARTS_AT_ONCE,
     S3StagedWriter,
-    SpoolPart,
     part_bounds,
     part_bytes,
     staged_name,
 )
 from penstock.ports.store.s3.s3_uploads import Uploads
+from penstock.ports.store.spooled_writer import SpoolPart
 
 
 @pytest.mark.parametrize("gigabytes", [1, 100, 500, 5_000])
