@@ -23,6 +23,7 @@ from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
+from tests.helpers.hanging_task import hang
 from tests.integration.lakes import HASTY, an_event, check_exact, feed_tools, mixed_feed
 from tests.integration.processes import wait_for
 
@@ -36,13 +37,6 @@ def settings(spark: SparkSession) -> dict[str, Any]:
     """Whatever a feed might have changed on the shared session."""
     of_thread = {key: spark.sparkContext.getLocalProperty(key) for key in LOCAL}
     return {**spark.conf.getAll, **of_thread}
-
-
-def hang(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A task that does not come to its end by itself."""
-    for _ in batches:
-        time.sleep(600.0)
-    yield pa.RecordBatch.from_pydict({REPORT: pa.array([b""], pa.binary())})
 
 
 def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

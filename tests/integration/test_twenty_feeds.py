@@ -27,9 +27,9 @@ from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
+from tests.helpers.hanging_task import hang
 from tests.integration.lakes import HASTY, IMPATIENT, event, mixed_feed
 from tests.integration.processes import wait_for
-from tests.integration.test_pool import hang
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
