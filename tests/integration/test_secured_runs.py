@@ -226,7 +226,7 @@ def test_three_feeds_with_their_own_logins_are_delivered_and_no_secret_shows(
     command_lines: set[str],
 ) -> None:
     checked = found(configured, "check")
-    assert {row["state"] for row in checked.values()} == {"ok", "warning"}, checked
+    assert [row for row in checked.values() if row["state"] not in ("ok", "warning")] == []
     for feed in ("by_scram", "by_token"):
         told = " ".join(checked[f"feed {feed}"]["found"])
         assert "next window: 20 records" in told
