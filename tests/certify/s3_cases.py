@@ -69,11 +69,15 @@ POINTS = {
     "C15b": At(PUT, LEASE, 2),
 }
 NOT_SHOWN = {
-    "S1": "a disk of the executor; `make certify` shows it on the local store",
+    "S1": "the disk of an executor: a file it has no room for is never sent (test_s3_full_disk)",
     "S2": "S3 has no fsync",
     "S4": "entries are damaged in the same way whatever the store is: `make certify`",
+    "S5": "S3 takes a part only with its MD5, and shows an object only when it is whole",
+    "S11": "the probe at the start refuses such a store (test_s3_versions)",
     "S14": "HDFS only",
     "S15": "nothing is renamed on S3",
+    "S18": "keys are encoded, and versions are no files (test_s3_store, test_s3_versions)",
+    "S20": "nothing is renamed or copied on S3; runs here look for copies",
 }
 
 

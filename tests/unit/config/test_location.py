@@ -28,9 +28,9 @@ def test_a_file_in_a_bucket_is_known_by_its_addresses(word: str, key: str) -> No
 @pytest.mark.parametrize("word", ["s3:/bucket/lake", "S3:/bucket", "gs:/bucket/lake"])
 def test_an_address_with_one_slash_is_not_taken_for_a_directory(word: str) -> None:
     with pytest.raises(Refused) as caught:
-        location(word, Path("/work"))
+        location(word, Path("/data"))
     assert word.partition("/")[0] + "//" in caught.value.allowed
 
 
 def test_a_directory_may_have_a_colon_in_its_name() -> None:
-    assert location("lake:2026/shop", Path("/work")).address == "/work/lake:2026/shop"
+    assert location("lake:2026/shop", Path("/data")).address == "/data/lake:2026/shop"
