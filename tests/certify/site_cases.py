@@ -18,7 +18,7 @@ from tests.certify.table import Outcome
 from tests.helpers.hdfs_servers import hdfs_parts, running_secured_hdfs
 from tests.helpers.kerberos import new_realm
 
-LEAST_WINDOWS = 10
+LEAST_WINDOWS = 20
 LAKES = "lakes"
 USER = "penstock"
 TICKET_LIFE_S = 6
