@@ -241,7 +241,7 @@ def test_a_name_service_of_a_site_is_resolved_from_its_files(
 ) -> None:
     """The first name node of two is not there."""
     direct.create("a", b"1")
-    site_of(nodes, "lakes", tmp_path)
+    site_of(nodes, "lakes", tmp_path, first_is_down=True)
     spec = nodes.spec(root, config_dir=str(tmp_path))
     store = HdfsStore(type(spec)("hdfs", f"lakes/{root}", spec.opener, spec.settings))
     assert store.read("a") == b"1"

@@ -41,16 +41,19 @@ def running_secured_hdfs(
         yield server
 
 
-def site_of(server: EmbeddedHdfs, service: str, directory: Path) -> Path:
-    """A `HADOOP_CONF_DIR` with a name service; the first of its two name nodes is not there."""
+def site_of(
+    server: EmbeddedHdfs, service: str, directory: Path, *, first_is_down: bool = False
+) -> Path:
+    """A `HADOOP_CONF_DIR` with a name service of two name nodes, of which one is not there."""
+    nobody = f"{LOOPBACK}:1"
+    first, second = (nobody, server.authority) if first_is_down else (server.authority, nobody)
     site = {
         "dfs.nameservices": service,
         f"dfs.ha.namenodes.{service}": "nn1,nn2",
-        f"dfs.namenode.rpc-address.{service}.nn1": f"{LOOPBACK}:1",
-        f"dfs.namenode.rpc-address.{service}.nn2": server.authority,
+        f"dfs.namenode.rpc-address.{service}.nn1": first,
+        f"dfs.namenode.rpc-address.{service}.nn2": second,
         f"dfs.client.failover.proxy.provider.{service}": PROVIDER,
     }
     directory.mkdir(parents=True, exist_ok=True)
     write_xml(directory / "hdfs-site.xml", site)
-    write_xml(directory / "core-site.xml", {"fs.defaultFS": f"hdfs://{service}"})
     return directory

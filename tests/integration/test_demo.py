@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from penstock.ports.store.list_keys import list_keys
-from penstock.ports.store.open_store import open_store
-from penstock.testing.hdfs_server import EmbeddedHdfs
 from penstock.testing.object_store_server import EmbeddedObjectStore
 from tests.helpers.object_stores import BUCKET
 from tests.integration.processes import wait_for
@@ -134,22 +131,6 @@ def test_a_lake_in_a_bucket_is_exact_too_and_is_queried_by_the_lines_that_are_pr
         assert len(re.findall(r"20\d\d-\d\d-\d\d", printed)) == 7, printed
     code, text = run(command)
     assert (code, "DEMO_REFUSED" in text, lake in text) == (2, True, True), text
-
-
-def test_a_lake_on_hdfs_is_exact_too_and_leaves_nothing_there(
-    hdfs: EmbeddedHdfs, tmp_path: Path
-) -> None:
-    path = f"demo/{secrets.token_hex(8)}"
-    lake = f"{hdfs.url}/{path}"
-    command = [*DEMO, "--records", "2000", "--lake", lake, "--rm"]
-    ran = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=540, check=False
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "0 lost, 0 doubled" in ran.stdout.splitlines()
-    assert "verdict    ok" in ran.stdout
-    assert f"the lake   {lake}/events/<type>/day=.../*.parquet" in ran.stdout
-    assert list_keys(open_store(hdfs.spec(path)), "") == []
 
 
 @pytest.mark.parametrize("moment", ["a Kafka broker", "epoch 1: claimed"])
