@@ -19,6 +19,7 @@ from penstock.errors import (
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef
 from penstock.ports.store.block_reading import BLOCK_BYTES, open_object
+from penstock.ports.store.breaker import Breaker
 from penstock.ports.store.gcs.gcs_failures import GcsAnswer, GcsKind
 from penstock.ports.store.gcs.gcs_identity import (
     GENERATION,
@@ -31,7 +32,8 @@ from penstock.ports.store.gcs.gcs_keys import GcsKeys
 from penstock.ports.store.gcs.gcs_requests import PAGE, GcsRequests
 from penstock.ports.store.gcs.gcs_settings import GCS
 from penstock.ports.store.keys import check_key
-from penstock.ports.store.publish_at_once import publish_side_by_side
+from penstock.ports.store.publish_each import those_that_fail
+from penstock.runtime.surroundings import side_by_side
 
 
 class GcsStaging:
@@ -65,7 +67,8 @@ class GcsStaging:
 
     def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
         """As `publish` does each, on several threads; the final names that failed."""
-        return publish_side_by_side(self.publish, handles)
+        publish = Breaker().guarded(self.publish, "publish")
+        return those_that_fail(publish, handles, side_by_side)
 
     def refs(self, staging: str) -> Iterator[StagedRef]:
         """Every staged object below the prefix, with its window and its generation."""

@@ -21,8 +21,9 @@ from penstock.model.names import window_in
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef
 from penstock.ports.store.block_reading import BLOCK_BYTES, open_object
+from penstock.ports.store.breaker import Breaker
 from penstock.ports.store.keys import check_key
-from penstock.ports.store.publish_at_once import publish_side_by_side
+from penstock.ports.store.publish_each import those_that_fail
 from penstock.ports.store.s3.s3_failures import Kind, S3Answer
 from penstock.ports.store.s3.s3_identity import KEY, PARTS, UPLOAD, says_ours, tags_in
 from penstock.ports.store.s3.s3_keys import Keys
@@ -30,6 +31,7 @@ from penstock.ports.store.s3.s3_requests import Requests
 from penstock.ports.store.s3.s3_settings import S3
 from penstock.ports.store.s3.s3_staged import staged_name
 from penstock.ports.store.s3.s3_uploads import Uploads
+from penstock.runtime.surroundings import side_by_side
 
 # With these the upload will never become an object, though the store still shows it.
 _HOPELESS = frozenset({None, Kind.CONFLICT, Kind.BAD_PART})
@@ -68,7 +70,8 @@ class S3Staging:
 
     def publish_all(self, handles: Sequence[StagedHandle]) -> set[str]:
         """As `publish` does each, on several threads; the final names that failed."""
-        return publish_side_by_side(self.publish, handles)
+        publish = Breaker().guarded(self.publish, "publish")
+        return those_that_fail(publish, handles, side_by_side)
 
     def refs(self, staging: str, data_prefixes: Sequence[str]) -> Iterator[StagedRef]:
         """Every open upload under the data prefixes whose name carries a window."""
