@@ -14,16 +14,11 @@ from penstock.demo.place import FEED, Place
 from penstock.demo.queries import bucket_query_lines, hdfs_query_lines, query_lines
 from penstock.demo.watch import DirectoryOnlooker, Onlooker
 from penstock.model.layout import Layout
+from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.list_keys import list_keys
 from penstock.ports.store.open_store import open_store
 
-# Who reads what lies there without our store. The extra that it needs is there when it is imported,
-# or the store would not be open.
-_READERS = {
-    "s3": "penstock.demo.bucket_files:bucket_folder",
-    "gs": "penstock.demo.gcs_files:gcs_folder",
-    "hdfs": "penstock.demo.hdfs_files:hdfs_folder",
-}
+_SCHEMES = ("s3", "gs", "hdfs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +55,7 @@ def lake_of(place: Place) -> DemoLake:
     spec = reveal_store(load(place.config, {}).lake, place.environ)
     store = open_store(spec)
     uri = place.lake_uri.rstrip("/")
-    module, _, name = _READERS[spec.scheme].partition(":")
-    root: Folder = getattr(import_module(module), name)(uri, spec.settings)
+    root = _folder_of(spec, uri)
     if spec.scheme == "hdfs":
         lines = hdfs_query_lines(f"{uri}/{FEED}")
     else:
@@ -71,11 +65,23 @@ def lake_of(place: Place) -> DemoLake:
     return DemoLake(uri, root, BucketOnlooker(store, FEED, root / FEED), lines, store)
 
 
+def _folder_of(spec: StoreSpec, uri: str) -> Folder:
+    """As another client reads it. The extra that it needs is there, or no store would be open."""
+    found: Folder
+    if spec.scheme == "gs":
+        found = import_module("penstock.demo.gcs_files").gcs_folder(uri, spec.settings)
+    elif spec.scheme == "hdfs":
+        found = import_module("penstock.demo.hdfs_files").hdfs_folder(uri, spec.settings)
+    else:
+        found = import_module("penstock.demo.bucket_files").bucket_folder(uri, spec.settings)
+    return found
+
+
 def check_lake(place: Place) -> None:
     """Refuse a lake that the demo cannot count, or a prefix with anything below it."""
     if not place.lake_uri:
         return
-    if place.lake_uri.partition("://")[0] not in _READERS:
+    if place.lake_uri.partition("://")[0] not in _SCHEMES:
         raise DemoRefused(
             f"The demo counts with a reader of its own, which cannot read {place.lake_uri!r}.",
             "Nothing was started. --lake takes s3://bucket/prefix, gs://bucket/prefix, or "

@@ -11,7 +11,7 @@ PAGE = 1000
 
 
 def page_of(bucket: GcsBucket, query: Mapping[str, str], base: str) -> Json:
-    """The answer to `objects.list`."""
+    """The answer to a request to list objects."""
     most = min(int(query.get("maxResults", PAGE)), PAGE)
     after = _after(query)
     items: list[object] = []

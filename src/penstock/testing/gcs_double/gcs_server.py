@@ -68,7 +68,7 @@ class EmbeddedGcs:
         return StoreSpec("gs", address, offer(STORES, "gs"), self.settings | settings)
 
     def make_bucket(self, name: str, **facts: object) -> None:
-        """Create a bucket, with what `buckets.insert` may say; nothing happens if it is there."""
+        """Create a bucket, with what a new bucket may be given; nothing happens if it is there."""
         if self.ask("GET", f"/storage/v1/b/{name}") is None:
             self.ask("POST", f"/storage/v1/b?project={PROJECT}", {"name": name, **facts})
 

@@ -57,7 +57,7 @@ class Version:
         return base64.b64encode(hashlib.md5(self.data, usedforsecurity=False).digest()).decode()
 
     def resource(self, base: str) -> Json:
-        """What `objects.get` says."""
+        """What a request for it says."""
         made = datetime.fromtimestamp(self.generation / 1e6, UTC).isoformat().replace("+00:00", "Z")
         path = f"b/{self.bucket}/o/{quote(self.name, safe='')}"
         found: Json = {

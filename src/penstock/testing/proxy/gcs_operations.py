@@ -1,4 +1,4 @@
-"""Requests of the JSON API of Google Cloud Storage, in its words: `objects.insert`, on which name.
+"""Requests of the JSON API of Google Cloud Storage: what is asked of which name.
 
 The name of a new object often stands in the body alone; then it is read there.
 """

@@ -101,7 +101,7 @@ class ProxiedRequest:
 
     @property
     def operation(self) -> str:
-        """The name of the call: `PutObject`, `UploadPart` of S3, `objects.insert` of GCS."""
+        """The name of the call: `PutObject`, `UploadPart` of S3."""
         if self.is_gcs:
             said = self.head.header("Content-Range") or ""
             return operation_of(self.method, self.raw_path, dict(self.query), said)
