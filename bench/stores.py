@@ -25,7 +25,7 @@ from bench.ways import Way, measured, penstock, take_turn, watch_without
 from penstock.config import places
 from penstock.demo.bucket_files import bucket_folder
 from penstock.demo.folders import Folder
-from penstock.demo.hdfs_files import hdfs_folder
+from penstock.demo.hdfs_folder import hdfs_folder
 from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.open_store import open_store
 from penstock.spark.jars import HDFS, STORAGE, fetch, jar_paths

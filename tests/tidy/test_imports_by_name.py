@@ -36,7 +36,7 @@ BY_NAME = {
     ("cli/commands/demo.py", "penstock.demo.story"): Reason("it needs parts that few have"),
     ("demo/lakes.py", "penstock.demo.bucket_files"): Reason("it needs pyarrow, for a bucket only"),
     ("demo/lakes.py", "penstock.demo.gcs_files"): Reason("the same, for one of GCS"),
-    ("demo/lakes.py", "penstock.demo.hdfs_files"): Reason("the same, for HDFS"),
+    ("demo/lakes.py", "penstock.demo.hdfs_folder"): Reason("the same, for HDFS"),
     ("datapath/shape/convert/encrypt.py", "penstock.datapath.shape.convert.cipher"): Reason(
         "it needs a library that only encrypted fields need"
     ),

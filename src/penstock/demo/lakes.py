@@ -71,7 +71,7 @@ def _folder_of(spec: StoreSpec, uri: str) -> Folder:
     if spec.scheme == "gs":
         found = import_module("penstock.demo.gcs_files").gcs_folder(uri, spec.settings)
     elif spec.scheme == "hdfs":
-        found = import_module("penstock.demo.hdfs_files").hdfs_folder(uri, spec.settings)
+        found = import_module("penstock.demo.hdfs_folder").hdfs_folder(uri, spec.settings)
     else:
         found = import_module("penstock.demo.bucket_files").bucket_folder(uri, spec.settings)
     return found

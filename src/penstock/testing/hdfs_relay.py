@@ -18,7 +18,7 @@ import struct
 from dataclasses import dataclass
 from threading import Condition, Thread
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, assert_never
 
 from penstock.testing.servers import LOOPBACK, free_ports
 
@@ -193,18 +193,28 @@ class _Line:
                 length = _exactly(self._client, 4)
                 frame = _exactly(self._client, struct.unpack(">I", length)[0])
                 act = self._relay.act_for(frame)
-                if act == "lose-request":
+                if not self._lets_pass(act):
                     break
-                if act == "hold":
-                    self._was_held = True
-                    if not self._relay.keep():
-                        break
-                self._loses_replies = self._loses_replies or act == "lose-reply"
                 self._server.sendall(length + frame)
         except OSError:
             if self._was_held:
                 return  # the sender is dead; what it has sent is still answered
         self._end()
+
+    def _lets_pass(self, act: Act | None) -> bool:
+        """Do what a rule says about a request; whether it is sent on."""
+        match act:
+            case None:
+                return True
+            case "lose-request":
+                return False
+            case "lose-reply":
+                self._loses_replies = True
+                return True
+            case "hold":
+                self._was_held = True
+                return self._relay.keep()
+        assert_never(act)
 
     def carry_replies(self) -> None:
         """From the name node to the client."""
