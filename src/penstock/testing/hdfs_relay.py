@@ -214,7 +214,8 @@ class _Line:
             case "hold":
                 self._was_held = True
                 return self._relay.keep()
-        assert_never(act)
+            case _ as never:
+                assert_never(never)
 
     def carry_replies(self) -> None:
         """From the name node to the client."""
