@@ -538,7 +538,7 @@ def test_the_probe_refuses_a_disk_that_overwrites(lake: Path) -> None:
 
 
 def test_nothing_in_the_stores_renames() -> None:
-    """A rename overwrites, so it cannot be part of a write that happens once."""
+    """A rename overwrites, so no write that happens once is made of it; that of HDFS does not."""
     names = ("os.rename", "os.renames", "os.replace", "shutil.move", "pathlib.Path.rename")
     modules = sorted((Path(penstock.__file__).parent / "ports" / "store").rglob("*.py"))
     assert len(modules) > 10
@@ -546,7 +546,8 @@ def test_nothing_in_the_stores_renames() -> None:
         tree = ast.parse(module.read_text(encoding="utf-8"))
         used = [use.name for use in uses(tree)]
         assert not [use for use in used if any(reaches(use, name) for name in names)], module
-        assert "rename" not in {use.rpartition(".")[2] for use in used}, module
+        is_of_hdfs = module.parent.name == "hdfs"
+        assert is_of_hdfs or "rename" not in {use.rpartition(".")[2] for use in used}, module
 
 
 def faults_at_each_call(lake: Path, error: int | None, performed: bool) -> list[DiskFault]:

@@ -41,6 +41,7 @@ def feed() -> FeedSpec:
     return mixed_feed(TOPIC, window=WindowSpec(max_records=200))
 
 
+@pytest.mark.timeout(900)
 def test_a_lake_on_gcs_is_exact_after_runs_that_were_cut_off_at_three_points(
     spark: SparkSession,
     kafka: EmbeddedKafka,

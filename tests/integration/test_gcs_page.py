@@ -88,11 +88,11 @@ def test_the_section_about_gcs_does_what_it_says(
     config = re.findall(r"^```yaml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)[0]
     (tmp_path / "penstock.yaml").write_text(config)
 
-    asked: list[Record] = []
-    for block in blocks(TEXT, STORES.name):
-        if not block.why_not:
-            asked += reader.paste_block(block)
+    pasted = [block for block in blocks(TEXT, STORES.name) if not block.why_not]
+    ran = [(block.text, reader.paste_block(block)) for block in pasted]
+    asked = [each for _, some in ran for each in some]
     check_costs(asked)
+    check_fetches(next(some for text, some in ran if "audit --deep" in text))
     assert not [each for each in asked if each.status == 403], "the roles suffice"
 
     proxy.rules.clear()
@@ -105,11 +105,21 @@ def test_the_section_about_gcs_does_what_it_says(
 
 
 def check_costs(asked: list[Record]) -> None:
-    """Each file is rewritten once and looked at once; nothing is asked for that nobody needs."""
-    files = [each for each in asked if each.key.endswith(".parquet")]
-    rewritten = Counter(each.key for each in files if each.operation == "objects.rewrite")
-    looked = Counter(each.key for each in files if each.operation == "objects.get")
-    fetched = Counter(each.key for each in files if each.operation == "objects.read")
-    assert len(rewritten) == len(looked) == len(fetched) == 47
-    assert {*rewritten.values(), *fetched.values()} == {1}
+    """Each file is rewritten once, and looked at."""
+    rewritten, looked = data_files(asked, "objects.rewrite"), data_files(asked, "objects.get")
+    assert len(rewritten) == len(looked) == 47
+    assert set(rewritten.values()) == {1}
     assert all(each.bucket == BUCKET for each in asked)
+
+
+def check_fetches(asked: list[Record]) -> None:
+    """A deep audit reads each file once, data and quarantine."""
+    fetched = data_files(asked, "objects.read")
+    assert len(fetched) == 47
+    assert set(fetched.values()) == {1}, fetched
+
+
+def data_files(asked: list[Record], operation: str) -> Counter[str]:
+    """How often each data file was asked for by an operation."""
+    found = [each for each in asked if each.operation == operation]
+    return Counter(each.key for each in found if each.key.endswith(".parquet"))

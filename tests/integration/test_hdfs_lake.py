@@ -39,6 +39,7 @@ def feed() -> FeedSpec:
     return mixed_feed(TOPIC, window=WindowSpec(max_records=200))
 
 
+@pytest.mark.timeout(900)
 def test_a_lake_on_hdfs_is_exact_after_runs_that_were_cut_off_at_three_points(
     spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, hdfs: EmbeddedHdfs
 ) -> None:
@@ -62,7 +63,7 @@ def test_a_lake_on_hdfs_is_exact_after_runs_that_were_cut_off_at_three_points(
         Rule("rename", about=DATA, error=DENIED, times=ALWAYS),
     )
     assert run_feeds(spark, kafka, broken, feed())[0] != 0
-    assert undone(store) == 1
+    assert undone(store) in (1, 2)  # two where the owner parks what fails, and goes on
     assert visible(hdfs, root) != Counter()
 
     # Lost replies: to a decision, and to files of each window; the run finds out by itself.
