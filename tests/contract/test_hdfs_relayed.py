@@ -4,11 +4,15 @@ Goal: what the client library does with a lost reply is met as it is, and not as
 """
 
 import secrets
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
 
 import pytest
 
-from penstock.errors import OutcomeUnknown, StagedGone
+from penstock.errors import OutcomeUnknown, StagedGone, StoreUnavailable
 from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff
 from penstock.ports.store.hdfs.hdfs_store import HdfsStore
@@ -20,6 +24,9 @@ from tests.helpers.scripted_hdfs import SOON
 pytestmark = pytest.mark.xdist_group("hdfs")
 
 ONCE = BackOff(tries=1)
+TRIES = 4
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -41,6 +48,15 @@ def through(
     )
 
 
+def insist(act: Callable[[], T]) -> T:
+    """Act again where nothing has changed; the client may wait for a lost reply very long."""
+    for _ in range(TRIES - 1):
+        with suppress(StoreUnavailable):
+            return act()
+    return act()
+
+
+@pytest.mark.certify  # hdfs-native waits for some lost replies for minutes
 @pytest.mark.parametrize("act", ["lose-reply", "lose-request"])
 @pytest.mark.parametrize("method", ["create", "addBlock", "complete", "rename2", "getFileInfo"])
 def test_whatever_is_lost_once_a_file_is_there_once(
@@ -48,11 +64,11 @@ def test_whatever_is_lost_once_a_file_is_there_once(
 ) -> None:
     with HdfsRelay(hdfs.port) as relay:
         relay.rules.append(RelayRule(method, act=act, nth=2))  # type: ignore[arg-type]
-        store = through(relay, hdfs.spec(root), request_timeout="30s")
+        store = through(relay, hdfs.spec(root), request_timeout="10s")
         for number in range(3):
-            assert store.create(f"journal/{number}", b"mine") is True
-        handle = stage(store, FINAL, b"rows")
-        store.publish(handle)
+            assert insist(partial(store.create, f"journal/{number}", b"mine")) is True
+        handle = insist(partial(stage, store, FINAL, b"rows"))
+        insist(partial(store.publish, handle))
         assert relay.hits == 1
     assert [direct.read(f"journal/{number}") for number in range(3)] == [b"mine"] * 3
     assert direct.look(handle).is_done
