@@ -8,50 +8,32 @@ Objects are in its memory, and gone when it ends. It takes any credentials.
 """
 
 import json
-import random
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from penstock.api.doors import STORES
 from penstock.api.find import offer
 from penstock.model.store_spec import StoreSpec
 from penstock.testing.gcs_double.gcs_answers import Json
-from penstock.testing.servers import LOOPBACK, GuardedProcess, ServerFailed, free_ports
+from penstock.testing.one_port_server import OnePortServer
 
 READY_TIMEOUT_S = 30.0
 PROJECT = "penstock-tests"
-_PORT_ATTEMPTS = 3
-_POLL_S = 0.02
 _ANSWER_TIMEOUT_S = 5.0
 
 
-class EmbeddedGcs:
-    """One server. Not thread-safe; clients may be as many as they like."""
+class EmbeddedGcs(OnePortServer):
+    """One server."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._port = 0
-        self._running: GuardedProcess | None = None
+        super().__init__(directory, "the double of GCS", "gcs-double.log", READY_TIMEOUT_S)
 
     @property
     def endpoint(self) -> str:
         """Where it answers."""
-        return f"http://{LOOPBACK}:{self._port}"
-
-    @property
-    def log(self) -> Path:
-        """The file with all that it has printed."""
-        return self._directory / "gcs-double.log"
-
-    @property
-    def pids(self) -> list[int]:
-        """Every process that belongs to it now, its guard included."""
-        return [] if self._running is None else list(self._running.pids)
+        return self.base_url
 
     @property
     def settings(self) -> dict[str, str]:
@@ -94,72 +76,12 @@ class EmbeddedGcs:
                 return None
             raise
 
-    def start(self) -> None:
-        """Start it and return when it answers. Bounded.
+    def command(self) -> list[str]:
+        """The double, as a module of this interpreter."""
+        return [sys.executable, "-m", "penstock.testing.gcs_double", str(self._port)]
 
-        A port is probed, so another process can take it before we do; then another one is tried.
-        """
-        if self._running is not None:
-            raise RuntimeError("this double runs already")
-        attempts = 1 if self._port else _PORT_ATTEMPTS
-        for attempt in range(attempts):
-            before = self._port
-            if not before:
-                [self._port] = free_ports(1, random.Random())  # noqa: S311 -- not a secret
-            try:
-                self._launch()
-                self._await_ready()
-                return
-            except ServerFailed as failure:
-                self.kill()
-                self._port = before
-                if not failure.port_was_taken or attempt + 1 == attempts:
-                    raise
-            except BaseException:
-                self.kill()
-                raise
-
-    def stop(self) -> None:
-        """End it, politely first. Safe to repeat."""
-        if self._running is not None:
-            self._running.stop()
-            self._running = None
-
-    def kill(self) -> None:
-        """End it at once. Safe to repeat."""
-        if self._running is not None:
-            self._running.kill()
-            self._running = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def _launch(self) -> None:
-        self.log.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "penstock.testing.gcs_double", str(self._port)]
-        self._running = GuardedProcess(command, self._directory, self.log)
-
-    def _await_ready(self) -> None:
-        deadline = time.monotonic() + READY_TIMEOUT_S
-        while not self._answers():
-            code = None if self._running is None else self._running.exit_code
-            if code is not None:
-                raise ServerFailed(f"The double of GCS ended ({code})", self.log)
-            if time.monotonic() > deadline:
-                why = f"The double of GCS was not ready after {READY_TIMEOUT_S:.0f} s"
-                raise ServerFailed(why, self.log)
-            time.sleep(_POLL_S)
-
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Whether it says of a bucket that nobody made that it is not there."""
         try:
             return self.ask("GET", "/storage/v1/b/nobody") is None
         except (OSError, ValueError):
