@@ -42,7 +42,8 @@ from penstock.ports.store.discard_windows import discard_windows
 from penstock.ports.store.open_store import local_spec, open_store
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.journal.lake_identity import lake_identity
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.runtime.surroundings import Surroundings
 from penstock.spark.parallel_map import SparkParallelMap

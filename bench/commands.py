@@ -18,8 +18,8 @@ from random import SystemRandom
 
 from bench.events import event
 from bench.interrupted import in_one_line
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import FeedSpec, RouteSpec, TimeSpec, WindowSpec
 from penstock.ports.store.open_store import local_spec, open_store
 from penstock.runtime.surroundings import Surroundings

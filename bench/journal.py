@@ -53,7 +53,8 @@ from penstock.protocol.journal.book_state import Checkpoint
 from penstock.protocol.journal.every_book import apply
 from penstock.protocol.journal.markers import Marker
 from penstock.protocol.journal.wire import seal
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.tidying import TidyOrder, tidy
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.runtime.surroundings import Surroundings

@@ -63,7 +63,8 @@ from penstock.protocol.journal.every_book import apply
 from penstock.protocol.journal.markers import Marker
 from penstock.protocol.journal.sealing import SealPolicy, seal_old
 from penstock.protocol.journal.wire import seal
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.runtime.surroundings import Surroundings
 from penstock.status.where_record import RecordSearch

@@ -28,7 +28,8 @@ from bench.proto_events import proto_event, proto_schema
 from bench.workloads.workload import Workload
 from penstock.api.source import Source, SourceTools
 from penstock.config import places
-from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.feed_tools import FeedTools
+from penstock.feeds.running_feed import RunningFeed
 from penstock.model.spec import (
     DatasetSpec,
     DecodeSpec,

@@ -18,7 +18,8 @@ from penstock.model.layout import Layout
 from penstock.ports.store.local.disk import Disk, OpenFile
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.testing.crash_states import EMPTY, CrashState, crash_states, materialise
 from penstock.testing.fault_disks import RecordingDisk

@@ -17,7 +17,8 @@ from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff
 from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedJournal
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.testing.memory_store import Shelf
 from penstock.testing.proxy.fault_proxy import FaultProxy

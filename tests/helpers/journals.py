@@ -32,7 +32,8 @@ from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.every_book import apply, objection
 from penstock.protocol.journal.wire import seal
 from penstock.protocol.loop.feed_rules import FeedRules
-from penstock.protocol.loop.owner import Intake, Owner, OwnerSpec
+from penstock.protocol.loop.owner import Intake, Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.protocol.publish.troubles import PublishPolicy
 from penstock.testing.memory_store import Act, Answer, MemoryStore

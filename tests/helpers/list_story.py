@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from penstock.api.source import Source
 from penstock.api.store import Store
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.entries import AnyBody
 from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, WindowSpec

@@ -1,9 +1,9 @@
 """A run without `--once`, whose turns are taken on the thread of the test."""
 
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.feed_turns import FeedTurns
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import FeedSpec
 from penstock.testing.list_source import ListSource
 from tests.helpers.list_story import OpensListed, Story

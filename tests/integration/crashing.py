@@ -31,7 +31,8 @@ from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.feed_lease import FeedLease
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.loop import owner
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.runtime.surroundings import Surroundings, side_by_side
 from tests.integration.dying import DyingStore, Fuse, die, losing_its_result
 from tests.integration.points import ALL

@@ -18,8 +18,8 @@ from penstock.api.source import SourceTools
 from penstock.api.store import Store
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.receipt import Receipt
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.encryption_keys import Keys
 from penstock.model.entries import AnyBody, Window
 from penstock.model.layout import Layout

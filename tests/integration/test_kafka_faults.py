@@ -27,7 +27,8 @@ from penstock.model.layout import Layout
 from penstock.model.spec import StartSpec, WindowSpec
 from penstock.ports.source.kafka.kafka_source import KafkaSource
 from penstock.ports.store.local.local_store import LocalStore
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.spark.java import Java
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record

@@ -17,9 +17,11 @@ from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner
 from penstock.model.entries import Window
 from penstock.model.spec import FeedSpec, QuarantineSpec, RouteSpec, TimeSpec, WindowSpec
+from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.ports.store.local.local_store import LocalStore
 from penstock.runtime.worker import settle_in
 from penstock.spark.parallel_map import SparkParallelMap
+from penstock.spark.publish_spread import PublishSpread
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.integration.lakes import (
@@ -207,3 +209,29 @@ def test_a_worker_has_no_archives_to_read_before_each_task(spark: SparkSession) 
 
     parallel = SparkParallelMap(lambda: spark, lambda _what, _done, _of: None)
     assert list(parallel("archives", archives_known, [1, 2], lambda _item: 1)) == [[], []]
+
+
+def test_very_many_files_are_published_by_tasks_and_foreign_ones_are_left(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Method: with a low limit; then a session that is gone, so that nobody else can publish."""
+    store = LocalStore(tmp_path)
+
+    def staged(number: int) -> StagedHandle:
+        spot = StagingSpot("staging", "1-x1", f"file-{number}")
+        writer = store.open_staged(f"events/a/{number:04}", spot)
+        writer.write(b"rows %d" % number)
+        return writer.finish()
+
+    handles = [staged(number) for number in range(1_100)]
+    store.create(handles[7].final, b"another content")
+    spread = PublishSpread(lambda: spark, worth_a_job=1_000)
+    assert spread(store, handles) == {handles[7].final}
+    assert spread(store, handles) == {handles[7].final}, "again, and nothing happens"
+    seen = [store.look(handle) for handle in handles]
+    assert [number for number, sighting in enumerate(seen) if not sighting.is_done] == [7]
+
+    def gone() -> SparkSession:
+        raise AssertionError("few files need no job")
+
+    assert PublishSpread(gone)(store, handles) == {handles[7].final}

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 from penstock.api.source import ReadRequest, SourceTools, Task
 from penstock.datapath.driver import source_tasks
 from penstock.datapath.stage.task import shredding
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import FeedSpec, RunLimits
 from penstock.model.window import Available
 from penstock.ports.source.kafka.kafka_source import KafkaSource

@@ -8,7 +8,8 @@ from dataclasses import replace
 from itertools import count
 
 from penstock.protocol.loop.file_planning import FilePolicy
-from penstock.protocol.publish.finisher import Finisher, Ownership
+from penstock.protocol.publish.finisher import Finisher
+from penstock.protocol.publish.ownership import Ownership
 from penstock.protocol.publish.troubles import PublishPolicy, Trouble, Troubles
 from penstock.testing.memory_store import Act
 from tests.simulator.kafka import BAD, SimKafka, SimSource

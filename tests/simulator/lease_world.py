@@ -26,7 +26,8 @@ from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.feed_lease import FeedLease, Note
 from penstock.protocol.journal.beats import BEAT_S, STALE_S
 from penstock.protocol.journal.lease import Contender
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.runtime.surroundings import Surroundings
 from penstock.testing.memory_store import Act, Answer, MemoryStore, Shelf

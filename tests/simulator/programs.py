@@ -25,7 +25,8 @@ from penstock.ports.store.create_once import create_once
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.loop.feed_rules import TakeEverything
 from penstock.protocol.loop.file_planning import FilePolicy
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.tidying import TidyOrder, tidy
 from penstock.protocol.loop.window_plan import FirstOffset, WindowPolicy, from_earliest
 from penstock.protocol.publish.troubles import PublishPolicy

@@ -18,7 +18,8 @@ from penstock.ports.store.discard_windows import discard_each, staged_of
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.wire import open_entry, seal
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.tidying import TidyOrder
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.protocol.publish.troubles import PublishPolicy

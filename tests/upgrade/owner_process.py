@@ -44,7 +44,7 @@ PLACES = {
 }
 PRESENT = {
     "Owner": "penstock.protocol.loop.owner",
-    "OwnerSpec": "penstock.protocol.loop.owner",
+    "OwnerSpec": "penstock.protocol.loop.owner_spec",
     "Journal": "penstock.protocol.feed_book.feed_journal:FeedJournal",
     "Layout": "penstock.model.layout",
     "Contender": "penstock.protocol.journal.lease",
@@ -57,6 +57,7 @@ PRESENT = {
     "is_dead": "penstock.runtime.this_process",
     "this_process": "penstock.runtime.this_process",
 }
+PLACES["0.3.0"] = {**PRESENT, "OwnerSpec": "penstock.protocol.loop.owner"}
 SAME_IN_ALL = {
     "Evidence": "penstock.model.evidence",
     "RangeEvidence": "penstock.model.evidence",

@@ -37,15 +37,11 @@ from penstock.feeds.errors import (
 )
 from penstock.feeds.feed_halts import FeedHalts
 from penstock.feeds.feed_reports import FeedReports
+from penstock.feeds.feed_tools import instance_name
 from penstock.feeds.feed_trouble import Trouble, trouble_of, unpublished
 from penstock.feeds.halt_records import record_unopened
 from penstock.feeds.run_parts import RunParts
-from penstock.feeds.running_feed import (
-    MOMENT_S,
-    STUCK_S,
-    RunningFeed,
-    instance_name,
-)
+from penstock.feeds.running_feed import MOMENT_S, STUCK_S, RunningFeed
 from penstock.feeds.slots import FeedSlot
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.errors import RegistryTrouble

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from penstock.errors import PenstockError
 from penstock.feeds.cleaning import Cleaner
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.run_events import Tell
-from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.running_feed import RunningFeed
 from penstock.feeds.sharing import FeedShares
 from penstock.feeds.slots import Slots
 from penstock.model.spec import RunLimits

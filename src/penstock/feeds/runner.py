@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from penstock.errors import PenstockError
 from penstock.feeds.cleaning import Cleaner
 from penstock.feeds.errors import FeedStuck
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.feed_turns import FeedTurns, unexpected
 from penstock.feeds.heartbeat import Beating, Heart
 from penstock.feeds.live_states import LiveState, live_state
 from penstock.feeds.readiness import Readiness
 from penstock.feeds.run_events import Event, Fact, Tell
 from penstock.feeds.run_parts import RunParts, RunSpec
-from penstock.feeds.running_feed import GRACE_S, REST_S, FeedTools, RunningFeed
+from penstock.feeds.running_feed import GRACE_S, REST_S, RunningFeed
 from penstock.feeds.sharing import FeedShares
 from penstock.feeds.slots import FeedSlot, Slots
 from penstock.model.exit_codes import worst

@@ -1,14 +1,10 @@
 """One feed as it runs: the owner with everything it needs, and its next window."""
 
-import os
-import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from penstock.api.source import ExportsLag, RunsTasks, Source
-from penstock.api.store import Store
+from penstock.api.source import ExportsLag, RunsTasks
 from penstock.datapath.driver.shape_of_feed import shape_of
 from penstock.datapath.driver.source_tasks import SourceTasks
 from penstock.datapath.driver.stager import Stager
@@ -25,7 +21,8 @@ from penstock.feeds.configured_rules import (
 from penstock.feeds.endings import outcome_of
 from penstock.feeds.errors import WindowsTimedOut, WindowTimedOut
 from penstock.feeds.feed_intake import FeedIntake
-from penstock.feeds.feed_upkeep import Clean, FeedUpkeep
+from penstock.feeds.feed_tools import FeedTools, instance_name
+from penstock.feeds.feed_upkeep import FeedUpkeep
 from penstock.feeds.field_events import conflict_events
 from penstock.feeds.halt_records import record_halt
 from penstock.feeds.halted_watch import HaltedWatch
@@ -37,25 +34,23 @@ from penstock.feeds.slots import FeedSlot, slot_of_its_own
 from penstock.feeds.topic_watch import TopicWatch, missing_topics
 from penstock.feeds.window_gate import WindowGate
 from penstock.feeds.window_size import WindowSize
-from penstock.model.encryption_keys import Keys
 from penstock.model.entries import Gap
 from penstock.model.layout import Layout
 from penstock.model.plural import number_of
 from penstock.model.ranges import OffsetRange
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Place, StageOrder
-from penstock.ports.registry.registry import Registry
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedLease, FeedTrouble, Note
 from penstock.protocol.feed_book.halted_objects import remove_void
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.lake_identity import lake_identity
 from penstock.protocol.journal.lease import Contender
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.window_plan import waiting_ranges
 from penstock.protocol.publish.troubles import Trouble
-from penstock.runtime.run_figures import PHASES, RunFigures
-from penstock.runtime.surroundings import Surroundings
+from penstock.runtime.run_figures import PHASES
 from penstock.runtime.this_process import is_dead, this_process
 
 POLL_S = 9.5  # an idle feed looks every tenth second for what commands have decided
@@ -66,32 +61,6 @@ LOOKS = 6  # at least so many in one `every`, while nothing waits
 LOOKS_PER_S = 7  # of all feeds together: some hundredths of a core
 STUCK_S = 3600.0  # a loop that does not move for so long is not alive, whatever its threads do
 GRACE_S = 60.0  # and so is a read that goes on for so long after it was cancelled
-
-
-@dataclass(frozen=True, slots=True)
-class FeedTools:
-    """What a running feed is given.
-
-    `open_source` gives the source of a feed without waiting for anything; `wait_until_ready` waits
-    for what sources need, such as Spark, which starts while journals are folded. `clean` removes
-    what nobody needs any more of a feed, given which of its owner's windows are settled; without it
-    nothing is cleaned. `figures` count what only this process knows.
-    """
-
-    open_source: Callable[[FeedSpec], Source]
-    store: Store
-    around: Surroundings
-    registry: Registry | None = None
-    keys: Keys = field(default_factory=Keys)
-    wait_until_ready: Callable[[], object] = lambda: None
-    clean: Clean | None = None
-    figures: RunFigures = field(default_factory=RunFigures)
-    instance: str = ""  # what this instance is called; empty: by its host and process
-
-
-def instance_name() -> str:
-    """What this process is called in leases and entries."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class RunningFeed:
@@ -383,6 +352,7 @@ class RunningFeed:
             publish=publish_policy(feed),
             gathering=file_policy(feed),
             cores=self._cores,
+            publish_all=self._tools.publish_all,
         )
         rules = ConfiguredRules(feed, self._journal, self._gate, self._source)
         around, order = self._tools.around, self._upkeep.keep_order

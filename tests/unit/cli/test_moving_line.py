@@ -11,10 +11,10 @@ from penstock.cli.commands.run import compiling_told
 from penstock.cli.first_compilation import COMPILING
 from penstock.cli.moving_line import Ticker, columns_of, fitted, line_of
 from penstock.cli.run_output import teller
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.live_states import Doing, LiveState
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.window import Available
 from penstock.testing.list_source import ListSource
 from tests.helpers.list_story import FEED, Story

@@ -10,11 +10,11 @@ import pytest
 from penstock.care.clean import Garbage, clean, garbage
 from penstock.errors import StoreUnavailable
 from penstock.feeds.cleaning import Cleaner, Job
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.staged import StagedRef
-from penstock.protocol.loop.owner import OwnerSpec
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.testing.fault_script import Died
 from penstock.testing.list_source import ListSource
 from penstock.testing.memory_store import MemoryStore

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from penstock.errors import PenstockError
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.convert_spec import ConvertSpec
 from penstock.model.entries import Park, Unpark
 from penstock.model.halted import Halted

@@ -13,10 +13,11 @@ from penstock.api.source import SourceUnavailable
 from penstock.api.store import Store
 from penstock.errors import Fenced, OutcomeUnknown
 from penstock.feeds.errors import LeaseLost
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.feed_turns import IN_LINE_S
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.running_feed import RunningFeed
 from penstock.model.spec import FeedSpec, WindowSpec
 from penstock.protocol.journal.beats import BEAT_S, STALE_S
 from penstock.testing.fault_store import Died, Fault, FaultStore, What

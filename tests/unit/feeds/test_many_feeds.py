@@ -18,9 +18,9 @@ from penstock.api.source import ReadFailed, ReadRequest, SourceUnavailable, Task
 from penstock.api.store import Store
 from penstock.feeds import runner as runner_module
 from penstock.feeds import running_feed
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import FeedSpec, RunLimits, WindowSpec
 from penstock.model.window import Available
 from penstock.ports.store.list_keys import list_keys

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from penstock.api.source import MOST_KEPT
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.next_window import next_window
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.entries import Window
 from penstock.model.manifest import QUARANTINE
 from penstock.model.ranges import OffsetRange

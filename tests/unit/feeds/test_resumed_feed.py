@@ -15,10 +15,10 @@ import pytest
 from penstock.care.seek import Approval, seek_all
 from penstock.errors import StoreUnavailable
 from penstock.feeds import feed_halts
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.halted_watch import lets_go_on
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.envelope import Claim
 from penstock.model.ranges import TopicPartition
 from penstock.model.spec import FeedSpec, QuarantineSpec

@@ -20,10 +20,11 @@ from penstock.errors import PenstockError, StagedSetWrong
 from penstock.feeds import cleaning, heartbeat
 from penstock.feeds import runner as runner_module
 from penstock.feeds.cleaning import Job
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.halted_watch import HaltedWatch
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools, RunningFeed
+from penstock.feeds.running_feed import RunningFeed
 from penstock.feeds.sharing import FeedRequests
 from penstock.feeds.slots import FeedSlot, Slots, slot_of_its_own
 from penstock.model.exit_codes import worst

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from penstock.feeds import runner as runner_module
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.feed_turns import IN_LINE_S, REQUEST_S
 from penstock.feeds.heartbeat import Heart
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.feeds.sharing import FeedRequests, FeedShares, WantedFeed
 from penstock.model.process_id import Process
 from penstock.model.spec import FeedSpec, RunLimits, WindowSpec

@@ -6,9 +6,9 @@ goes on by itself. Method: runs of a feed whose records are a list.
 
 import msgspec
 
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.feeds.topic_watch import TopicWatch, missing_topics
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, PartitionOffsets, TopicOffsets

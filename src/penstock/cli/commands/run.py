@@ -31,14 +31,15 @@ from penstock.config.places import java_home
 from penstock.config.secrets import has_reference
 from penstock.datapath.codec.shared.code_cache import is_complete
 from penstock.errors import PenstockError
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.exit_codes import worst
 from penstock.model.spec import LakeSpec
 from penstock.ports.source.open_source import open_source
 from penstock.ports.store.split_store import lake_of
 from penstock.spark.java import find_java
+from penstock.spark.publish_spread import PublishSpread
 from penstock.spark.session import StartingSession, open_session
 from penstock.spark.warm_up import compile_meanwhile
 
@@ -80,6 +81,7 @@ def run(chosen: argparse.Namespace) -> int:
             keys=keys,
             wait_until_ready=session.get,
             clean=clean,
+            publish_all=PublishSpread(session.get),
         )
         runner = Runner(feeds, tools, tell, is_stopping, how, failures)
         watched = observed(spec, feeds, watching, tools.figures, watching_told(tell))

@@ -12,7 +12,6 @@ Dying anywhere is safe: the next owner begins at 1. No Spark in here; staging is
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -25,7 +24,6 @@ from penstock.errors import (
     StoreUnavailable,
 )
 from penstock.model.entries import AnyBody, SealedEntry, Start, Unpark, Window
-from penstock.model.feed_shape import FeedShape
 from penstock.model.manifest import Content, groups_of
 from penstock.model.names import window_id
 from penstock.model.plural import number_of
@@ -40,13 +38,13 @@ from penstock.protocol.journal.checkpoints import seal_checkpoint
 from penstock.protocol.journal.journal import nobody_objects
 from penstock.protocol.loop.errors import FormatChanged, PartitionChanged
 from penstock.protocol.loop.feed_rules import FeedRules, TakeEverything
-from penstock.protocol.loop.file_planning import FilePolicy, plan_files, volumes_in
+from penstock.protocol.loop.file_planning import plan_files, volumes_in
 from penstock.protocol.loop.measured_cost import cost_of
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.prove import counts_of, findings_of, prove
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
-from penstock.protocol.loop.topic_plan import WindowPolicies, plan_window, sizes_in
+from penstock.protocol.loop.topic_plan import plan_window, sizes_in
 from penstock.protocol.loop.window_plan import (
-    WindowPolicy,
     check_identity,
     check_source,
     new_starts,
@@ -58,9 +56,11 @@ from penstock.protocol.loop.written_directories import (
     known_directories,
     new_directories,
 )
-from penstock.protocol.publish.finisher import Finisher, Ownership
+from penstock.protocol.publish.acts import from_here
+from penstock.protocol.publish.finisher import Finisher
 from penstock.protocol.publish.groups import append_marked, leave_tail_mark, load_content
-from penstock.protocol.publish.troubles import PublishPolicy, Troubles
+from penstock.protocol.publish.ownership import Ownership
+from penstock.protocol.publish.troubles import Troubles
 from penstock.runtime.surroundings import Surroundings
 
 
@@ -78,34 +78,6 @@ class Intake(Protocol):
 
 def say_nothing(_phase: str, _order: StageOrder | None) -> None:
     """Nobody watches."""
-
-
-@dataclass(frozen=True, slots=True)
-class OwnerSpec:
-    """How a feed's windows are run. `owner` is the name of who runs them.
-
-    Without a `shape`, directories are not compared with those that were written before. `poll_s`
-    is how often an idle owner looks whether anything was decided; 0 is every turn. `topics` have
-    window policies of their own. `gathering` says which ranges may share files, and `cores` how
-    many tasks can run at once; None: nobody knows.
-    """
-
-    owner: str
-    policy: WindowPolicy = field(default_factory=WindowPolicy)
-    generation: int = 0
-    files: str = field(kw_only=True)
-    shape: FeedShape | None = None
-    publish: PublishPolicy = field(default_factory=PublishPolicy)
-    checkpoint_every: int = 100
-    poll_s: float = 0.0
-    topics: dict[str, WindowPolicy] = field(default_factory=dict)
-    gathering: FilePolicy = field(default_factory=FilePolicy)
-    cores: Callable[[], int | None] = lambda: None
-
-    @property
-    def policies(self) -> WindowPolicies:
-        """How much one window may take, of the feed and of each topic."""
-        return WindowPolicies(self.policy, self.topics)
 
 
 def check_format(feed: str, files: str, state: FeedState) -> None:
@@ -394,7 +366,8 @@ class Owner:
 
     def _finisher(self, *, with_source: bool = True) -> Finisher:
         stage = self._intake.stage if with_source else None
-        mine = Ownership(self._spec.owner, self.troubles, stage, self._config)
+        publish_all = self._spec.publish_all if with_source else from_here
+        mine = Ownership(self._spec.owner, self.troubles, stage, self._config, publish_all)
         return Finisher(self._journal, self.fold, self._around, self.epoch, mine)
 
     def _hold_starts(self, available: Available) -> None:

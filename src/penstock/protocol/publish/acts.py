@@ -18,17 +18,25 @@ from penstock.runtime.surroundings import Acts, one_by_one
 TRIES = 3
 
 PartKey: TypeAlias = tuple[int, str]  # the number of an entry, and one of its parts
+PublishAll: TypeAlias = Callable[[Store, Sequence[StagedHandle]], set[str]]
+
+
+def from_here(store: Store, handles: Sequence[StagedHandle]) -> set[str]:
+    """Publish many files by this process alone; the final names for which it is not certain."""
+    return store.publish_all(handles)
 
 
 @dataclass(frozen=True, slots=True)
 class StepTools:
     """What acts may use: the store, and a way to do independent things one by one or in parallel.
 
-    Connections to catalogs of tables belong here once there are steps that need them.
+    `publish_all` is how many files are published: from here, or by many processes. Connections to
+    catalogs of tables belong here once there are steps that need them.
     """
 
     store: Store
     do_all: Callable[[Acts], None] = one_by_one
+    publish_all: PublishAll = from_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,7 @@ class PublishFilesAct:
     def __init__(self, tools: StepTools) -> None:
         self._store = tools.store
         self._do_all = tools.do_all
+        self._publish_all = tools.publish_all
 
     def is_done(self, work: GroupWork) -> bool:
         """Every file is there and is ours, and no staged source is left to bring it back."""
@@ -104,7 +113,8 @@ class PublishFilesAct:
         """All files of all groups at once: each waits for the disk, or for an answer."""
         handles = [handle for work in works for handle in work.handles]
         # By name, so that files of one directory come together and share its sync.
-        failed = self._store.publish_all(sorted(handles, key=lambda handle: handle.final))
+        in_order = sorted(handles, key=lambda handle: handle.final)
+        failed = self._publish_all(self._store, in_order)
         return {
             work.key for work in works if failed.isdisjoint(handle.final for handle in work.handles)
         }

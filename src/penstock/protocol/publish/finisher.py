@@ -22,7 +22,6 @@ from penstock.errors import (
 from penstock.model.entries import Park, SealedEntry, Unpark
 from penstock.model.lanes import DELETE, dataset_of, lane_in
 from penstock.model.manifest import Content
-from penstock.model.row_config import RowConfig
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import Owed, Undone
 from penstock.protocol.journal.markers import Marker, first_marker, mark_done, still_undone
@@ -30,10 +29,11 @@ from penstock.protocol.publish.acts import (
     GroupWork,
     PartKey,
     StepTools,
+    from_here,
     publish_at_once,
     publish_group,
 )
-from penstock.protocol.publish.derive_again import Deriver, Stage, window_of
+from penstock.protocol.publish.derive_again import Deriver, window_of
 from penstock.protocol.publish.earlier_attempts import take_back
 from penstock.protocol.publish.groups import (
     append_marked,
@@ -41,7 +41,7 @@ from penstock.protocol.publish.groups import (
     load_content,
     works_of,
 )
-from penstock.protocol.publish.troubles import Troubles
+from penstock.protocol.publish.ownership import Ownership
 from penstock.runtime.surroundings import Surroundings
 
 LOSSES = 3  # how often the staged files of one group may vanish under our hands
@@ -49,20 +49,6 @@ COMMAND_TRIES = 5  # how often a command tries by itself what keeps failing; own
 AT_ONCE = 100  # entries whose files are published together: recovery may find thousands
 
 FAILURES = (ForeignFile, StoreUnavailable, OutcomeUnknown)
-
-
-@dataclass(frozen=True, slots=True)
-class Ownership:
-    """What only an owner has: a name, what it knows of troubles, and, later, a way to read again.
-
-    Without `stage`, files that were lost are put aside: recovery comes before the source is asked.
-    `config` is the present configuration; without it, that of lost files is not compared.
-    """
-
-    owner: str
-    troubles: Troubles
-    stage: Stage | None = None
-    config: RowConfig | None = None
 
 
 @dataclass
@@ -102,7 +88,8 @@ class Finisher:
         self._around = around
         self._epoch = epoch
         self._mine = ownership
-        self._tools = StepTools(journal.store, around.do_all)
+        publish_all = ownership.publish_all if ownership is not None else from_here
+        self._tools = StepTools(journal.store, around.do_all, publish_all)
         self._began = around.tick()  # a rest that ends meanwhile must not let later entries pass
 
     def finish_all(self) -> None:

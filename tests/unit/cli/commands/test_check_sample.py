@@ -17,8 +17,8 @@ import pytest
 from penstock.cli.first_compilation import COMPILING
 from penstock.cli.main import main
 from penstock.config.load import load
+from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.feeds.running_feed import FeedTools
 from penstock.model.spec import LakeSpec
 from penstock.ports.source.open_source import open_source
 from penstock.ports.store.local.local_store import LocalStore

@@ -14,7 +14,8 @@ from penstock.model.names import FileName
 from penstock.model.record_position import Position
 from penstock.protocol.feed_book.entry_search import EntrySearch
 from penstock.protocol.feed_book.shard_names import of_dataset, of_quarantine
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.runtime.surroundings import Surroundings
 from penstock.status.where_file import where_file

@@ -1,10 +1,12 @@
 """Acts: each step is looked at, done, and done for many groups at once, in its order."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
 import pytest
 
+from penstock.api.store import Store
 from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone, StoreUnavailable
 from penstock.model.entries import Compact, SealedEntry
 from penstock.model.lanes import DELETE, FILES, lanes_of, part_of
@@ -138,3 +140,16 @@ def test_a_foreign_file_and_a_lost_one_are_told_apart() -> None:
         publish_group(StepTools(store), foreign)
     with pytest.raises(StagedGone):
         publish_group(StepTools(store), lost)
+
+
+def test_files_of_all_groups_are_published_in_the_given_way_at_once_and_in_order() -> None:
+    asked: list[list[str]] = []
+
+    def publish_all(store: Store, handles: Sequence[StagedHandle]) -> set[str]:
+        asked.append([handle.final for handle in handles])
+        return store.publish_all(handles) | {"a/new-0"}  # not certain of one
+
+    store = MemoryStore()
+    works = [work_on(store, "b", DELIVER), work_on(store, "a", DELIVER)]
+    assert publish_at_once(StepTools(store, publish_all=publish_all), works) == keys("b")
+    assert asked == [["a/new-0", "a/new-1", "b/new-0", "b/new-1"]]

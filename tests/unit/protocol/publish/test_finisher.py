@@ -11,7 +11,8 @@ from penstock.model.staged import StagingSpot
 from penstock.model.window import StagedWindow, StageOrder
 from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.feed_journal import FeedFold
-from penstock.protocol.loop.owner import Owner, OwnerSpec
+from penstock.protocol.loop.owner import Owner
+from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.protocol.publish.finisher import Finisher
 from penstock.protocol.publish.troubles import PublishPolicy
