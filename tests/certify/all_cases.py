@@ -33,8 +33,6 @@ def cases_of(chosen: Namespace) -> list[Case]:
             return [*hdfs_cases.cases(), *site_cases.cases()]
         case "gcs":
             return [*gcs_cases.cases()]
-        case "hdfs":
-            return [*hdfs_cases.cases()]
         case _:
             return all_cases()
 
