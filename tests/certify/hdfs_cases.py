@@ -26,9 +26,9 @@ from tests.integration.processes import wait_for
 
 COLD = {"C7", "C10", "C13"}  # restarted in a process of their own; others here, which is quicker
 ENTRY, MARKER, LEASE, DATA = "/journal/", "/done/", "/lease", ".parquet"
-STAGED = "/staging/"
+STAGED = "/_penstock/events/staging/"  # and nothing of the probe, which comes first
 RENAME, COMPLETE = "rename2", "complete"
-WAIT_S = 240.0
+WAIT_S = 900.0  # on a machine that others use too
 MOST = 4000
 
 
@@ -44,8 +44,8 @@ class At:
 
 # Entries of a new feed: bind, claim, start, then the first window. The probe renames, too.
 POINTS = {
-    "C7": At("addBlock", STAGED, 40),
-    "C8": At(COMPLETE, STAGED, 40, "before"),
+    "C7": At("addBlock", STAGED, 2),
+    "C8": At(COMPLETE, STAGED, 2, "before"),
     "C9": At(RENAME, ENTRY, 4),
     "C10": At(RENAME, ENTRY, 4, "late"),
     "C10b": At(RENAME, ENTRY, 4, "before"),
@@ -283,7 +283,7 @@ def deleted_from_outside(run: Run) -> Outcome:
 def foreign_file(run: Run) -> Outcome:
     """S17: somebody's file at a final name is not overwritten; once it is gone, ours is there."""
     data, job = a_job(run)
-    rule = RelayRule(RENAME, f"{job.root}/events/", "hold")
+    rule = RelayRule(RENAME, DATA, "hold")
     with HdfsRelay(run.parts.hdfs.port) as relay:
         relay.rules.append(rule)
         with lake_child(replace(job, endpoint=relay.authority), "run", "--once") as child:
@@ -302,10 +302,10 @@ def foreign_file(run: Run) -> Outcome:
 
 
 def first_final(frame: bytes, job: HdfsJob) -> str:
-    """The key of a data file in the bytes of a request to rename it."""
+    """The key of a data file in the bytes of a request to rename it, after that of the staged."""
     text = frame.decode("utf-8", "replace")
-    start = text.index(f"{job.root}/events/") + len(job.root) + 1
-    return text[start : text.index(DATA, start) + len(DATA)]
+    end = text.rindex(DATA) + len(DATA)
+    return text[text.rindex(f"{job.root}/", 0, end) + len(job.root) + 1 : end]
 
 
 def staged_deleted(run: Run) -> Outcome:

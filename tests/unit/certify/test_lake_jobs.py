@@ -10,6 +10,7 @@ import pytest
 
 from penstock.config.load import load
 from tests.certify.all_cases import cases_of
+from tests.certify.hdfs_cases import first_final
 from tests.certify.lake_on_gcs import GcsPlace
 from tests.certify.lake_on_hdfs import HdfsJob
 from tests.certify.lake_on_s3 import BucketJob, S3Place
@@ -56,3 +57,17 @@ def test_every_store_has_the_cases_that_matter_most_and_none_twice(store: str) -
     assert sorted(set(names)) == sorted(names)
     ids = {each for case in cases for each in case.ids}
     assert {"C10", "C12", "C13", "Z1", "Z3", "Z4"} <= ids
+
+
+def test_the_file_of_a_request_to_rename_is_told_from_where_it_was_staged(tmp_path: Path) -> None:
+    job = job_of("hdfs", tmp_path, "")
+    assert isinstance(job, HdfsJob)
+    source = f"{job.root}/_penstock/events/staging/1-1/t0.staged"
+    for final in ("events/a/day=2026-11-18/0_x.parquet", "_penstock/events/quarantine/q.parquet"):
+        frame = (
+            b"\x0a\x05rename2\x12\x7f"
+            + source.encode()
+            + b"\x12\x31"
+            + (f"{job.root}/{final}".encode() + b"\x18\x00")
+        )
+        assert first_final(frame, job) == final
