@@ -7,12 +7,8 @@ from hdfs_native import Client
 from hdfs_native.fsspec import BaseFileSystem, HdfsFileSystem
 from pyarrow.fs import FSSpecHandler, PyFileSystem
 
-from penstock.api.doors import STORES
-from penstock.api.find import offer
+from penstock.demo.errors import DemoRefused
 from penstock.demo.folders import Folder
-from penstock.model.store_spec import StoreSpec
-from penstock.ports.store.hdfs.hdfs_clients import make_client
-from penstock.ports.store.hdfs.hdfs_settings import read_settings
 
 
 class SiteFileSystem(HdfsFileSystem):
@@ -28,6 +24,27 @@ class SiteFileSystem(HdfsFileSystem):
 def hdfs_folder(uri: str, settings: Mapping[str, str]) -> Folder:
     """A directory, by its `hdfs://` address and the settings of its store."""
     parts = urlsplit(uri)
-    spec = StoreSpec("hdfs", f"{parts.netloc}{parts.path}", offer(STORES, "hdfs"), settings)
-    files = SiteFileSystem(make_client(read_settings(spec)))
-    return Folder(PyFileSystem(FSSpecHandler(files)), parts.path)
+    client = _client(f"hdfs://{parts.netloc}", settings)
+    return Folder(PyFileSystem(FSSpecHandler(SiteFileSystem(client))), parts.path)
+
+
+def _client(url: str, settings: Mapping[str, str]) -> Client:
+    """The library's own, as its users make it. It asks nobody yet."""
+    principal, keytab = settings.get("principal"), settings.get("keytab")
+    if keytab and not principal:
+        raise DemoRefused(
+            "The demo counts with a client of its own, which does not look into a keytab.",
+            "Nothing was started. Name whom it logs in as, too: --store principal=...",
+        )
+    words: dict[str, str] = {}
+    if principal:
+        words["hadoop.security.authentication"] = "kerberos"
+    if protection := settings.get("data_protection"):
+        words["dfs.data.transfer.protection"] = protection
+    return Client(
+        url,
+        words,
+        settings.get("config_dir"),
+        kerberos_principal=principal,
+        kerberos_keytab=keytab,
+    )

@@ -12,6 +12,7 @@ from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.demo.bucket_files import bucket_folder
 from penstock.demo.bucket_watch import BucketOnlooker
+from penstock.demo.errors import DemoRefused
 from penstock.demo.folders import Folder, local_folder
 from penstock.demo.hdfs_folder import hdfs_folder
 from penstock.demo.lakes import DemoLake
@@ -105,10 +106,11 @@ def test_a_lake_on_hdfs_is_counted_by_a_client_that_knows_the_site(tmp_path: Pat
             "dfs.client.failover.max.attempts": "0",
         },
     )
-    settings = {"config_dir": str(tmp_path), "failover_attempts": "0"}
-    folder = hdfs_folder("hdfs://lakes/demo", settings)
+    folder = hdfs_folder("hdfs://lakes/demo", {"config_dir": str(tmp_path)})
     with pytest.raises(OSError, match="onnection refused"):
         folder.files.get_file_info(folder.path)
+    with pytest.raises(DemoRefused, match="does not look into a keytab"):
+        hdfs_folder("hdfs://lakes/demo", {"keytab": "etl.keytab"})
 
 
 def test_the_settings_are_in_the_configuration(tmp_path: Path) -> None:
