@@ -64,10 +64,14 @@ NOT_SHOWN = {
     "S1": "a disk of the executor; `make certify` shows it on the local store",
     "S2": "the disks of data nodes are theirs",
     "S4": "entries are damaged in the same way whatever the store is: `make certify`",
+    "S5": "a file has its name when it is whole; what a dead writer left: test_hdfs_nodes.py",
     "S6": "a listing of HDFS is that of one name node",
     "S10": "HDFS has no such answer",
-    "S12": "without Kerberos nothing expires",
+    "S11": "a rename of HDFS never overwrites unasked; the probe at the start tries it",
+    "S12": "without Kerberos nothing expires; KRB1 has tickets that do",
     "S13": "these runs are the superuser's; `tests/contract/test_hdfs_nodes.py` has another",
+    "S18": "names that HDFS cannot hold are encoded: test_hdfs_store.py, test_hdfs_names.py",
+    "S20": "a rename of HDFS is one act",
 }
 
 
@@ -81,6 +85,7 @@ def cases() -> Iterator[Case]:
     yield Case("Z4", ("Z4",), woken_after_retirement, 50.0)
     for name, rules in PASSING.items():
         yield Case(name, (name,), partial(passing, rules), 50.0)
+    yield Case("S9", ("S9",), late_entry, 60.0)
     yield Case("S14", ("S14",), partial(through_trouble, killed_name_node), 60.0)
     yield Case("S14-safe", ("S14",), partial(through_trouble, safe_mode), 60.0)
     yield Case("S14-frozen", ("S14",), partial(through_trouble, frozen_name_node), 60.0)
@@ -224,6 +229,24 @@ def passing(rules: Callable[[], list[RelayRule]], run: Run) -> Outcome:
         problem = problem or ("" if relay.hits else "no fault was met")
     found = resumed(run, job, data, problem, cold=False)
     return replace(found, note=f"{relay.hits} faults met")
+
+
+def late_entry(run: Run) -> Outcome:
+    """S9: every try of a decision is late; a newer owner delivers; then all of them arrive."""
+    data, job = a_job(run)
+    after = replace(job, max_records=data.second_records)
+    rule = RelayRule(RENAME, ENTRY, "hold", 4, MOST)
+    with HdfsRelay(run.parts.hdfs.port) as relay:
+        relay.rules.append(rule)
+        with lake_child(replace(job, endpoint=relay.authority), "run", "--once") as child:
+            await_request(relay, rule, child)
+            wait_for(lambda: relay.held > 1, "another try", WAIT_S)
+            child.kill()
+        problem = recover(run, after, take_over=True)
+        before = job.objects()
+        relay.release()
+    problem = problem or ("" if job.objects() == before else "a late request changed something")
+    return outcome(settle(run, after), problem)
 
 
 def through_trouble(trouble: Callable[[Run], None], run: Run) -> Outcome:
