@@ -8,6 +8,7 @@ was inherited must not even be taken down there. So it is kept, unused.
 import io
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Lock
 
 from hdfs_native import Client, FileWriter, WriteOptions
@@ -61,6 +62,7 @@ class HdfsClients:
         self._lock = Lock()
         self._process = 0
         self._client: Client | None = None
+        self._has_waited = False
 
     def current(self) -> Client:
         """The client of this process."""
@@ -71,11 +73,15 @@ class HdfsClients:
             self._lock, self._client, self._process = Lock(), None, os.getpid()
         with self._lock:
             if self._client is None:
-                self._client = self._make(self._settings)
+                self._client = self._make(replace(self._settings, any_order=self._has_waited))
             return self._client
 
     def renew(self, stale: Client) -> None:
-        """Let the next call begin with new connections, unless another thread has seen to it."""
+        """Let the next call begin with new connections, unless another thread has seen to it.
+
+        They begin at any name node of a service: the first one of the site may be a host that is
+        gone without a word, while another one has taken over.
+        """
         with self._lock:
             if self._client is stale:
-                self._client = None
+                self._client, self._has_waited = None, True

@@ -47,6 +47,7 @@ class HdfsSettings:
     keytab: str = ""
     principal: str = ""
     data_protection: str = ""
+    any_order: bool = False  # of the name nodes of a service; else that of the site
 
     @property
     def url(self) -> str:
@@ -72,8 +73,10 @@ class HdfsSettings:
         """
         kerberos = {"hadoop.security.authentication": "kerberos"} if self.logs_in else {}
         data = {"dfs.data.transfer.protection": self.data_protection}
+        order = {f"dfs.client.failover.random.order.{self.authority}": "true"}
         return {
             **kerberos,
+            **(order if self.any_order else {}),
             **(data if self.data_protection else {}),
             "dfs.client.socket-timeout": str(max(round(self.request_timeout_s * 1000 / 3), 1)),
             "dfs.client.failover.max.attempts": str(self.failovers),

@@ -189,3 +189,24 @@ def test_an_error_is_raised_here_and_lets_go_of_what_the_call_held(
     del call
     sys.exc_info()
     assert watched() is None
+
+
+def test_after_a_call_without_an_answer_any_name_node_of_the_service_may_be_first() -> None:
+    """The first one of the site may be a host that is gone, for which nothing is ever refused."""
+    made: list[HdfsSettings] = []
+
+    def make(found: HdfsSettings) -> CalmClient:
+        made.append(found)
+        return cast(CalmClient, object())
+
+    words = {"request_timeout": "10ms"}
+    given = read_settings(StoreSpec("hdfs", "lakes/shop", offer(STORES, "hdfs"), words))
+    calls = Calls(given, HdfsClients(given, make), ONCE)
+    going = Event()
+    with pytest.raises(NoAnswerInTime):
+        calls.once(lambda _client: going.wait(WAIT_S))
+    assert calls.once(lambda _client: 7, patience=1000.0) == 7
+    assert calls.once(lambda _client: 8, patience=1000.0) == 8
+    going.set()
+    orders = [found.client_config.get("dfs.client.failover.random.order.lakes") for found in made]
+    assert orders == [None, "true"]
