@@ -277,7 +277,11 @@ def late_entry(run: Run) -> Outcome:
 
 
 def cut_off(is_expired: bool, run: Run) -> Outcome:
-    """S12, S13: from the second publish on all is refused; the run ends; later all is delivered."""
+    """S12, S13: from the second publish on all is refused; the run ends; later all is delivered.
+
+    How many windows it decides until then depends on the data: where the first file was all of its
+    dataset, that is done, and the others are parked one by one.
+    """
     data, job = a_job(run)
     words = run.parts.bucket_place.words
     answer = words.expired if is_expired else words.refused
@@ -287,8 +291,8 @@ def cut_off(is_expired: bool, run: Run) -> Outcome:
         child = LakeChild(replace(job, endpoint=proxy.url), "run", "--once")
         code = child.end()
     problem = "it ended as if all was well" if code == 0 else ""
-    windows = journal_in(job.store()).open().state.windows
-    problem = problem or ("" if windows == 1 else f"{windows} windows were decided")
+    visible = len(job.picture())
+    problem = problem or ("" if visible <= 1 else f"{visible} files were published all the same")
     return resumed(run, job, data, problem, cold=True)
 
 
