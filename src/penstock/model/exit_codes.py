@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 HALTED = 5  # a feed waits for an operator
 REFUSED = 2  # only another configuration can mend it
+FAILED = 1  # for a cause that may pass
 
 
 def worst(codes: Iterable[int]) -> int:

@@ -460,8 +460,8 @@ def test_a_process_that_does_not_end_after_a_signal_is_ended(
     assert is_ended.is_set() is not ends
 
 
-@pytest.mark.parametrize(("failed", "code"), [(False, 0), (True, 5)])
-def test_the_last_resort_does_not_hide_that_a_feed_has_halted(
+@pytest.mark.parametrize(("failed", "code"), [(False, 1), (True, 5)])
+def test_the_last_resort_is_no_success_and_does_not_hide_that_a_feed_has_halted(
     failed: bool, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left: list[int] = []

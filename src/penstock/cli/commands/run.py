@@ -34,7 +34,7 @@ from penstock.errors import PenstockError
 from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.model.exit_codes import worst
+from penstock.model.exit_codes import FAILED, worst
 from penstock.model.spec import LakeSpec
 from penstock.ports.source.open_source import open_source
 from penstock.ports.store.split_store import lake_of
@@ -101,12 +101,12 @@ def run(chosen: argparse.Namespace) -> int:
 def _end_now(session: StartingSession, tell: Tell, failures: dict[str, PenstockError]) -> None:
     """The last resort: nothing answers, and nothing that is left can do harm.
 
-    The exit code is that of any run that was asked to stop: that of the feeds that have failed.
+    The run did not end by itself, so it is not a success, whatever its feeds were doing.
     """
     sentence = "stopping: no answer came in time, and the process ends; the next run goes on"
     tell(Event("", "left_behind", sentence, level="warning"))
     session.kill()
-    leave(worst(error.exit_code for error in failures.copy().values()))
+    leave(worst([FAILED, *(error.exit_code for error in failures.copy().values())]))
 
 
 def compiling_told(tell: Tell) -> Callable[[], str]:
