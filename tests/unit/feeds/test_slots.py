@@ -129,8 +129,7 @@ def test_a_slot_that_is_given_and_not_used_goes_to_others_after_a_while() -> Non
     assert hanging.try_take()
 
 
-def test_who_waits_for_a_slot_ends_when_the_run_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.feeds.slots.LOOK_S", 0.01)
+def test_who_waits_for_a_slot_ends_when_the_run_stops() -> None:
     clock = Clock()
     slots = Slots(RunLimits(parallel=1), lambda: clock.tick_s)
     stopping: list[bool] = []
