@@ -52,14 +52,19 @@ def tell_unwritable(finding: TellsFindings, store: Store, layout: Layout, number
     The probe of the lake only tries a directory of its own. `number` is that of the next entry.
     """
     lake, journal = lake_of(store), journal_of(store)
-    entries = layout.entry(number).rpartition("/")[0]
-    asked = ((journal, layout.home), (journal, entries), (lake, layout.home), (lake, layout.data))
+    home, entries = above(layout.journal), above(layout.entry(number))
+    asked = ((journal, home), (journal, entries), (lake, home), (lake, layout.data))
     for part, directory in asked:
         refused = part.unwritable(directory) if isinstance(part, ShowsWriteRights) else []
         if refused:
             why = "this user may not write there, and a run would try"
             finding.fail(StoreUnavailable("create objects in", refused[0], why))
             return
+
+
+def above(key: str) -> str:
+    """The directory of a key."""
+    return key.rpartition("/")[0]
 
 
 def missing_or_hidden(

@@ -71,12 +71,7 @@ class Layout(Value, frozen=True):
 
     def _home(self, room: str) -> str:
         suffix = "" if self.incarnation == 1 else f"-{self.incarnation}"
-        return f"{self.home}/{room}{suffix}"
-
-    @property
-    def home(self) -> str:
-        """The directory of all that the feed has besides its datasets."""
-        return f"{_HOME}/{self.feed}"
+        return f"{_HOME}/{self.feed}/{room}{suffix}"
 
     @property
     def journal(self) -> str:
