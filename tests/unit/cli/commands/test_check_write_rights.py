@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,9 +48,10 @@ def test_a_directory_of_another_user_is_named(
     assert "this user may not write there" in sentence
 
 
-def checked(lake: DiskLake, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+def checked(lake: DiskLake, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """What `check` says of the feed."""
     main(lake.words("check", "--output", "json"))
     lines = map(json.loads, capsys.readouterr().out.splitlines())
+    found: dict[str, Any]
     (found,) = (line for line in lines if line["what"] == "feed feed")
     return found
