@@ -107,7 +107,7 @@ def _end_now(session: StartingSession, tell: Tell, failures: dict[str, PenstockE
     The run did not end by itself, so it is not a success, whatever its feeds were doing.
     """
     sentence = "stopping: no answer came in time, and the process ends; the next run goes on"
-    tell(Event("", "left_behind", sentence, level="warning"))
+    tell(Event("", "cut_off", sentence, level="warning"))
     session.kill()
     leave(worst([FAILED, *(error.exit_code for error in failures.copy().values())]))
 
