@@ -11,6 +11,7 @@ import argparse
 import heapq
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,8 @@ def _run_all(commands: Sequence[Sequence[str]], directory: Path) -> int:
     finally:
         for process in running:
             process.terminate()
+        for process in running:
+            process.wait()  # what it writes is removed next
     for output in outputs:
         sys.stdout.write(output.read_text())
     return max(codes)
@@ -85,6 +88,7 @@ def main() -> int:
     if not files:
         print(f"there are no tests in {parsed.folder}", file=sys.stderr)
         return NOTHING_COLLECTED
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # and end the others
     made = shares(files, read_stored(), parsed.processes)
     return run_shares(made, options, place_of_files())
 
