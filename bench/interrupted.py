@@ -1,24 +1,35 @@
-"""Ends a benchmark on Ctrl-C with one line, after its broker and its Spark have ended."""
+"""Ends a benchmark on a signal with one line, after its broker and its Spark have ended."""
 
 import signal
 from collections.abc import Callable
 
 from penstock.spark.errors import Interrupted
 
+STOPPING = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+
 
 def in_one_line(main: Callable[[], int | None]) -> None:
-    """Run `main` and exit with its code. Ctrl-C is told in one line, and only the first counts.
+    """Run `main` and exit with its code. A signal is told in one line, and only the first counts.
 
-    py4j catches `KeyboardInterrupt` and prints a trace, so another exception is raised.
+    py4j catches `KeyboardInterrupt` and prints a trace, so another exception is raised. Whatever
+    fails after it, fails because of it: a broker that got the signal too does not answer any more.
     """
+    stopped_by: list[str] = []
 
-    def stop(_number: int, _frame: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # ending Spark and the broker is bounded
+    def stop(number: int, _frame: object) -> None:
+        for each in STOPPING:
+            signal.signal(each, signal.SIG_IGN)  # ending Spark and the broker is bounded
+        stopped_by.append(STOPPING[signal.Signals(number)])
         raise Interrupted
 
-    signal.signal(signal.SIGINT, stop)
+    for each in STOPPING:
+        signal.signal(each, stop)
+    code = None
     try:
         code = main()
-    except Interrupted:
-        raise SystemExit("stopped by Ctrl-C") from None
+    except BaseException:
+        if not stopped_by:
+            raise
+    if stopped_by:
+        raise SystemExit(f"stopped by {stopped_by[0]}")
     raise SystemExit(code or 0)

@@ -23,7 +23,9 @@ def reasons_in_code() -> set[str]:
 
 def events_in_code() -> set[str]:
     """Every name that an event of a run may have."""
-    own = [PACKAGE / "cli" / name for name in ("run_output.py", "commands/run.py")]
+    own = [
+        PACKAGE / "cli" / name for name in ("run_output.py", "waiting_feeds.py", "commands/run.py")
+    ]
     files = [*(PACKAGE / "feeds").glob("*.py"), *own]
     return {name for file in files for name in _events(ast.parse(file.read_text("utf-8")))}
 

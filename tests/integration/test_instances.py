@@ -173,15 +173,17 @@ def paused(pids: list[int]) -> Iterator[None]:
 def check_end(run: Instance) -> None:
     """SIGTERM ends a run of which threads wait for an answer, with 0, and all that it has started.
 
-    How long that took is told, and not judged: it says more about the machine than about us.
+    How long that took is told, and not judged: it says more about the machine than about us. A
+    machine that is too busy to end in time cuts the run off, with 1.
     """
     family = children_of(run.process.pid)
     assert family
     began = time.monotonic()
     os.kill(run.process.pid, signal.SIGTERM)
-    assert run.process.wait(40) == 0, run.log.read_text()[-2000:]
+    code = run.process.wait(40)
+    assert code == ("cut_off" in run.events()), run.log.read_text()[-2000:]
     sys.stdout.write(f"ended after {time.monotonic() - began:.1f} s\n")
-    assert "left_behind" in run.events()
+    assert {"left_behind", "cut_off"} & set(run.events())
     wait_for(lambda: not any(is_alive(pid) for pid in family), "the end of its children")
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from penstock.errors import PenstockError
+from penstock.model.exit_codes import REFUSED, REFUSED_CODES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "errors.md"
@@ -80,6 +81,10 @@ def test_every_error_declares_its_own_code_and_a_promised_exit_code() -> None:
         or error.exit_code not in EXIT_CODES
     ]
     assert wrong == []
+
+
+def test_the_codes_of_refused_errors_are_those_that_end_with_it() -> None:
+    assert {each.code for each in concrete_errors() if each.exit_code == REFUSED} == REFUSED_CODES
 
 
 def test_no_two_errors_share_a_code() -> None:

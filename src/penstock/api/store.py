@@ -35,6 +35,19 @@ class ShowsOddNames(Protocol):
         ...
 
 
+@runtime_checkable
+class ShowsWriteRights(Protocol):
+    """A store that knows, without writing, where this process may not create objects.
+
+    Optional: a directory has an owner and a mode; a bucket does not show what its rules allow. Only
+    `check` asks, once for each feed.
+    """
+
+    def unwritable(self, directory: str) -> list[str]:
+        """Of a directory, or where it would be made, and of those in it: all refused to us."""
+        ...
+
+
 class ListedObject(Value, frozen=True):
     """An object as a listing shows it."""
 

@@ -14,7 +14,7 @@ from penstock.feeds.errors import (
 )
 from penstock.feeds.halting import feed_digest
 from penstock.feeds.topic_watch import missing_topics
-from penstock.model.exit_codes import HALTED, REFUSED
+from penstock.model.exit_codes import HALTED, REFUSED, REFUSED_CODES
 from penstock.model.halted import Halted
 from penstock.model.spec import FeedSpec
 from penstock.model.window import Available
@@ -108,10 +108,11 @@ def tell_halted(
     if halted is None:
         return
     since = f" since {halted.since}" if halted.since else ""
+    word = "refused" if halted.code in REFUSED_CODES else "halted"
     if halted.code in finding.codes:
-        finding.warn(f"halted{since} with {halted.code}")
+        finding.warn(f"{word}{since} with {halted.code}")
         return
-    sentence = f"halted{since}: {halted.code}: {halted.sentence}"
+    sentence = f"{word}{since}: {halted.code}: {halted.sentence}"
     gone = _why_it_may_go_on(halted, feed, journal, state, available)
     if gone:
         finding.warn(f"{sentence} {gone}")

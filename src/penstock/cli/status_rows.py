@@ -68,7 +68,7 @@ def _narrow(found: FeedSnapshot) -> Row:
         "state": found.state,
         "lag": "?" if found.lag_records is None else f"{found.lag_records:,}",
         "lag time": duration(found.lag_seconds),
-        "newest row": duration(found.freshness_seconds),
+        "newest read": duration(found.freshness_seconds),
         "last window": duration(found.last_window_age_s) if found.windows else "-",
         "quarantined": quarantined(found),
         "parked": len(found.parked) or "-",

@@ -1,5 +1,6 @@
 """Why a feed is halted, as commands show it: from the objects that it left in the lake."""
 
+from penstock.model.exit_codes import HALTED, REFUSED, REFUSED_CODES
 from penstock.model.halted import Halted, HaltedGroup
 from penstock.model.plural import number_of
 from penstock.model.value import Value
@@ -69,6 +70,16 @@ class ShownHalt(Value, frozen=True, kw_only=True):
             accepted_by=accepted_by,
         )
 
+    @property
+    def exit_code(self) -> int:
+        """With which the run of the feed has ended: what only another configuration mends is 2."""
+        return REFUSED if self.code in REFUSED_CODES else HALTED
+
+    @property
+    def state(self) -> str:
+        """The word for the feed: it waits for an operator, or for another configuration."""
+        return "refused" if self.exit_code == REFUSED else "halted"
+
 
 def halt_of(journal: FeedJournal, state: FeedState) -> ShownHalt | None:
     """Why the feed is halted now; None when it is not. Reads an object or two."""
@@ -82,7 +93,7 @@ def halt_of(journal: FeedJournal, state: FeedState) -> ShownHalt | None:
 def lines_of(halt: ShownHalt) -> list[str]:
     """A halt as sentences, the most important first."""
     since = f" since {halt.since}" if halt.since else ""
-    lines = [f"halted{since}: {halt.code}: {halt.sentence}"]
+    lines = [f"{halt.state}{since}: {halt.code}: {halt.sentence}"]
     for group in halt.groups[:FEW_GROUPS]:
         lines.append(f"{group.count:,} {group.reason}, {group.first} to {group.last}")
     more = len(halt.groups) - FEW_GROUPS

@@ -49,10 +49,11 @@ class Means(Value, frozen=True, kw_only=True):
 class FeedSnapshot(Value, frozen=True, kw_only=True):
     """One feed. Unknown values are None, never a guess.
 
-    `state` is `halted`, or that of its owner, which may be `in trouble`: then `trouble` says what
-    fails, as it does for an owner that has fallen silent since. `missing_topics` are those that the
-    configuration names and that the owner did not find when it last looked. `learned` are the means
-    of recent windows, also by dataset and topic; `kept` what plug-ins keep with the last window.
+    `state` is `halted` or `refused`, or that of its owner, which may be `in trouble`: then
+    `trouble` says what fails, as it does for an owner that has fallen silent since.
+    `missing_topics` are those that the configuration names and that the owner did not find when it
+    last looked. `learned` are the means of recent windows, also by dataset and topic; `kept` what
+    plug-ins keep with the last window.
     """
 
     feed: str
@@ -110,7 +111,7 @@ def snapshot(
     newest_ms = max((p.last_timestamp_ms for _, _, p in state.known_partitions()), default=-1)
     return FeedSnapshot(
         feed=feed,
-        state="halted" if halted is not None else _feed_state(beat, now_s),
+        state=halted.state if halted is not None else _feed_state(beat, now_s),
         halted=halted,
         trouble=trouble_told(beat),
         missing_topics=_missing(topics, state, beat),

@@ -52,7 +52,7 @@ def test_the_table_fits_a_hundred_columns_and_wide_shows_the_rest(
 
 def test_what_is_not_known_is_not_guessed() -> None:
     (row,) = rows_of([NEW], wide=False)
-    assert (row["lag"], row["lag time"], row["newest row"]) == ("?", "?", "?")
+    assert (row["lag"], row["lag time"], row["newest read"]) == ("?", "?", "?")
     assert row["last window"] == "-"
 
 

@@ -384,7 +384,7 @@ def test_a_configuration_that_is_refused_is_told_as_a_halt_is(code: str) -> None
     assert found.advice
     shown = halt_of(story.journal(), story.journal().open().state)
     assert shown is not None
-    assert lines_of(shown)[0].startswith(f"halted since {found.since}: {code}: ")
+    assert lines_of(shown)[0].startswith(f"refused since {found.since}: {code}: ")
     assert story.run_once(STRICT) == 0
     assert halt(story) is None
 

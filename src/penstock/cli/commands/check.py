@@ -20,7 +20,7 @@ from penstock.cli.common import (
 from penstock.cli.first_compilation import tell_compiling
 from penstock.cli.halted_check import tell_halted, tell_held_back, tell_trouble
 from penstock.cli.renamed_feeds import former_names
-from penstock.cli.rights_check import missing_or_hidden, tell_rights
+from penstock.cli.rights_check import missing_or_hidden, tell_rights, tell_unwritable
 from penstock.cli.sample_check import (
     as_text,
     broken_rows,
@@ -165,6 +165,7 @@ def _from_journal(spec: LakeSpec, feed: FeedSpec) -> Finding:
         journal = _journal(spec, feed)
         state = journal.open().state
         tell_trouble(finding, journal, surroundings().now())
+        tell_unwritable(finding, journal.store, journal.layout, state.number + 1)
         windows = number_of(state.windows, "window")
         told = "never run" if state.is_new else f"{windows}, the journal is sound"
         finding.found.append(f"{told}; the next window is not known without Kafka")
@@ -280,6 +281,7 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
         journal = _journal(spec, feed)
         state = journal.open().state
         tell_trouble(finding, journal, surroundings().now())
+        tell_unwritable(finding, journal.store, journal.layout, state.number + 1)
         _check_layout(feed, journal, state)
         for event in change_events(feed, state):
             finding.warn(event.sentence)

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from penstock.api.store import StagesAsUploads
@@ -15,6 +15,7 @@ from penstock.cli.client_settings import (
     java_options,
     registry_of,
     revealed,
+    servers_of,
     source_options,
     source_tools,
 )
@@ -25,6 +26,7 @@ from penstock.cli.options.run_options import END_S
 from penstock.cli.output_streams import leave
 from penstock.cli.run_output import teller
 from penstock.cli.serving import observed, watching_of
+from penstock.cli.waiting_feeds import WaitingFeeds
 from penstock.config.clients import reveal_spark
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
@@ -34,8 +36,8 @@ from penstock.errors import PenstockError
 from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner, RunSpec
-from penstock.model.exit_codes import worst
-from penstock.model.spec import LakeSpec
+from penstock.model.exit_codes import FAILED, worst
+from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.source.open_source import open_source
 from penstock.ports.store.split_store import lake_of
 from penstock.spark.java import find_java
@@ -57,6 +59,7 @@ def run(chosen: argparse.Namespace) -> int:
     keys = reveal_keys(feeds, os.environ)
     watching = watching_of(chosen)
     around, tell = surroundings(), teller(os.environ, feeds=len(feeds))
+    waiting = waiting_told(spec, feeds, tell)
     beside = compiling_told(tell)
     session = starting_session(spec, "run")
     over = threading.Event()
@@ -73,7 +76,7 @@ def run(chosen: argparse.Namespace) -> int:
             tell(Event("", "store_risk", sentence, {}, "warning"))
         tools = FeedTools(
             open_source=lambda feed: open_source(
-                feed, source_tools(spec, feed, session.get, waiting_told(feed.name, tell))
+                feed, source_tools(spec, feed, session.get, waiting[feed.name])
             ),
             store=store,
             around=around,
@@ -101,12 +104,12 @@ def run(chosen: argparse.Namespace) -> int:
 def _end_now(session: StartingSession, tell: Tell, failures: dict[str, PenstockError]) -> None:
     """The last resort: nothing answers, and nothing that is left can do harm.
 
-    The exit code is that of any run that was asked to stop: that of the feeds that have failed.
+    The run did not end by itself, so it is not a success, whatever its feeds were doing.
     """
     sentence = "stopping: no answer came in time, and the process ends; the next run goes on"
-    tell(Event("", "left_behind", sentence, level="warning"))
+    tell(Event("", "cut_off", sentence, level="warning"))
     session.kill()
-    leave(worst(error.exit_code for error in failures.copy().values()))
+    leave(worst([FAILED, *(error.exit_code for error in failures.copy().values())]))
 
 
 def compiling_told(tell: Tell) -> Callable[[], str]:
@@ -119,9 +122,17 @@ def compiling_told(tell: Tell) -> Callable[[], str]:
     return lambda: COMPILING if is_compiling() else ""
 
 
-def waiting_told(feed: str, tell: Tell) -> Callable[[str], None]:
-    """Tells what the source of a feed waits for, as an event."""
-    return lambda sentence: tell(Event(feed, "waiting_for_source", sentence, level="warning"))
+def waiting_told(
+    spec: LakeSpec, feeds: Iterable[FeedSpec], tell: Tell
+) -> dict[str, Callable[[str], None]]:
+    """By feed: a function that tells what its source waits for. Feeds of one Kafka share a line."""
+    gathered = WaitingFeeds(tell)
+    return {
+        each.name: gathered.add(
+            each.name, servers_of(spec, each) if each.source.is_kafka else f"source {each.name}"
+        )
+        for each in feeds
+    }
 
 
 def watching_told(tell: Tell) -> Callable[[str], None]:

@@ -23,7 +23,7 @@ from penstock.cli.common import (
 from penstock.cli.output_streams import telling, unless_cut_off
 from penstock.cli.status_rows import columns_of_output, duration, fitted, rows_of, wrapped
 from penstock.errors import PenstockError
-from penstock.model.exit_codes import HALTED, worst
+from penstock.model.exit_codes import worst
 from penstock.model.plural import number_of
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
@@ -64,9 +64,10 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def exit_code_of(found: FeedSnapshot) -> int:
-    """5 for a feed that waits for an operator: whoever asks by a script must not read green."""
-    is_waiting = found.halted is not None and found.halted.accepted_by is None
-    return HALTED if is_waiting else 0
+    """That of the run, for a feed that cannot go on by itself: a script must not read green."""
+    if found.halted is None or found.halted.accepted_by is not None:
+        return 0
+    return found.halted.exit_code
 
 
 def snapshots(

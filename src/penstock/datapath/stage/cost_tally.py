@@ -37,10 +37,12 @@ class CostTally:
         self._weights: npt.NDArray[np.int64] = np.empty(0, np.int64)
         self._read = _Sum()
 
-    def read(self, batch: pa.RecordBatch) -> None:
-        """Take a batch that was read, before its records are known."""
+    def read(self, batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+        """Take a batch that was read, before its records are known; the bytes of each row."""
+        found = self._weigh(batch)
         self._read.records += batch.num_rows
-        self._read.read_bytes += int(self._weigh(batch).sum())
+        self._read.read_bytes += int(found.sum())
+        return found
 
     def add(self, dataset: str, some: BatchRows) -> None:
         """Take records of a dataset; those of a batch come in many groups.

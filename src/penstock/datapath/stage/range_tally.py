@@ -1,8 +1,8 @@
 """The evidence of a range, gathered batch by batch: what was read, and the rows beyond that."""
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.datapath.stage.batch_parts import in_parts
 from penstock.datapath.stage.record_rows import ROW, largest_of
@@ -33,7 +33,7 @@ class Tally:
 class RangeTally:
     """Everything that was read of one range. Used by one thread of one attempt.
 
-    read_bytes      keys and values together
+    read_bytes      keys and values together; of a record with several rows, its key counts once
     largest_bytes   a bound for the size of any record
     last_record     the record with the highest offset, by its hash
     """
@@ -49,8 +49,8 @@ class RangeTally:
         self.largest_bytes = 0
         self.last_record: LastRecord | None = None
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Take in the records of a batch, which are in offset order."""
+    def add(self, batch: pa.RecordBatch, read_bytes: int) -> None:
+        """Take in the records of a batch, which are in offset order, and their bytes in all."""
         offsets = batch["offset"].to_numpy()
         hashes = batch["hash"].to_numpy()
         self._offsets.append(offsets)
@@ -64,7 +64,7 @@ class RangeTally:
             int(np.uint64(hashes[-1].astype(np.uint64))),
             batch["timestamp"][-1].as_py(),
         )
-        self.read_bytes += bytes_in(batch["key"]) + bytes_in(batch["value"])
+        self.read_bytes += read_bytes
         self.largest_bytes = max(self.largest_bytes, largest_of(batch))
 
     def add_extra(self, batch: pa.RecordBatch, rows: Chosen) -> None:
@@ -99,10 +99,13 @@ class RangeTallies:
         self.of = {covered: RangeTally(covered) for covered in ranges}
         self._by_partition = {covered.partition: each for covered, each in self.of.items()}
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Take in the records of a batch, range by range."""
+    def add(self, batch: pa.RecordBatch, sizes: npt.NDArray[np.int64]) -> None:
+        """Take in the records of a batch and the bytes of each, range by range."""
+        start = 0
         for _, partition, some in in_parts(batch, ""):
-            self._by_partition[partition].add(some)
+            end = start + some.num_rows
+            self._by_partition[partition].add(some, int(sizes[start:end].sum()))
+            start = end
 
     def add_extra(self, batch: pa.RecordBatch, rows: Chosen) -> None:
         """Take in rows that are not the first of their records; they have numbers."""
@@ -110,8 +113,3 @@ class RangeTallies:
         partitions = batch["partition"].to_numpy()[chosen]
         for partition in np.unique(partitions).tolist():
             self._by_partition[partition].add_extra(batch, chosen[partitions == partition])
-
-
-def bytes_in(column: pa.Array) -> int:
-    """The bytes of all values of a column, without those that Arrow adds."""
-    return int(pc.sum(pc.binary_length(column)).as_py() or 0)

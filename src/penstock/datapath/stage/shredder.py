@@ -77,8 +77,7 @@ class RangeShredder:
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Take the next batch of records of this range, in offset order."""
-        self._tallies.add(batch)
-        self._costs.read(batch)
+        self._tallies.add(batch, self._costs.read(batch))
         for part in self._spread(batch) if self._feed.decode.spread else [batch]:
             self._decoder.decode(self._with_value(part), self._only_to, self)
 

@@ -50,6 +50,11 @@ def lake_of(store: Store) -> Store:
     return store.lake if isinstance(store, SplitStore) else store
 
 
+def journal_of(store: Store) -> Store:
+    """The store of the journals, for what only some stores can do."""
+    return store.journal if isinstance(store, SplitStore) else store
+
+
 class SplitStore:
     """The lake's store and that of its journals. They fail independently; errors say which."""
 

@@ -339,8 +339,10 @@ def test_check_refuses_what_a_run_refuses(
         found = {line["what"]: line for line in as_json(capsys)}
         assert any(code in sentence for sentence in found[what]["found"])
         assert halting.run() == 2
-    assert halting.call("status") == 5
-    assert f": {code}: " in capsys.readouterr().out
+    assert halting.call("status") == 2
+    row, told = capsys.readouterr().out.split("\nfeed: ", 1)
+    assert "  refused  " in row
+    assert f"refused since 2027-01-15T08:00:00.000+00:00: {code}: " in told
     halting.lake.config.write_text(CONFIG)
     assert halting.call("check", "--output", "json") == 0
 

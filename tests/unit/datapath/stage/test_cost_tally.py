@@ -57,7 +57,7 @@ def test_of_a_record_with_several_rows_the_first_one_is_the_record_and_has_the_k
 
 def test_what_comes_to_no_dataset_is_counted_without_a_name() -> None:
     tally = CostTally(Clock())
-    tally.read(BATCH)
+    assert tally.read(BATCH).sum() == 12
     tally.add("click", some(0, 3))
     tally.add("view", some(1))
     assert tally.spent("t") == (

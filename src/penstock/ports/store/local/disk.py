@@ -152,6 +152,11 @@ class Disk:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
+    def may_write(self, path: str) -> bool:
+        """Whether names may be made in a directory, by owner, mode and mount; it is not tried."""
+        of_writer = os.access in os.supports_effective_ids
+        return os.access(path, os.W_OK | os.X_OK, effective_ids=of_writer)
+
     def read(self, path: str) -> bytes:
         """The content of a regular file; `OSError` for anything else."""
         with _open_regular(path) as file:

@@ -28,6 +28,7 @@ from penstock.ports.store.local.linking import Linked, Names
 from penstock.ports.store.local.listing import keys_after, odd_names
 from penstock.ports.store.local.local_probe import probe_local
 from penstock.ports.store.local.local_reading import open_reader
+from penstock.ports.store.local.local_rights import refused_directories
 from penstock.ports.store.local.local_staged import LocalStagedWriter
 from penstock.ports.store.local.local_staging import KIND, TRIES, LocalStaging
 from penstock.ports.store.local.tree import TEMPORARY, Parts, Tree, require_regular
@@ -224,6 +225,11 @@ class LocalStore:
                     self._disk.unlink(path)
                     removed += 1
         return removed
+
+    def unwritable(self, directory: str) -> list[str]:
+        """Directories, as keys, in which this process may not make names; none is tried."""
+        with before_it_begins("look at", directory):
+            return list(refused_directories(self._disk, self._tree, self._tree.locate(directory)))
 
     def probe(self, scratch: str, *, for_journal: bool = True) -> None:
         """Try every promise in a directory of its own below `scratch`, and remove it again."""

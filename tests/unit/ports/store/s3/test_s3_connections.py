@@ -62,7 +62,7 @@ def server(certificate: Path | None = None) -> Iterator[int]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         running.socket = context.wrap_socket(running.socket, server_side=True)
-    thread = Thread(target=running.serve_forever)
+    thread = Thread(target=running.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield running.server_address[1]
