@@ -20,8 +20,8 @@ from penstock.api.codec import DecodedBatch
 from penstock.datapath.codec.json import decoder, scanner
 from penstock.datapath.codec.json.decoder import DatasetRecords, JsonDecoder
 from penstock.datapath.codec.json.value_count import count_items, json_value_counter
-from penstock.datapath.codec.protobuf import protobuf_reader
 from penstock.datapath.codec.protobuf.protobuf_reader import read_proto
+from penstock.datapath.codec.shared import single_records
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.model.schema import DatasetSchema, Field, FieldType
 from tests.helpers.broken_payloads import breaking, same_values
@@ -109,7 +109,7 @@ def test_both_ways_of_protobuf_refuse_the_same(
     world: World, data: st.DataObject, most: int
 ) -> None:
     payloads = [*world.payloads, *(data.draw(breaking(each)) for each in world.payloads)]
-    with mock.patch.object(protobuf_reader, "_VALUES_AT_A_TIME", most):
+    with mock.patch.object(single_records, "VALUES_AT_A_TIME", most):
         fast = read(world, payloads, most)
         slow = read(world, payloads, most, exact_only=True)
     assert fast.bad == slow.bad
