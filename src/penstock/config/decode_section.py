@@ -3,14 +3,16 @@
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import assert_never
 
 import msgspec
 
-from penstock.api.codec import Codec, SchemaFileContent
+from penstock.api.codec import Codec, IncludedFiles, SchemaFileContent
 from penstock.api.doors import CODECS
 from penstock.api.errors import OWN_PACKAGE
 from penstock.api.find import load, offer
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.config import units
 from penstock.config.feed_values import file_bytes, text_pattern
 from penstock.config.mistakes import Refused, shown
@@ -29,7 +31,7 @@ class _RecordSchema:
     """The file that `schema` names, and where to complain about it."""
 
     name: str
-    suffix: str
+    path: Path
     raw: bytes
     refuse: Callable[[Refused], None]
 
@@ -48,6 +50,8 @@ def check_decode(spec: DecodeSpec, table: Table, reading: Reading) -> None:
     if spec.types and spec.ids:
         found = "`types` beside `ids`: records that name a schema have all types in it"
         reading.mistakes.add(table.entries["types"].place, found, "one of the two")
+    if "schema" in table.entries and "schema" in codec.options and not spec.schema_text:
+        return  # the file was refused
     for found, wanted in codec.check(spec):
         reading.mistakes.add(table.place, found, wanted)
 
@@ -80,7 +84,7 @@ def _record_schema(node: Node, reading: Reading) -> _RecordSchema:
     def refuse(refused: Refused) -> None:
         reading.mistakes.refuse(node.place, refused)
 
-    return _RecordSchema(text(node), path.suffix, file_bytes(path), refuse)
+    return _RecordSchema(text(node), path, file_bytes(path), refuse)
 
 
 def _make_decode(
@@ -93,14 +97,29 @@ def _make_decode(
     if schema is None or "schema" not in codec.options:
         return spec
     try:
-        return msgspec.structs.replace(spec, schema_text=_schema_text(schema, codec))
+        found = _schema_text(schema, codec)
+        includes = _included(found, schema, codec)
     except Refused as refused:
         schema.refuse(refused)
         return spec
+    return msgspec.structs.replace(spec, schema_text=found, schema_includes=includes)
+
+
+def _included(found: str, schema: _RecordSchema, codec: Codec) -> IncludedFiles:
+    """The files that a schema file includes, as its codec finds them."""
+
+    def read(name: str) -> str | None:
+        path = schema.path.parent / name
+        return _utf8(name, file_bytes(path)) if path.is_file() else None
+
+    try:
+        return codec.included(found, read)
+    except SchemaUnsupported as error:
+        raise Refused(f"{shown(schema.name)}: {error.why}", f"a schema for {codec.name}") from error
 
 
 def _schema_text(schema: _RecordSchema, codec: Codec) -> str:
-    content: SchemaFileContent | None = codec.schema_files.get(schema.suffix)
+    content: SchemaFileContent | None = codec.schema_files.get(schema.path.suffix)
     if content is None:
         allowed = f"a file {' or '.join(codec.schema_files)}"
         raise Refused(f"found {shown(schema.name)}", f"{allowed}, for {codec.name}")
@@ -108,22 +127,22 @@ def _schema_text(schema: _RecordSchema, codec: Codec) -> str:
         case "bytes":
             return base64.b64encode(schema.raw).decode()
         case "text":
-            return _utf8(schema)
+            return _utf8(schema.name, schema.raw)
         case "json":
             return _json_object(schema)
         case _ as never:
             assert_never(never)
 
 
-def _utf8(schema: _RecordSchema) -> str:
+def _utf8(name: str, raw: bytes) -> str:
     try:
-        return schema.raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Refused(f"{shown(schema.name)} cannot be read as UTF-8", "a text file") from error
+        raise Refused(f"{shown(name)} cannot be read as UTF-8", "a text file") from error
 
 
 def _json_object(schema: _RecordSchema) -> str:
-    found = _utf8(schema)
+    found = _utf8(schema.name, schema.raw)
     try:
         is_object = isinstance(msgspec.json.decode(found), dict)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -144,6 +163,7 @@ DECODE = Section(
         "format": Key(_codec),
         "schema": Key(_record_schema),
         "message": Key(text),
+        "protocol": Key(choice("binary", "compact")),
         "ids": Key(parsed(units.truth, "true or false")),
         "spread": Key(parsed(units.truth, "true or false")),
         "pattern": Key(text_pattern),
