@@ -54,13 +54,12 @@ def included_files(text: str, read: Read) -> tuple[tuple[str, str], ...]:
     while left:
         path, source = left.pop()
         for line, name in declarations_of(source, path).includes:
-            if any(place in found for place in _places(path, name)):
-                continue
-            if len(found) == MOST_FILES:
+            place, inside = _first_of(path, line, name, found, read)
+            if place not in found:
+                found[place] = inside
+                left.append((place, inside))
+            if len(found) > MOST_FILES:
                 raise idl_error(path, line, f"over {MOST_FILES} files are included")
-            place, inside = _read_first(path, line, name, read)
-            found[place] = inside
-            left.append((place, inside))
     return tuple(sorted(found.items()))
 
 
@@ -93,13 +92,14 @@ def _places(path: str, name: str) -> list[str]:
     return [beside, posixpath.normpath(name)]
 
 
-def _read_first(path: str, line: int, name: str, read: Read) -> tuple[str, str]:
+def _first_of(path: str, line: int, name: str, known: Files, read: Read) -> tuple[str, str]:
+    """The first place at which there is a file, and its text."""
     if posixpath.isabs(name):
         raise idl_error(path, line, f"includes `{name}`; a path from this file is wanted")
     for place in _places(path, name):
-        found = read(place)
-        if found is not None:
-            return place, found
+        inside = known[place] if place in known else read(place)
+        if inside is not None:
+            return place, inside
     raise idl_error(path, line, f"includes `{name}`, and there is no such file")
 
 
