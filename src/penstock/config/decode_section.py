@@ -94,6 +94,8 @@ def _make_decode(
     is_own = format is None or format.package == OWN_PACKAGE  # executors have those by name
     spec = DecodeSpec(name, codec=None if is_own else format, **values)  # type: ignore[arg-type]
     codec = codec_of(spec)
+    if "protocol" in codec.options and not spec.protocol:
+        spec = msgspec.structs.replace(spec, protocol="binary")
     if schema is None or "schema" not in codec.options:
         return spec
     try:
