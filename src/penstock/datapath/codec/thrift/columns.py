@@ -16,10 +16,9 @@ from penstock.datapath.codec.shared.column_pools import ItemRates, Pools, filled
 from penstock.datapath.codec.shared.column_tree import ColumnMaker
 from penstock.datapath.codec.shared.compiled_bytes import padded
 from penstock.datapath.codec.thrift.program import StructProgram, struct_program
-from penstock.datapath.codec.thrift.program_reader import FRAME_FACTS, read_records
+from penstock.datapath.codec.thrift.program_reader import STACK_FACTS, read_records
 from penstock.datapath.codec.thrift.struct_layout import StructLayout
 from penstock.datapath.codec.thrift.types import MOST_LEVELS
-from penstock.datapath.codec.thrift.unknown_reader import LEVEL_FACTS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,11 +45,10 @@ def read_columns(
     plan = _plan(layout)
     program = plan.program
     payloads, bad = padded(values, skipped, program.symbols), np.zeros(len(values), bool)
-    frames = np.zeros((FRAME_FACTS, program.depth), np.int64)
-    levels = np.zeros((LEVEL_FACTS, MOST_LEVELS), np.int64)
+    stack = np.zeros((STACK_FACTS, max(program.depth, MOST_LEVELS)), np.int64)
 
     def read(pools: Pools, walk: Numbers, first: int) -> int:
-        return read_records(program.program, payloads, pools, walk, frames, levels, bad, first)
+        return read_records(program.program, payloads, pools, walk, stack, bad, first)
 
     pools, counts = filled(program.layout, plan.rates, len(values), read)
     maker = ColumnMaker(payloads, pools, counts, bad)

@@ -9,8 +9,8 @@ Nothing checks an index here. In the tables they are right by construction. A pl
 below the capacity of its level: places are taken one by one in `begin_item`, and for items that
 hold no others in `begin_items`, which stop at the capacity, and level 0 has one for every record. A
 place in the data is at most at the end of the record whenever a step begins, and steps look no
-further than the padding behind. There are as many frames as values nest, and `unknown_reader` steps
-into no more levels than there are.
+further than the padding behind. The stack is as deep as values nest, and as what `unknown_reader`
+steps into.
 """
 
 import numpy as np
@@ -45,19 +45,19 @@ from penstock.datapath.codec.thrift.program import (
     Program,
 )
 from penstock.datapath.codec.thrift.types import MOST_ITEMS, STOP
-from penstock.datapath.codec.thrift.unknown_reader import skip_field
+from penstock.datapath.codec.thrift.unknown_reader import STEPPED_OVER, skip_field
 from penstock.datapath.codec.thrift.value_reader import (
-    has_key_twice,
+    is_new_key,
     read_header,
     read_list_header,
     read_map_header,
     read_value,
 )
 
-# What is kept of what is around: its body, or NOWHERE in a list or map; the last field that was
-# found, or the row of the items; the last number, or the place of the first item; how many fields
-# have added to the count, or how many values are left; and 1 if every second one of these is a key.
-BODY, FIELD, LAST, LEFT, IS_MAP, FRAME_FACTS = range(6)
+# What the stack keeps of what is around: its body, or NOWHERE in a list or map; the last field that
+# was found, or the row of the items; the last number; how many fields have added to the count, or
+# how many values are left; and 1 if every second one of these is a key.
+BODY, FIELD, LAST, LEFT, IS_MAP, STACK_FACTS = range(STEPPED_OVER, STEPPED_OVER + 6)
 _FULL = -1  # in place of where a record ends: a level has no place left
 _NONE = -1
 
@@ -68,8 +68,7 @@ def read_records(
     payloads: Payloads,
     pools: Pools,
     walk: Numbers,
-    frames: Numbers,
-    levels: Numbers,
+    stack: Numbers,
     bad: Mask,
     first: int,
 ) -> int:
@@ -79,7 +78,7 @@ def read_records(
         walk[COUNT, 0] = row + 1
         for level in range(1, count):
             walk[BEFORE, level] = walk[COUNT, level]
-        at = read_record(program, payloads, pools, walk, frames, levels, row)
+        at = read_record(program, payloads, pools, walk, stack, row)
         if at == _FULL:
             for level in range(1, count):
                 walk[COUNT, level] = walk[BEFORE, level]
@@ -90,13 +89,7 @@ def read_records(
 
 @inlined
 def read_record(
-    program: Program,
-    payloads: Payloads,
-    pools: Pools,
-    walk: Numbers,
-    frames: Numbers,
-    levels: Numbers,
-    row: int,
+    program: Program, payloads: Payloads, pools: Pools, walk: Numbers, stack: Numbers, row: int
 ) -> Integer:
     """Read one record; where it ends, BEYOND if it is refused, or _FULL."""
     fields, bodies, data = program.fields, program.bodies, payloads.data
@@ -106,26 +99,24 @@ def read_record(
         if body >= 0:
             start = at
             wire, last, at = read_header(program, data, at, last)
-            if at > end:
+            if at > end or (wire == STOP and is_incomplete(bodies, body, left)):
                 return BEYOND
             if wire == STOP:
-                if left < bodies[body, LEAST] or left > bodies[body, MOST]:
-                    return BEYOND
                 if depth == 0:
                     return at
                 depth -= 1
-                body, field, last, left, is_map = frame_at(frames, depth)
+                body, field, last, left, is_map = frame_at(stack, depth)
                 continue
             value = find_field(fields, bodies, body, field, last)
             if value == _NONE:
-                at = skip_field(program, data, levels, wire, at, end)
+                at = skip_field(program, data, stack, wire, at, end)
                 continue
             if wire != fields[value, WIRE] or not mark(fields, value, pools, walk):
                 return BEYOND
             field, left = value, left + fields[value, ADDS]
         elif left == 0:
             depth -= 1
-            body, field, last, left, is_map = frame_at(frames, depth)
+            body, field, last, left, is_map = frame_at(stack, depth)
             continue
         else:
             left -= 1
@@ -137,48 +128,49 @@ def read_record(
             pools.flags[place] = data[start] & 15 == 1
         elif act < EMPTY:
             at = read_value(program, value, payloads, pools, place, at, end)
-            if fields[value, IS_UNIQUE] and (
-                at > end or has_key_twice(program, payloads, pools, value, last, place)
-            ):
-                return BEYOND
+            if fields[value, IS_UNIQUE] and at <= end:
+                at = at if is_new_key(program, value, payloads, pools, walk, place) else BEYOND
         else:
-            keep_frame(frames, depth, body, field, last, left, is_map)
-            depth, body, field, last, left, is_map = depth + 1, NOWHERE, value, 0, 0, 0
+            keep_frame(stack, depth, body, field, last, left, is_map)
+            depth, body, last, left, is_map = depth + 1, NOWHERE, 0, 0, 0
             if act > STRUCTURE:
-                last = walk[COUNT, fields[value, BELOW]]
                 left, at = begin_items(program, value, payloads, pools, place, walk, at, end)
-                if at == _FULL:
-                    return _FULL
                 items_left -= left + pools.sizes[place]
-                if items_left < 0:
-                    return BEYOND
+                if at == _FULL or items_left < 0:
+                    return _FULL if at == _FULL else BEYOND
                 field, is_map = fields[value, MORE], np.int64(act == ENTRIES)
-                continue
-            if act == EMPTY:
-                pools.flags[place] = 1
-            body = fields[value, MORE]
-            field = bodies[body, FIRST] - 1
+            else:
+                if act == EMPTY:
+                    pools.flags[place] = 1
+                body = fields[value, MORE]
+                field = bodies[body, FIRST] - 1
     return BEYOND
 
 
 @inlined
-def keep_frame(
-    frames: Numbers, depth: int, body: int, field: int, last: int, left: int, is_map: int
-) -> None:
-    """Remember what is around a struct, a list or a map."""
-    frames[BODY, depth], frames[FIELD, depth] = body, field
-    frames[LAST, depth], frames[LEFT, depth], frames[IS_MAP, depth] = last, left, is_map
+def is_incomplete(bodies: Numbers, body: int, count: int) -> bool:
+    """Whether a struct has not all that it needs, or a union more than one field."""
+    return bool(count < bodies[body, LEAST] or count > bodies[body, MOST])
 
 
 @inlined
-def frame_at(frames: Numbers, depth: int) -> tuple[int, int, int, int, int]:
+def keep_frame(
+    stack: Numbers, depth: int, body: int, field: int, last: int, left: int, is_map: int
+) -> None:
+    """Remember what is around a struct, a list or a map."""
+    stack[BODY, depth], stack[FIELD, depth] = body, field
+    stack[LAST, depth], stack[LEFT, depth], stack[IS_MAP, depth] = last, left, is_map
+
+
+@inlined
+def frame_at(stack: Numbers, depth: int) -> tuple[int, int, int, int, int]:
     """What was remembered."""
     return (
-        frames[BODY, depth],
-        frames[FIELD, depth],
-        frames[LAST, depth],
-        frames[LEFT, depth],
-        frames[IS_MAP, depth],
+        stack[BODY, depth],
+        stack[FIELD, depth],
+        stack[LAST, depth],
+        stack[LEFT, depth],
+        stack[IS_MAP, depth],
     )
 
 

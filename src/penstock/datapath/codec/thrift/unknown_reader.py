@@ -15,15 +15,15 @@ from penstock.datapath.codec.thrift.value_reader import (
     read_size,
 )
 
-# What is kept of each level: how many values are left, or that it is a struct; the types of the
-# keys and values of a map, or twice that of a list's items; and the last number of a struct.
-LEFT, KEYS, VALUES, LAST, LEVEL_FACTS = range(5)
+# What the stack keeps of each level: how many values are left, or that it is a struct; the types of
+# the keys and values of a map, or twice that of a list's items; and the last number of a struct.
+LEFT, KEYS, VALUES, LAST, STEPPED_OVER = range(5)
 _IN_STRUCT = -1
 
 
 @inlined
 def skip_field(
-    program: Program, data: Octets, levels: Numbers, wire: int, at: int, end: int
+    program: Program, data: Octets, stack: Numbers, wire: int, at: int, end: int
 ) -> Integer:
     """Where the value of a field ends; beyond the end if it is broken or nests too deep."""
     depth = 0
@@ -37,12 +37,12 @@ def skip_field(
             size, at = read_size(program, data, at)
             at = at + size if size <= end - at else BEYOND
         elif width == NESTED and depth < MOST_LEVELS:
-            at = begin_level(program, data, levels, wire, at, end, depth)
+            at = begin_level(program, data, stack, wire, at, end, depth)
             depth += 1
         else:
             return BEYOND
         while at <= end and depth > 0:
-            wire, at = next_value(program, data, levels, at, depth - 1)
+            wire, at = next_value(program, data, stack, at, depth - 1)
             if wire != STOP:
                 break
             depth -= 1
@@ -52,35 +52,35 @@ def skip_field(
 
 @inlined
 def begin_level(
-    program: Program, data: Octets, levels: Numbers, wire: int, at: int, end: int, level: int
+    program: Program, data: Octets, stack: Numbers, wire: int, at: int, end: int, level: int
 ) -> Integer:
     """Step into a struct, list, set or map; where the first value in it begins."""
-    levels[LAST, level] = 0
+    stack[LAST, level] = 0
     if wire == STRUCT:
-        levels[LEFT, level] = _IN_STRUCT
+        stack[LEFT, level] = _IN_STRUCT
         return at
     if wire == MAP:
         keys, values, size, at = read_map_header(program, data, at)
-        levels[LEFT, level] = 2 * size
+        stack[LEFT, level] = 2 * size
     else:
         keys, size, at = read_list_header(program, data, at)
         values = keys
-        levels[LEFT, level] = size
-    levels[KEYS, level], levels[VALUES, level] = keys, values
+        stack[LEFT, level] = size
+    stack[KEYS, level], stack[VALUES, level] = keys, values
     is_broken = program.widths[keys] == BROKEN or program.widths[values] == BROKEN
     return BEYOND if size > end - at or (size > 0 and is_broken) else at
 
 
 @inlined
 def next_value(
-    program: Program, data: Octets, levels: Numbers, at: int, level: int
+    program: Program, data: Octets, stack: Numbers, at: int, level: int
 ) -> tuple[Integer, Integer]:
     """The type of the next value of a level, and where it begins; STOP if there is none."""
-    left = levels[LEFT, level]
+    left = stack[LEFT, level]
     if left == _IN_STRUCT:
-        wire, levels[LAST, level], at = read_header(program, data, at, levels[LAST, level])
+        wire, stack[LAST, level], at = read_header(program, data, at, stack[LAST, level])
         return wire, at
     if left == 0:
         return np.int64(STOP), at
-    levels[LEFT, level] = left - 1
-    return levels[VALUES if left & 1 else KEYS, level], at
+    stack[LEFT, level] = left - 1
+    return stack[VALUES if left & 1 else KEYS, level], at

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from penstock.datapath.codec.shared.byte_gather import Octets
-from penstock.datapath.codec.shared.column_pools import Pools
+from penstock.datapath.codec.shared.byte_gather import Numbers, Octets
+from penstock.datapath.codec.shared.column_pools import COUNT, Pools
 from penstock.datapath.codec.shared.compiled import inlined
 from penstock.datapath.codec.shared.compiled_bytes import BEYOND, Payloads, varint, zigzag
 from penstock.datapath.codec.shared.enum_names import find_name
@@ -11,15 +11,16 @@ from penstock.datapath.codec.shared.pool_pieces import is_same_piece
 from penstock.datapath.codec.shared.value_types import Integer
 from penstock.datapath.codec.thrift.program import (
     ACT,
-    COLUMN,
     EIGHT_BYTES,
     LONG,
     MORE,
     NAME,
     ONE_BYTE,
+    OWN_LEVEL,
     PIECE,
     SHORT,
     SIXTEEN_BYTES,
+    SIZES,
     TRUTH,
     Program,
 )
@@ -194,22 +195,20 @@ def read_truth(program: Program, data: Octets, pools: Pools, place: int, at: int
 
 
 @inlined
-def has_key_twice(
-    program: Program, payloads: Payloads, pools: Pools, key: int, start: int, place: int
+def is_new_key(
+    program: Program, key: int, payloads: Payloads, pools: Pools, walk: Numbers, place: int
 ) -> bool:
-    """Whether the key at a place was in its map before, or there are too many to tell.
-
-    The map's first key is the one that `start` keys of the column are before.
-    """
+    """False if the last key of a map was there before, or if there are too many to tell."""
     fields = program.fields
-    first = pools.bases[fields[key, COLUMN]] + start
-    if place - first >= _MOST_KEYS:
-        return True
-    for other in range(first, place):
+    around = walk[COUNT, fields[key, OWN_LEVEL]] - 1
+    count = pools.sizes[pools.bases[fields[key, SIZES]] + around]
+    if count > _MOST_KEYS:
+        return False
+    for other in range(place - count + 1, place):
         if fields[key, ACT] == PIECE:
             is_same = is_same_piece(payloads.data, pools, other, place)
         else:
             is_same = pools.numbers[other] == pools.numbers[place]
         if is_same:
-            return True
-    return False
+            return False
+    return True

@@ -4,14 +4,12 @@ What does not change how a record is read is passed over: namespaces, constants,
 services and annotations.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
 
 from penstock.api.schema_unsupported import SchemaUnsupported
-from penstock.datapath.codec.thrift.idl.tokens import Token, TokenKind, idl_error, tokens_of
+from penstock.datapath.codec.thrift.idl.idl_tokens import Token, TokenKind, idl_error, tokens_of
 from penstock.datapath.codec.thrift.types import ThriftEnum, ThriftKind
-
-StructWord = Literal["struct", "union", "exception"]
 
 _DEEPEST_TYPE = 64
 _LEAST_INT, _MOST_INT = -(2**31), 2**31 - 1
@@ -27,6 +25,11 @@ _PLAIN: dict[str, ThriftKind] = {
     "string": "string",
     "binary": "binary",
     "uuid": "uuid",
+}
+_CONTAINERS: dict[str, tuple[ThriftKind, int]] = {
+    "list": ("list", 1),
+    "set": ("set", 1),
+    "map": ("map", 2),
 }
 _WANTED = "wanted include, namespace, const, typedef, enum, struct, union, exception or service"
 
@@ -56,9 +59,8 @@ class WrittenField:
 class WrittenStruct:
     """A struct, a union or an exception as it is written."""
 
-    line: int
-    word: StructWord
     fields: tuple[WrittenField, ...]
+    is_union: bool
 
 
 @dataclass(slots=True)
@@ -84,6 +86,18 @@ class _Parser:
         self._tokens = list(tokens_of(text, file))
         self._at = 0
         self._found = Declarations()
+        self._readers: dict[str, Callable[[Token], None]] = {
+            "include": self._include,
+            "cpp_include": self._cpp_include,
+            "namespace": self._namespace,
+            "const": self._const,
+            "typedef": self._typedef,
+            "enum": self._enum,
+            "struct": self._struct,
+            "union": self._struct,
+            "exception": self._struct,
+            "service": self._service,
+        }
 
     def file(self) -> Declarations:
         """All of it."""
@@ -94,32 +108,29 @@ class _Parser:
 
     def _declaration(self) -> None:
         start = self._take("name", _WANTED)
-        match start.text:
-            case "include":
-                self._found.includes.append((start.line, self._take("text", "wanted a path").text))
-            case "cpp_include":
-                self._take("text", "wanted a path")
-            case "namespace":
-                self._namespace()
-            case "const":
-                self._type(0)
-                self._name()
-                self._sign("=")
-                self._pass_value()
-            case "typedef":
-                kind = self._type(0)
-                self._found.typedefs[self._new_name()] = kind
-            case "enum":
-                self._enum()
-            case "struct" | "union" | "exception" as word:
-                self._struct(word)
-            case "service":
-                self._service()
-            case _:
-                raise self._error(start, f"found {start.shown}, {_WANTED}")
+        read = self._readers.get(start.text)
+        if read is None:
+            raise self._error(start, f"found {start.shown}, {_WANTED}")
+        read(start)
         self._annotations()
 
-    def _namespace(self) -> None:
+    def _include(self, start: Token) -> None:
+        self._found.includes.append((start.line, self._take("text", "wanted a path").text))
+
+    def _cpp_include(self, _: Token) -> None:
+        self._take("text", "wanted a path")
+
+    def _const(self, _: Token) -> None:
+        self._type(0)
+        self._name()
+        self._sign("=")
+        self._pass_value()
+
+    def _typedef(self, _: Token) -> None:
+        kind = self._type(0)
+        self._found.typedefs[self._new_name()] = kind
+
+    def _namespace(self, _: Token) -> None:
         """The language, or a star, and a name, in which Smalltalk allows hyphens."""
         if not self._passes("*"):
             self._name()
@@ -127,14 +138,14 @@ class _Parser:
         while self._passes("-"):
             self._name()
 
-    def _service(self) -> None:
+    def _service(self, _: Token) -> None:
         self._name()
         if self._next.text == "extends":
             self._at += 1
             self._name()
         self._pass_brackets("{")
 
-    def _enum(self) -> None:
+    def _enum(self, _: Token) -> None:
         name, values, number = self._new_name(), [], 0
         self._sign("{")
         while not self._passes("}"):
@@ -149,8 +160,8 @@ class _Parser:
             self._separator()
         self._found.enums[name] = ThriftEnum(name, tuple(values))
 
-    def _struct(self, word: StructWord) -> None:
-        line, name = self._next.line, self._new_name()
+    def _struct(self, start: Token) -> None:
+        name = self._new_name()
         if self._next.text == "xsd_all":
             self._at += 1
         self._sign("{")
@@ -158,7 +169,7 @@ class _Parser:
         while not self._passes("}"):
             fields.append(self._field())
             self._separator()
-        self._found.structs[name] = WrittenStruct(line, word, tuple(fields))
+        self._found.structs[name] = WrittenStruct(tuple(fields), start.text == "union")
 
     def _field(self) -> WrittenField:
         first = self._next
@@ -184,15 +195,13 @@ class _Parser:
         word = self._name()
         if depth == _DEEPEST_TYPE:
             raise self._error(word, f"types nest deeper than {_DEEPEST_TYPE} levels")
-        match word.text:
-            case "list" | "set" as kind:
-                found = WrittenType(word.line, kind, items=self._items(1, depth))
-            case "map":
-                found = WrittenType(word.line, "map", items=self._items(2, depth))
-            case name if name in _PLAIN:
-                found = WrittenType(word.line, _PLAIN[name])
-            case name:
-                found = WrittenType(word.line, name=name)
+        if word.text in _CONTAINERS:
+            kind, count = _CONTAINERS[word.text]
+            found = WrittenType(word.line, kind, items=self._items(count, depth))
+        elif word.text in _PLAIN:
+            found = WrittenType(word.line, _PLAIN[word.text])
+        else:
+            found = WrittenType(word.line, name=word.text)
         self._cpp_type()
         self._annotations()
         return found
@@ -219,10 +228,10 @@ class _Parser:
 
     def _pass_value(self) -> None:
         """Step over the value of a constant, or of a default."""
-        if self._next.kind == "sign" and self._next.text in {"[", "{"}:
-            self._pass_brackets(self._next.text)
-        elif self._next.kind in {"number", "text", "name"}:
+        if self._next.is_value:
             self._at += 1
+        elif self._next.text in {"[", "{"}:
+            self._pass_brackets(self._next.text)
         else:
             raise self._error(self._next, f"found {self._next.shown}, wanted a value")
 
@@ -232,7 +241,7 @@ class _Parser:
         open_ones = [_BRACKETS[opening]]
         while open_ones:
             token = self._next
-            if token.kind == "end":
+            if self._at == len(self._tokens) - 1:
                 raise self._error(first, f"`{opening}` is not closed")
             self._at += 1
             if token.kind != "sign":

@@ -1,7 +1,7 @@
 """The struct that the records of a feed are, made ready for executors. Driver.
 
 Names are looked up here: those of a file itself, and those of files that it includes, which have
-the name of the file in front: `shared.Geo` is in `shared.thrift`. An included file is looked for
+the name of the file in front, as "shared.Geo" is in "shared.thrift". An included file is looked for
 beside the one that includes it, and then beside the configuration's own, as repositories do that
 compile with one folder for all.
 """
@@ -20,7 +20,7 @@ from penstock.datapath.codec.thrift.idl.declarations import (
     WrittenType,
     declarations_of,
 )
-from penstock.datapath.codec.thrift.idl.tokens import idl_error
+from penstock.datapath.codec.thrift.idl.idl_tokens import idl_error
 from penstock.datapath.codec.thrift.schema import columns_of_thrift
 from penstock.datapath.codec.thrift.types import (
     Protocol,
@@ -154,7 +154,7 @@ class _Finder:
         """A struct and all that it uses, once."""
         if full in self.structs:
             return
-        is_union = written.word == "union"
+        is_union = written.is_union
         self.structs[full] = ThriftStruct(full, (), is_union)
         fields = tuple(
             ThriftField(

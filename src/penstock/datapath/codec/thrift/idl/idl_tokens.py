@@ -10,6 +10,12 @@ from penstock.api.schema_unsupported import SchemaUnsupported
 TokenKind = Literal["name", "number", "text", "sign", "end"]
 
 _LONGEST_SHOWN = 40
+_KINDS: dict[str, TokenKind] = {
+    "name": "name",
+    "number": "number",
+    "text": "text",
+    "sign": "sign",
+}
 _TOKEN = re.compile(
     r"""(?P<space>\s+ | //[^\n]* | \#[^\n]* | /\*.*?\*/)
     | (?P<name>[A-Za-z_][A-Za-z0-9_.]*)
@@ -29,6 +35,11 @@ class Token:
     line: int
 
     @property
+    def is_value(self) -> bool:
+        """True for what can be the whole value of a constant."""
+        return self.kind in {"number", "text", "name"}
+
+    @property
     def shown(self) -> str:
         """How an error message calls it."""
         if self.kind == "end":
@@ -44,13 +55,10 @@ def tokens_of(text: str, file: str) -> Iterator[Token]:
         if found is None:
             raise idl_error(file, line, f"`{text[at]}` cannot be read here")
         word, at = found.group(), found.end()
-        match found.lastgroup:
-            case "name" | "number" | "sign" as kind:
-                yield Token(kind, word, line)
-            case "text":
-                yield Token("text", word[1:-1], line)
-            case _:
-                line += word.count("\n")
+        kind = _KINDS.get(found.lastgroup or "")
+        if kind is not None:
+            yield Token(kind, word[1:-1] if kind == "text" else word, line)
+        line += word.count("\n")
     yield Token("end", "", line)
 
 
