@@ -31,6 +31,20 @@ _CONTAINERS: dict[str, tuple[ThriftKind, int]] = {
     "set": ("set", 1),
     "map": ("map", 2),
 }
+_OLD_NAMESPACES = (
+    "cpp_namespace",
+    "cocoa_prefix",
+    "csharp_namespace",
+    "delphi_namespace",
+    "java_package",
+    "perl_package",
+    "php_namespace",
+    "py_module",
+    "ruby_namespace",
+    "smalltalk_category",
+    "smalltalk_prefix",
+    "xsd_namespace",
+)
 _WANTED = "wanted include, namespace, const, typedef, enum, struct, union, exception or service"
 
 
@@ -90,6 +104,7 @@ class _Parser:
             "include": self._include,
             "cpp_include": self._cpp_include,
             "namespace": self._namespace,
+            **dict.fromkeys(_OLD_NAMESPACES, self._old_namespace),
             "const": self._const,
             "typedef": self._typedef,
             "enum": self._enum,
@@ -134,6 +149,12 @@ class _Parser:
         """The language, or a star, and a name, in which Smalltalk allows hyphens."""
         if not self._passes("*"):
             self._name()
+        self._old_namespace(_)
+
+    def _old_namespace(self, _: Token) -> None:
+        if self._next.kind == "text":
+            self._at += 1
+            return
         self._name()
         while self._passes("-"):
             self._name()

@@ -23,6 +23,8 @@ FULL = """
 namespace java com.acme.shop
 namespace * shop   // all others
 namespace smalltalk.category Acme-Shop
+cpp_namespace acme.shop
+xsd_namespace "http://acme"
 # a third kind of comment
 include "common/shared.thrift"
 cpp_include "<vector>"
@@ -33,9 +35,8 @@ const double HALF = .5e1
 typedef i64 Id
 typedef list<shared.Geo> (cpp.template = "std::list") Places (a = "b, c")
 enum Kind { VIEW, BUY = 5; GIFT (old), REFUND = -1, LAST = 0x7f }
-senseless_is_fine_in_comments // struct {
+// struct {
 """
-FULL = FULL.replace("senseless_is_fine_in_comments ", "")
 REST = """
 union What { 1: string text; 2: Nothing nothing }
 struct Nothing {}
