@@ -145,11 +145,11 @@ class _Parser:
         kind = self._type(0)
         self._found.typedefs[self._new_name()] = kind
 
-    def _namespace(self, _: Token) -> None:
+    def _namespace(self, start: Token) -> None:
         """The language, or a star, and a name, in which Smalltalk allows hyphens."""
         if not self._passes("*"):
             self._name()
-        self._old_namespace(_)
+        self._old_namespace(start)
 
     def _old_namespace(self, _: Token) -> None:
         if self._next.kind == "text":
