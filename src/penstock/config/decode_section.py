@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import assert_never
 
 import msgspec
@@ -14,7 +13,7 @@ from penstock.api.errors import OWN_PACKAGE
 from penstock.api.find import load, offer
 from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.config import units
-from penstock.config.feed_values import file_bytes, text_pattern
+from penstock.config.feed_values import file_bytes, files_beside, text_pattern
 from penstock.config.mistakes import Refused, shown
 from penstock.config.plugin_by_name import plugin_by_name
 from penstock.config.section_grammar import Key, Reading, Section, choice, listed, parsed, text
@@ -28,11 +27,12 @@ _OF_ALL_FORMATS = frozenset({"format", "incompatible"})
 
 @dataclass(frozen=True, slots=True)
 class _RecordSchema:
-    """The file that `schema` names, and where to complain about it."""
+    """The file that `schema` names, what reads others beside it, and where to complain."""
 
     name: str
-    path: Path
+    suffix: str
     raw: bytes
+    beside: Callable[[str], bytes | None]
     refuse: Callable[[Refused], None]
 
 
@@ -84,7 +84,8 @@ def _record_schema(node: Node, reading: Reading) -> _RecordSchema:
     def refuse(refused: Refused) -> None:
         reading.mistakes.refuse(node.place, refused)
 
-    return _RecordSchema(text(node), path, file_bytes(path), refuse)
+    raw, beside = file_bytes(path), files_beside(path)
+    return _RecordSchema(text(node), path.suffix, raw, beside, refuse)
 
 
 def _make_decode(
@@ -111,8 +112,8 @@ def _included(found: str, schema: _RecordSchema, codec: Codec) -> IncludedFiles:
     """The files that a schema file includes, as its codec finds them."""
 
     def read(name: str) -> str | None:
-        path = schema.path.parent / name
-        return _utf8(name, file_bytes(path)) if path.is_file() else None
+        raw = schema.beside(name)
+        return None if raw is None else _utf8(name, raw)
 
     try:
         return codec.included(found, read)
@@ -121,7 +122,7 @@ def _included(found: str, schema: _RecordSchema, codec: Codec) -> IncludedFiles:
 
 
 def _schema_text(schema: _RecordSchema, codec: Codec) -> str:
-    content: SchemaFileContent | None = codec.schema_files.get(schema.path.suffix)
+    content: SchemaFileContent | None = codec.schema_files.get(schema.suffix)
     if content is None:
         allowed = f"a file {' or '.join(codec.schema_files)}"
         raise Refused(f"found {shown(schema.name)}", f"{allowed}, for {codec.name}")

@@ -75,6 +75,8 @@ def test_a_mistake_is_told_once(tmp_path: Path, keys: str, path: str, found: str
         ("common/shared.thrift", b"struct Geo {", "common/shared.thrift, line 1: found the end"),
         ("common/shared.thrift", b" " * 1_000_001, "the file is too large"),
         ("click.thrift", b"struct Click {", "line 1: found the end of the file"),
+        ("click.thrift", b"include 'a\0b.thrift'", "and there is no such file"),
+        ("click.thrift", b"include '%s'" % (b"a" * 9_999), "cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_a_mistake(
