@@ -82,7 +82,7 @@ def test_a_sample_a_run_and_the_commands_agree(
     ]
     assert main(["status", "shop", "--config-of", "1-1", "-c", str(file)]) == 0
     words = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    start = words.index("schema: decode.schema  # a file with this content:")
+    start = words.index('schema: "decode.schema"  # a file with this content:')
     assert words[start + 1 : start + 5] == [
         '#   include "shared.thrift"',
         "#   struct Click { 1: required i64 at, 2: shared.Kind kind }",

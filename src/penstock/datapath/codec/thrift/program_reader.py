@@ -138,7 +138,7 @@ def read_record(
                 items_left -= left + pools.sizes[place]
                 if at == _FULL or items_left < 0:
                     return _FULL if at == _FULL else BEYOND
-                field, is_map = fields[value, MORE], np.int64(act == ENTRIES)
+                field, is_map = fields[value, MORE], int(act == ENTRIES)
             else:
                 if act == EMPTY:
                     pools.flags[place] = 1

@@ -11,6 +11,7 @@ from penstock.model.spec import DecodeSpec
 from tests.helpers.thrift_worlds import World, worlds
 
 MANY = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+NO_FILES: dict[str, str] = {}
 BETWEEN = [" ", "\n", "\t// {\n", "/* struct } \n */", " # 'x\n"]
 
 
@@ -65,7 +66,7 @@ PIECES = st.sampled_from(
 def test_no_text_does_more_than_be_refused(text: str) -> None:
     why = ""
     try:
-        includes = included_files(text, {}.get)
+        includes = included_files(text, NO_FILES.get)
         fixed_struct(DecodeSpec("thrift", schema_text=text, schema_includes=includes))
     except SchemaUnsupported as error:
         why = error.why

@@ -14,12 +14,11 @@ import pyarrow as pa
 import pytest
 
 from penstock.api.codec import DecodedBatch
-from penstock.datapath.codec.thrift import reference
 from penstock.datapath.codec.thrift.columns import read_columns
 from penstock.datapath.codec.thrift.idl.fixed_struct import fixed_struct
 from penstock.datapath.codec.thrift.struct_layout import StructLayout, struct_layout
 from penstock.datapath.codec.thrift.thrift_reader import read_thrift, thrift_reader
-from penstock.datapath.codec.thrift.types import Protocol, parse_thrift
+from penstock.datapath.codec.thrift.types import MOST_ITEMS, Protocol, parse_thrift
 from penstock.model.spec import DecodeSpec
 
 PLAIN = """
@@ -495,7 +494,7 @@ def test_hostile_lengths_end_in_no_time(plain: StructLayout, compact: StructLayo
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_record_with_too_many_items_is_refused(protocol: Protocol) -> None:
     plan = layout(PLAIN, protocol)
-    most = reference.MOST_ITEMS
+    most = MOST_ITEMS
     for count, wanted in ((most, []), (most + 1, ["TOO_MANY"])):
         if protocol == "binary":
             payload = field(LIST, 19, b"\x02" + i32(count) + b"\x01" * count) + END
