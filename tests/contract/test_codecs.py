@@ -16,6 +16,7 @@ from penstock.datapath.codec.msgpack.msgpack_json import as_json
 from penstock.datapath.codec.protobuf.codec import CODEC as PROTOBUF
 from penstock.datapath.codec.raw.codec import CODEC as RAW
 from penstock.datapath.codec.text.codec import CODEC as TEXT
+from penstock.datapath.codec.thrift.codec import CODEC as THRIFT
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.spec import DecodeSpec
 from penstock.testing.contracts.codec import JsonContract, SchemasContract
@@ -48,6 +49,9 @@ PROTO = """syntax = "proto3"; message Click {
   string user = 1; repeated int64 pages = 2; optional double price = 3;
   message Inside { string user = 1; } Inside inside = 4;
 }"""
+
+IDL = """struct Inside { 1: string user }
+struct Click { 1: required string user, 2: list<i64> pages, 3: double price, 4: Inside inside }"""
 
 
 class TestJson(SchemasContract):
@@ -115,6 +119,37 @@ class TestProtobuf(SchemasContract):
         return [b"\x0a\x03ann\x12\x02\x01\x02", b"", b"\x0a\x01b\x22\x03\x0a\x01c\x19" + bytes(8)]
 
 
+class TestThrift(SchemasContract):
+    """All records are one struct of a file, in the binary protocol."""
+
+    @pytest.fixture
+    def codec(self) -> Codec:
+        return THRIFT
+
+    @pytest.fixture
+    def decode(self) -> DecodeSpec:
+        return DecodeSpec("thrift", schema_text=IDL, message="Click")
+
+    @pytest.fixture
+    def payloads(self) -> list[bytes]:
+        user, pages = b"\x0b\x00\x01\x00\x00\x00\x03ann", b"\x0f\x00\x02\x0a\x00\x00\x00\x01"
+        price = b"\x04\x00\x03" + bytes(8)
+        return [user + pages + bytes(8) + b"\x00", user + b"\x00", price + user + b"\x00"]
+
+
+class TestThriftCompact(TestThrift):
+    """The same in the compact protocol."""
+
+    @pytest.fixture
+    def decode(self) -> DecodeSpec:
+        return DecodeSpec("thrift", schema_text=IDL, message="Click", protocol="compact")
+
+    @pytest.fixture
+    def payloads(self) -> list[bytes]:
+        user = b"\x18\x03ann"
+        return [user + b"\x19\x26\x02\x80\x01\x00", user + b"\x00", user + b"\x27" + bytes(9)]
+
+
 class TestMsgpack(JsonContract):
     @pytest.fixture
     def codec(self) -> Codec:
@@ -164,7 +199,8 @@ class TestRaw(SchemasContract):
 
 
 def test_every_built_in_codec_is_tried_here() -> None:
-    tried = {JSON.name, AVRO.name, PROTOBUF.name, MSGPACK.name, TEXT.name, RAW.name}
+    codecs = (JSON, AVRO, PROTOBUF, THRIFT, MSGPACK, TEXT, RAW)
+    tried = {codec.name for codec in codecs}
     assert tried == set(BUILT_IN)
 
 

@@ -34,6 +34,7 @@ from tests.property.datapath.codec.protobuf import test_codec as test_protobuf
 from tests.property.datapath.codec.raw import test_codec as test_raw
 from tests.property.datapath.codec.shared import test_framing
 from tests.property.datapath.codec.text import test_bytes as test_text
+from tests.property.datapath.codec.thrift import test_codec as test_thrift
 
 MOST_BYTES = 6 * 1024**3
 LONGEST_S = 60
@@ -46,6 +47,7 @@ MODULES = {
     "protobuf": (test_protobuf,),
     "raw": (test_raw,),
     "text": (test_text,),
+    "thrift": (test_thrift,),
 }
 
 

@@ -6,7 +6,7 @@ import random
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import fastavro
 import pyarrow as pa
@@ -18,7 +18,12 @@ from penstock.datapath.codec.avro.types import parse_avro
 from penstock.datapath.codec.protobuf.message_layout import MessageLayout
 from penstock.datapath.codec.protobuf.protobuf_reader import proto_layout, read_proto
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
+from penstock.datapath.codec.thrift.idl.fixed_struct import fixed_struct
+from penstock.datapath.codec.thrift.struct_layout import StructLayout, struct_layout
+from penstock.datapath.codec.thrift.thrift_reader import read_thrift
+from penstock.datapath.codec.thrift.types import parse_thrift
 from penstock.model.registered_schema import RegisteredSchema
+from penstock.model.spec import DecodeSpec
 from tests.helpers.broken_payloads import same_values
 
 _ROW = {
@@ -182,3 +187,131 @@ def _piece(raw: bytes) -> bytes:
 
 def _number(value: int) -> bytes:
     return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + _number(value >> 7)
+
+
+_IDL = """
+enum Colour { RED, GREEN = 5, BLUE = -1 }
+struct Empty {}
+struct Row { 1: required i64 a, 2: string b, 3: list<i16> c, 4: Empty d, 5: bool e }
+union What { 1: string text, 2: Row row }
+struct Event {
+  1: i64 id, 2: i8 tiny, 3: string name, 4: double rate, 5: bool is_open, 6: Colour colour,
+  7: list<i32> counts, 8: set<string> tags, 9: map<string, Row> rows, 10: map<i32, string> labels,
+  11: Row before, 12: list<Row> history, 13: uuid who, 14: What what, 15: list<list<bool>> flags,
+  16: map<Colour, list<Row>> colours, 17: i16 short, 18: binary raw
+}
+"""
+_STOP = b"\0"
+_BY_KIND = {"i8": 3, "double": 4, "i16": 6, "i32": 8, "i64": 10, "piece": 11, "uuid": 16}
+
+
+class ThriftBounds:
+    """A batch of structs with lists, maps and structs inside, in any order, in both protocols."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._is_compact = chance.random() < 0.5
+        self._layout = _thrift_layout("compact" if self._is_compact else "binary")
+        count = chance.randrange(1, 12)
+        made = [self._struct(chance.choice([0, 5, 20, 40])) for _ in range(count)]
+        self._payloads = [broken(each, chance) for each in made]
+
+    def read_in_both_ways(self) -> DecodedBatch:
+        """Read, and insist that the reference agrees."""
+        values = pa.array(self._payloads, pa.binary())
+        fast = read_thrift(self._layout, values, 0)
+        slow = read_thrift(self._layout, values, 0, exact_only=True)
+        assert fast.bad == slow.bad
+        assert fast.batch.equals(slow.batch) or same_values(fast, slow)
+        return fast
+
+    def _struct(self, fields: int) -> bytes:
+        """Fields in any order; most of them once, since the second one is left to the reference."""
+        numbers = self._chance.sample([*range(1, 19), 99, 300], min(fields, 20))
+        return b"".join(map(self._field, numbers)) + _STOP
+
+    def _field(self, number: int) -> bytes:
+        kinds = ["i64", "i8", "piece", "double", "bool", "i32", "counts", "tags", "rows", "labels"]
+        kinds += ["row", "history", "uuid", "what", "flags", "colours", "i16", "piece"]
+        kind = kinds[number - 1] if number < 19 else self._chance.choice(kinds)
+        wire, value = self._value(kind)
+        if not self._is_compact:
+            return bytes([wire]) + number.to_bytes(2, "big") + value
+        if kind == "bool":
+            return bytes([1 + self._chance.randrange(2)]) + _number(2 * number)
+        return bytes([_compact(wire)]) + _number(2 * number) + value
+
+    def _value(self, kind: str) -> tuple[int, bytes]:
+        """Its type, and its bytes."""
+        chance = self._chance
+        if kind in _BY_KIND:
+            return _BY_KIND[kind], self._plain(kind)
+        if kind == "bool":
+            return 2, bytes([chance.randrange(2)])
+        count = chance.choice([0, 1, 3, 40])
+        rows = [self._row() for _ in range(count)]
+        if kind == "row":
+            return 12, self._row()
+        if kind == "what":
+            what = self._one_of_what()
+            return 12, what + _STOP
+        if kind == "flags":
+            flags = self._items(2, [bytes([chance.randrange(3)]) for _ in range(count)])
+            return 15, self._items(15, [flags] * chance.randrange(3))
+        if kind in {"counts", "tags", "history"}:
+            wire, item = {"counts": (8, "i32"), "tags": (11, "piece"), "history": (12, "")}[kind]
+            inside = rows if kind == "history" else [self._plain(item) for _ in range(count)]
+            return 14 if kind == "tags" else 15, self._items(wire, inside)
+        keys = [self._plain("piece" if kind == "rows" else "i32") for _ in range(count)]
+        if kind == "rows":
+            return 13, self._entries(11, 12, keys, rows)
+        if kind == "labels":
+            return 13, self._entries(8, 11, keys, [self._plain("piece") for _ in keys])
+        return 13, self._entries(8, 15, keys, [self._items(12, rows[:2]) for _ in keys])
+
+    def _row(self) -> bytes:
+        short = self._items(6, [self._plain("i16")] * self._chance.randrange(4))
+        if self._is_compact:
+            return b"\x16\x05\x18\x01b\x19" + short + b"\x1c\0\x11\0"
+        return b"\x0a\0\1" + bytes(8) + b"\x0f\0\3" + short + b"\x0c\0\4\0" + _STOP
+
+    def _one_of_what(self) -> bytes:
+        if self._is_compact:
+            return self._chance.choice([b"", b"\x18\x01x", b"\x2c" + self._row()])
+        return self._chance.choice([b"", b"\x0b\0\1\0\0\0\1x", b"\x0c\0\2" + self._row()])
+
+    def _items(self, wire: int, each: list[bytes]) -> bytes:
+        if not self._is_compact:
+            return bytes([wire]) + len(each).to_bytes(4, "big") + b"".join(each)
+        size = len(each)
+        head = bytes([min(size, 15) << 4 | _compact(wire)])
+        return head + (_number(size) if size >= 15 else b"") + b"".join(each)
+
+    def _entries(self, keys: int, values: int, names: list[bytes], inside: list[bytes]) -> bytes:
+        joined = b"".join(key + value for key, value in zip(names, inside, strict=True))
+        if not self._is_compact:
+            return bytes([keys, values]) + len(names).to_bytes(4, "big") + joined
+        kinds = bytes([_compact(keys) << 4 | _compact(values)]) if names else b""
+        return _number(len(names)) + kinds + joined
+
+    def _plain(self, kind: str) -> bytes:
+        chance = self._chance
+        if kind == "piece":
+            raw = chance.choice([b"", b"x", "naïve".encode(), b"longer than eight bytes"])
+            return _piece(raw) if self._is_compact else len(raw).to_bytes(4, "big") + raw
+        if kind in {"double", "uuid", "i8"} or not self._is_compact:
+            widths = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "double": 8, "uuid": 16}
+            return chance.choice([bytes(widths[kind]), chance.randbytes(widths[kind])])
+        return _number(chance.choice([0, 1, 10, 127, 128, 2**16 - 1, 2**16, 2**32 - 1, 2**64 - 1]))
+
+
+def _compact(wire: int) -> int:
+    """What the compact protocol writes for a type."""
+    wires = {2: 1, 3: 3, 6: 4, 8: 5, 10: 6, 4: 7, 11: 8, 15: 9, 14: 10, 13: 11, 12: 12, 16: 13}
+    return wires[wire]
+
+
+@cache
+def _thrift_layout(protocol: Literal["binary", "compact"]) -> StructLayout:
+    decode = DecodeSpec("thrift", schema_text=_IDL, message="Event", protocol=protocol)
+    return struct_layout(parse_thrift(fixed_struct(decode).text))

@@ -1,8 +1,8 @@
-"""JSON with schemas, MessagePack, text and raw records through a real broker and real Spark."""
+"""JSON with schemas, Thrift, MessagePack, text and raw records by a real broker and real Spark."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -11,6 +11,8 @@ from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
+from penstock.datapath.codec.thrift.idl.fixed_struct import fixed_struct
+from penstock.datapath.codec.thrift.types import ThriftFile
 from penstock.model.spec import DecodeSpec, RegistrySpec, RouteSpec, TimeSpec
 from penstock.ports.registry.registry import Registry
 from penstock.ports.registry.registry_http import http_fetch
@@ -18,6 +20,7 @@ from penstock.ports.store.local.local_store import LocalStore
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
 from penstock.testing.registry_server import EmbeddedRegistry
+from tests.helpers.thrift_worlds import read_by_apache, written
 from tests.integration.lakes import (
     NOON_MS,
     Row,
@@ -82,6 +85,64 @@ def test_text_is_cut_by_a_pattern_and_routed_by_a_group(
     found = landed(tmp_path, client, "lines", check=same)
     assert found.datasets() == {"WARN": 20, "INFO": 10}
     assert {row["reason"] for row in found.refused.values()} == {"NO_MATCH", "NOT_UTF8"}
+
+
+THRIFT = """
+enum Type { VIEW, BUY }
+struct Item { 1: required string sku, 2: i32 count }
+union Payment { 1: string card, 2: double cash }
+struct Event {
+  1: required Type type, 2: required i64 event_time, 3: i32 n, 4: list<Item> items,
+  5: Payment payment, 6: bool is_new,
+}
+"""
+
+
+@pytest.mark.parametrize("protocol", ["binary", "compact"])
+def test_thrift_records_have_the_columns_of_their_file(
+    spark: SparkSession,
+    kafka: EmbeddedKafka,
+    client: KafkaClient,
+    tmp_path: Path,
+    protocol: Literal["binary", "compact"],
+) -> None:
+    """Written by Apache's library; a broken one is quarantined alone, with its reason."""
+    topic = f"thrift-{protocol}"
+    client.create_topic(topic, partitions=2)
+    decode = DecodeSpec("thrift", schema_text=THRIFT, message="Event", protocol=protocol)
+    tree = msgspec.json.decode(fixed_struct(decode).text, type=ThriftFile)
+    events = [
+        {
+            "type": n % 2,
+            "event_time": NOON_MS,
+            "n": n,
+            "items": [{"sku": f"a{n}", "count": k} for k in range(n % 3)],
+            "payment": {"card": "x"} if n % 2 else {"cash": n / 2},
+            "is_new": n % 5 == 0,
+        }
+        for n in range(40)
+    ]
+    payloads = [written(tree, each) for each in events]
+    less = written(tree, {"type": 0, "n": 1} | {"event_time": NOON_MS})
+    broken = [payloads[0][:-1], payloads[1] + b"\0", b"", b'{"type": "a"}' * 9]
+    for partition in (0, 1):
+        client.produce(topic, partition, [*payloads, *broken, less])
+    code, told = run_feeds(spark, kafka, LocalStore(tmp_path), mixed_feed(topic, decode=decode))
+    assert code == 0, told
+
+    def same(row: Row, record: ReadRecord) -> None:
+        event = read_by_apache(tree, record.value or b"")
+        event["type"] = ["VIEW", "BUY"][event["type"]]
+        assert event_of(row.columns) == without_nulls(event)
+        assert row.dataset == event["type"]
+
+    found = landed(tmp_path, client, topic, check=same)
+    assert found.datasets() == {"VIEW": 42, "BUY": 40}
+    reasons = [row["reason"] for row in found.refused.values()]
+    assert len(reasons) == 2 * len(broken)
+    assert set(reasons) <= {"TRUNCATED", "TRAILING_BYTES", "OUT_OF_RANGE", "WRONG_TYPE"}
+    assert reasons.count("TRAILING_BYTES") == 2
+    assert audit_deep(spark, kafka, tmp_path).differences == ()
 
 
 def test_raw_records_are_kept_as_they_are(

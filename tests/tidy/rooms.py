@@ -12,7 +12,8 @@ _SHAPE = frozenset(
     f"datapath/shape/{name}" for name in ("event_time", "plugins", "route", "convert")
 )
 _FORMATS_OF_RECORDS = frozenset(
-    f"datapath/codec/{name}" for name in ("json", "avro", "protobuf", "msgpack", "text", "raw")
+    f"datapath/codec/{name}"
+    for name in ("json", "avro", "protobuf", "thrift", "msgpack", "text", "raw")
 )
 _CODECS = _FORMATS_OF_RECORDS | {"datapath/codec", "datapath/codec/shared"}
 _ON_EXECUTORS = _SHAPE | _CODECS | {"datapath/formats", "datapath/stage"}
@@ -58,6 +59,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "datapath/codec/json": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/codec/avro": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/codec/protobuf": BOTTOM | {"api", "datapath/codec/shared"},
+    "datapath/codec/thrift": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/codec/msgpack": BOTTOM | {"api", "datapath/codec/shared", "datapath/codec/json"},
     "datapath/codec/text": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/codec/raw": BOTTOM | {"api", "datapath/codec/shared"},

@@ -32,6 +32,7 @@ TYPES = (
     "model/schema.py",
     "datapath/codec/avro/types.py",
     "datapath/codec/protobuf/types.py",
+    "datapath/codec/thrift/types.py",
     "datapath/codec/shared/column_tree.py",
 )
 

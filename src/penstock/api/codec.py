@@ -13,7 +13,8 @@ A codec that offers both reads by schemas where the configuration says `ids: tru
 
 What is called where, and how often:
 
-    driver       `check`, `schema_files`   when a configuration is read
+    driver       `check`, `schema_files`,  when a configuration is read
+                 `included`
                  `fixed`                   when a feed starts, and by `penstock check`
                  `preparation`             once per schema that records name; the result is kept in
                                            the lake
@@ -66,6 +67,7 @@ Rows: TypeAlias = "npt.NDArray[np.int64]"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 Complaint = tuple[str, str]  # of a configuration: what was found, and what was wanted
 SchemaFileContent = Literal["json", "text", "bytes"]
+IncludedFiles = tuple[tuple[str, str], ...]  # paths from the folder of the schema file, and texts
 Message = tuple[int, ...]  # the place of a message in a schema that has several
 
 
@@ -222,6 +224,10 @@ class JsonRecords:
     growth: int = 1
 
 
+def _includes_nothing(_text: str, _read: Callable[[str], str | None]) -> IncludedFiles:
+    return ()
+
+
 def _no_complaint(_: DecodeSpec) -> Iterable[Complaint]:
     return ()
 
@@ -231,9 +237,13 @@ class Codec:
     """One format of records. `json`, `schemas` or both say how records are read.
 
     options        the keys of `decode` that belong to this format, besides those of all formats;
-                   of `schema`, `message`, `ids`, `spread`, `pattern`, `delimiter`, `columns`
+                   of `schema`, `message`, `protocol`, `ids`, `spread`, `pattern`, `delimiter`,
+                   `columns`
     schema_files   the suffixes of files that the key `schema` may name, and what they hold. A file
                    of bytes arrives in base64
+    included       all files that the text of a schema file includes, and those include; `read`
+                   gives the text of one by its path, None if there is none. They arrive in
+                   `schema_includes`. Raises `SchemaUnsupported`
     check          what is wrong with the keys of a configuration when they are taken together
     """
 
@@ -242,6 +252,7 @@ class Codec:
     schemas: RecordSchemas | None = None
     options: frozenset[str] = frozenset()
     schema_files: Mapping[str, SchemaFileContent] = field(default_factory=dict)
+    included: Callable[[str, Callable[[str], str | None]], IncludedFiles] = _includes_nothing
     check: Callable[[DecodeSpec], Iterable[Complaint]] = _no_complaint
 
     def schemas_for(self, decode: DecodeSpec) -> RecordSchemas | None:

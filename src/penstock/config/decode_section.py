@@ -7,12 +7,13 @@ from typing import assert_never
 
 import msgspec
 
-from penstock.api.codec import Codec, SchemaFileContent
+from penstock.api.codec import Codec, IncludedFiles, SchemaFileContent
 from penstock.api.doors import CODECS
 from penstock.api.errors import OWN_PACKAGE
 from penstock.api.find import load, offer
+from penstock.api.schema_unsupported import SchemaUnsupported
 from penstock.config import units
-from penstock.config.feed_values import file_bytes, text_pattern
+from penstock.config.feed_values import file_bytes, files_beside, text_pattern
 from penstock.config.mistakes import Refused, shown
 from penstock.config.plugin_by_name import plugin_by_name
 from penstock.config.section_grammar import Key, Reading, Section, choice, listed, parsed, text
@@ -26,11 +27,12 @@ _OF_ALL_FORMATS = frozenset({"format", "incompatible"})
 
 @dataclass(frozen=True, slots=True)
 class _RecordSchema:
-    """The file that `schema` names, and where to complain about it."""
+    """The file that `schema` names, what reads others beside it, and where to complain."""
 
     name: str
     suffix: str
     raw: bytes
+    beside: Callable[[str], bytes | None]
     refuse: Callable[[Refused], None]
 
 
@@ -48,6 +50,8 @@ def check_decode(spec: DecodeSpec, table: Table, reading: Reading) -> None:
     if spec.types and spec.ids:
         found = "`types` beside `ids`: records that name a schema have all types in it"
         reading.mistakes.add(table.entries["types"].place, found, "one of the two")
+    if "schema" in table.entries and "schema" in codec.options and not spec.schema_text:
+        return  # the file was refused
     for found, wanted in codec.check(spec):
         reading.mistakes.add(table.place, found, wanted)
 
@@ -80,7 +84,8 @@ def _record_schema(node: Node, reading: Reading) -> _RecordSchema:
     def refuse(refused: Refused) -> None:
         reading.mistakes.refuse(node.place, refused)
 
-    return _RecordSchema(text(node), path.suffix, file_bytes(path), refuse)
+    raw, beside = file_bytes(path), files_beside(path)
+    return _RecordSchema(text(node), path.suffix, raw, beside, refuse)
 
 
 def _make_decode(
@@ -90,13 +95,30 @@ def _make_decode(
     is_own = format is None or format.package == OWN_PACKAGE  # executors have those by name
     spec = DecodeSpec(name, codec=None if is_own else format, **values)  # type: ignore[arg-type]
     codec = codec_of(spec)
+    if "protocol" in codec.options and not spec.protocol:
+        spec = msgspec.structs.replace(spec, protocol="binary")
     if schema is None or "schema" not in codec.options:
         return spec
     try:
-        return msgspec.structs.replace(spec, schema_text=_schema_text(schema, codec))
+        found = _schema_text(schema, codec)
+        includes = _included(found, schema, codec)
     except Refused as refused:
         schema.refuse(refused)
         return spec
+    return msgspec.structs.replace(spec, schema_text=found, schema_includes=includes)
+
+
+def _included(found: str, schema: _RecordSchema, codec: Codec) -> IncludedFiles:
+    """The files that a schema file includes, as its codec finds them."""
+
+    def read(name: str) -> str | None:
+        raw = schema.beside(name)
+        return None if raw is None else _utf8(name, raw)
+
+    try:
+        return codec.included(found, read)
+    except SchemaUnsupported as error:
+        raise Refused(f"{shown(schema.name)}: {error.why}", f"a schema for {codec.name}") from error
 
 
 def _schema_text(schema: _RecordSchema, codec: Codec) -> str:
@@ -108,22 +130,22 @@ def _schema_text(schema: _RecordSchema, codec: Codec) -> str:
         case "bytes":
             return base64.b64encode(schema.raw).decode()
         case "text":
-            return _utf8(schema)
+            return _utf8(schema.name, schema.raw)
         case "json":
             return _json_object(schema)
         case _ as never:
             assert_never(never)
 
 
-def _utf8(schema: _RecordSchema) -> str:
+def _utf8(name: str, raw: bytes) -> str:
     try:
-        return schema.raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Refused(f"{shown(schema.name)} cannot be read as UTF-8", "a text file") from error
+        raise Refused(f"{shown(name)} cannot be read as UTF-8", "a text file") from error
 
 
 def _json_object(schema: _RecordSchema) -> str:
-    found = _utf8(schema)
+    found = _utf8(schema.name, schema.raw)
     try:
         is_object = isinstance(msgspec.json.decode(found), dict)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -144,6 +166,7 @@ DECODE = Section(
         "format": Key(_codec),
         "schema": Key(_record_schema),
         "message": Key(text),
+        "protocol": Key(choice("binary", "compact")),
         "ids": Key(parsed(units.truth, "true or false")),
         "spread": Key(parsed(units.truth, "true or false")),
         "pattern": Key(text_pattern),

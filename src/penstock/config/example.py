@@ -86,11 +86,12 @@ feeds:
     start: earliest            # earliest | latest | 2026-11-01T00:00:00Z | {events: {0: 1200}}
                                # | {group: NAME} | {file: offsets.csv}
     decode:
-      format: json             # json | avro | protobuf | msgpack | text | raw
+      format: json             # json | avro | protobuf | thrift | msgpack | text | raw
       # Avro: schema: FILE.avsc if all records have one schema; else the registry has it
       # JSON: ids: true if records begin with the id of a JSON Schema
       # JSON: spread: true if a value may be an array of events
       # Protobuf: like Avro, with schema: FILE.proto or FILE.desc and message: shop.Click
+      # Thrift: schema: FILE.thrift, message: Click, and protocol: binary or compact
       # Text: pattern: '(?P<level>\\w+) (?P<text>.*)', or delimiter: ';' with columns: [a, b]
       # JSON, learned: types: {user.id: string} settles types; see docs/formats.md
       incompatible: quarantine # schemas that cannot be merged: quarantine | stop the dataset

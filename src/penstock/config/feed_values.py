@@ -1,7 +1,7 @@
 """Readers of single values below a feed: topics, start, paths, schema files."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -149,6 +149,20 @@ def _file_text(path: Path) -> str:
         return file_bytes(path).decode("utf-8-sig")
     except ValueError as error:
         raise Refused(f"{shown(str(path))} cannot be read as UTF-8", "a text file") from error
+
+
+def files_beside(path: Path) -> Callable[[str], bytes | None]:
+    """What reads files by their paths from the folder of this one; None where there is no file."""
+
+    def read(name: str) -> bytes | None:
+        place = path.parent / name
+        try:
+            is_there = place.is_file()
+        except OSError as error:
+            raise Refused(f"{shown(name)} cannot be read", "a readable file") from error
+        return file_bytes(place) if is_there else None
+
+    return read
 
 
 def file_bytes(path: Path) -> bytes:

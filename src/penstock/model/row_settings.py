@@ -55,7 +55,9 @@ def _decode(decode: DecodeSpec) -> Settings:
     return chosen | _given(
         {
             "schema_text": decode.schema_text,
+            "schema_includes": dict(decode.schema_includes),
             "message": decode.message,
+            "protocol": decode.protocol,
             "pattern": decode.pattern,
             "delimiter": decode.delimiter,
             "columns": list(decode.columns),

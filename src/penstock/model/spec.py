@@ -45,6 +45,8 @@ class DecodeSpec(Value, frozen=True):
 
     `schema_text` is the content of the schema file with which all records were written, and
     `message` which message of it; without one every record names its schema, which a registry has.
+    `schema_includes` are the files that it includes: paths from its folder, and texts. `protocol`
+    is how Thrift records are written; empty: binary.
     `incompatible` says what happens to a dataset if the schema of records cannot be merged with
     its own: the records always go to the quarantine, and with `stop` the dataset stops.
     JSON with `ids` begins with the id of its schema; with `spread`, each element of an array is a
@@ -54,7 +56,9 @@ class DecodeSpec(Value, frozen=True):
 
     format: str = "json"
     schema_text: str = ""
+    schema_includes: tuple[tuple[str, str], ...] = ()
     message: str = ""
+    protocol: Literal["", "binary", "compact"] = ""
     ids: bool = False
     spread: bool = False
     pattern: str = ""

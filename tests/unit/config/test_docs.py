@@ -29,6 +29,7 @@ BESIDE = {
     "backup": "{topics: [t]}\n  raw_events: {topics: [t], decode: {format: raw}}",
     "decode.schema": "{topics: [t], decode: {format: avro}}",
     "decode.message": "{topics: [t], decode: {format: protobuf}}",
+    "decode.protocol": "{topics: [t], decode: {format: thrift, schema: click.thrift}}",
     "decode.pattern": "{topics: [t], decode: {format: text}}",
     "decode.delimiter": "{topics: [t], decode: {format: text, columns: [a]}}",
     "decode.columns": "{topics: [t], decode: {format: text, delimiter: ','}}",
@@ -63,6 +64,7 @@ def loaded(folder: Path, row: Row, value: str | None) -> LakeSpec:
     """A small configuration, with one key set as if by a flag."""
     topics = "{pattern: 'logs.*'}" if row.key.endswith(("pattern", "exclude")) else "{topics: [t]}"
     topics = BESIDE.get(row.key.removeprefix("feeds.NAME."), topics)
+    (folder / "click.thrift").write_text("struct Click { 1: i64 id }")
     more = "prices: {plugin: x}\n" if row.key == "prices.options" else ""
     more += "run: {pools: {bulk: 1}}\n" if row.key == "feeds.NAME.pool" else ""
     (folder / "penstock.yaml").write_text(FILE.format(topics) + more)

@@ -42,6 +42,8 @@ SHAPING: dict[type[msgspec.Struct], dict[str, Any]] = {
     DecodeSpec: {
         "format": "text",
         "schema_text": "{}",
+        "schema_includes": (("a.thrift", "struct A {}"),),
+        "protocol": "compact",
         "message": "Event",
         "ids": True,
         "spread": True,

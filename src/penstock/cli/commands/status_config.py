@@ -78,7 +78,7 @@ def _table_lines(parent: str, table: Settings, indent: str) -> Iterator[str]:
     for name, value in table.items():
         if name == "schema_text":
             yield from _schema_lines(parent, table, indent)
-        elif name == "schema_kind":
+        elif name in {"schema_kind", "schema_includes"}:
             continue
         elif isinstance(value, dict) and value:
             yield f"{indent}{_scalar(name)}:"
@@ -91,11 +91,18 @@ def _table_lines(parent: str, table: Settings, indent: str) -> Iterator[str]:
 
 
 def _schema_lines(parent: str, table: Settings, indent: str) -> Iterator[str]:
-    """A schema file: its content is recorded, and its name is not."""
+    """A schema file and those that it includes: what they hold is recorded."""
     suffix = _SUFFIXES.get(str(table.get("schema_kind")), "schema")
     yield f"{indent}schema: {_scalar(f'{parent}.{suffix}')}  # a file with this content:"
-    for line in str(table["schema_text"]).splitlines():
-        yield f"{indent}#   {printable(line)}"
+    yield from _content_lines(str(table["schema_text"]), indent)
+    includes = table.get("schema_includes")
+    for name, content in includes.items() if isinstance(includes, dict) else ():
+        yield f"{indent}# which includes {printable(name)}, a file with this content:"
+        yield from _content_lines(str(content), indent)
+
+
+def _content_lines(content: str, indent: str) -> Iterator[str]:
+    return (f"{indent}#   {printable(line)}" for line in content.splitlines())
 
 
 def _flow(value: Setting) -> str:

@@ -15,7 +15,7 @@ from penstock.model.spec import DecodeSpec
 # by, and a registry may answer with a schema of another format than the feed's.
 BUILT_IN = {
     name: PluginRef("codec", name, f"penstock.datapath.codec.{name}.codec:CODEC", "penstock")
-    for name in ("json", "avro", "protobuf", "msgpack", "text", "raw")
+    for name in ("json", "avro", "protobuf", "thrift", "msgpack", "text", "raw")
 }
 
 

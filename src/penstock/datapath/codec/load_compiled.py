@@ -13,6 +13,7 @@ from penstock.datapath.codec.avro.avro_reader import avro_reader
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.protobuf.protobuf_reader import protobuf_reader
 from penstock.datapath.codec.shared.code_cache import compiling_alone, mark_complete
+from penstock.datapath.codec.thrift.thrift_reader import thrift_reader
 from penstock.model.registered_schema import RegisteredSchema
 
 _AVRO = {
@@ -54,6 +55,26 @@ syntax = "proto3";
 message Any { string name = 1; int64 count = 2; repeated double parts = 3; }
 """
 _PROTOBUF_RECORD = b"\x0a\x02ok\x10\x03\x1a\x08" + bytes(8)
+_THRIFT = {
+    "root": "Any",
+    "protocol": "compact",
+    "structs": [
+        {
+            "name": "Any",
+            "fields": [
+                {"number": 1, "name": "name", "type": {"kind": "string"}},
+                {"number": 2, "name": "count", "type": {"kind": "i64"}},
+                {
+                    "number": 3,
+                    "name": "parts",
+                    "type": {"kind": "list", "items": [{"kind": "double"}]},
+                },
+            ],
+        }
+    ],
+    "enums": [],
+}
+_THRIFT_RECORD = b"\x18\x02ok\x16\x06\x19\x17" + bytes(9)
 _RECORDS = 64
 
 
@@ -63,6 +84,7 @@ def load_compiled(tick: Callable[[], float], sleep: Callable[[float], None]) -> 
         _read_json()
         _read_avro()
         _read_protobuf()
+        _read_thrift()
         mark_complete()
 
 
@@ -83,3 +105,8 @@ def _read_avro() -> None:
 def _read_protobuf() -> None:
     reader = protobuf_reader(RegisteredSchema("protobuf", json.dumps(_PROTOBUF)), (0,))
     reader.read(pa.array([_PROTOBUF_RECORD] * _RECORDS, pa.binary()), 0)
+
+
+def _read_thrift() -> None:
+    reader = thrift_reader(RegisteredSchema("thrift", json.dumps(_THRIFT)))
+    reader.read(pa.array([_THRIFT_RECORD] * _RECORDS, pa.binary()), 0)

@@ -29,7 +29,9 @@ from penstock.model.arrow_types import arrow_type
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.spec import DecodeSpec
 
-OPTIONS = frozenset({"schema", "message", "ids", "spread", "pattern", "delimiter", "columns"})
+OPTIONS = frozenset(
+    {"schema", "message", "protocol", "ids", "spread", "pattern", "delimiter", "columns"}
+)
 MOST_BYTES = 16 << 20  # of a payload that is converted to JSON
 LONGEST_DETAIL = 1_000
 FIRST_MESSAGE = (0,)  # of a schema that has one, or whose first one is meant

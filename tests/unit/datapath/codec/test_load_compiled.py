@@ -15,6 +15,8 @@ from penstock.datapath.codec.protobuf import program_reader as protobuf_program
 from penstock.datapath.codec.protobuf.protobuf_reader import protobuf_reader
 from penstock.datapath.codec.protobuf.schema_compiler.compiler import prepared
 from penstock.datapath.codec.shared.code_cache import is_complete
+from penstock.datapath.codec.thrift import program_reader as thrift_program
+from penstock.datapath.codec.thrift.thrift_reader import thrift_reader
 from penstock.model.registered_schema import RegisteredSchema
 
 
@@ -24,6 +26,9 @@ def test_the_records_of_the_warm_up_are_good_ones() -> None:
     assert found.batch.to_pylist()[0] == {"name": "ok", "count": 3, "parts": [0.0]}
     proto = protobuf_reader(RegisteredSchema("protobuf", json.dumps(room._PROTOBUF)), (0,))
     found = proto.read(pa.array([room._PROTOBUF_RECORD], pa.binary()), 0)
+    assert found.batch.to_pylist()[0] == {"name": "ok", "count": 3, "parts": [0.0]}
+    thrift = thrift_reader(RegisteredSchema("thrift", json.dumps(room._THRIFT)))
+    found = thrift.read(pa.array([room._THRIFT_RECORD], pa.binary()), 0)
     assert found.batch.to_pylist()[0] == {"name": "ok", "count": 3, "parts": [0.0]}
     decoder = JsonDecoder()
     schema = decoder.infer([room._JSON_RECORD], "a")
@@ -42,5 +47,5 @@ def test_the_protobuf_schema_is_what_its_source_is_compiled_to() -> None:
 def test_afterwards_all_of_it_is_compiled() -> None:
     room.load_compiled(time.monotonic, time.sleep)
     assert is_complete()
-    for read_records in (avro_program.read_records, protobuf_program.read_records):
-        assert cast(Any, read_records).signatures, "no task has to compile it"
+    for program in (avro_program, protobuf_program, thrift_program):
+        assert cast(Any, program.read_records).signatures, "no task has to compile it"

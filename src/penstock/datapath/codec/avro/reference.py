@@ -23,10 +23,14 @@ import struct
 from decimal import Decimal
 
 from penstock.datapath.codec.avro.types import AvroType
-from penstock.datapath.codec.shared.reasons import NOT_UTF8, OUT_OF_RANGE, TRUNCATED, BadValue
+from penstock.datapath.codec.shared.reasons import (
+    NOT_UTF8,
+    OUT_OF_RANGE,
+    TRAILING_BYTES,
+    TRUNCATED,
+    BadValue,
+)
 from penstock.datapath.codec.shared.shapes import Shape, bounds_of
-
-TRAILING_BYTES = "TRAILING_BYTES"
 
 _LONGEST_VARINT = 10
 _INT32 = 2**31

@@ -14,6 +14,7 @@ from penstock.datapath.codec.protobuf.types import LENGTH
 from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.column_pools import FLAGS, NUMBERS, PIECES, PoolLayout
 from penstock.datapath.codec.shared.column_tree import ALWAYS, ColumnNode, NodeKind
+from penstock.datapath.codec.shared.enum_names import EnumNames
 
 # How a value is read: first those that are not messages of fields.
 (
@@ -61,10 +62,7 @@ _NODES: dict[str, NodeKind] = {
 
 
 class Program(NamedTuple):
-    """Tables of fields and bodies; the first body is the event. `names` are the numbers of enums.
-
-    Of each enum: how many it has, its numbers in order, and for each its place among the symbols.
-    """
+    """Tables of fields and bodies; the first body is the event. `names` are those of enums."""
 
     fields: Numbers
     bodies: Numbers
@@ -90,9 +88,8 @@ def message_program(layout: MessageLayout) -> MessageProgram:
     compiler = _Compiler()
     _, nodes = compiler.body(layout.body, 0, 1)
     fields = np.array(compiler.fields, np.int64).reshape(-1, FIELD_FACTS)
-    bodies, names = np.array(compiler.bodies, np.int64), np.array([*compiler.names, 0], np.int64)
-    program = Program(fields, bodies, names)
-    symbols = bytes(compiler.symbols)
+    program = Program(fields, np.array(compiler.bodies, np.int64), compiler.enums.table())
+    symbols = bytes(compiler.enums.symbols)
     return MessageProgram(program, compiler.layout, nodes, symbols, compiler.depth)
 
 
@@ -102,8 +99,7 @@ class _Compiler:
 
     fields: list[list[int]] = field(default_factory=list)
     bodies: list[list[int]] = field(default_factory=list)
-    names: list[int] = field(default_factory=list)
-    symbols: bytearray = field(default_factory=bytearray)
+    enums: EnumNames = field(default_factory=EnumNames)
     layout: PoolLayout = field(default_factory=PoolLayout)
     depth: int = 0
 
@@ -192,20 +188,9 @@ class _Compiler:
         if act != NAME:
             node = ColumnNode(_NODES.get(kind, "number"), arrow, level, column, valid)
             return _row(slot, act, column, level), node
-        row = _row(slot, act, column, level, len(self.names))
-        symbols = self._enum(slot.names)
+        table, symbols = self.enums.add(slot.names)
+        row = _row(slot, act, column, level, table)
         return row, ColumnNode("enum", arrow, level, column, valid, symbols=symbols)
-
-    def _enum(self, names: dict[int, str]) -> tuple[Numbers, Numbers]:
-        """The names of an enum, the default first, as pieces of bytes."""
-        numbers, begins, sizes = list(names), [], []
-        for name in names.values():
-            begins.append(len(self.symbols))
-            self.symbols += name.encode()
-            sizes.append(len(self.symbols) - begins[-1])
-        ordered = sorted(numbers)
-        self.names += [len(numbers), *ordered, *(numbers.index(each) for each in ordered)]
-        return np.array(begins, np.int64), np.array(sizes, np.int64)
 
 
 def _row(slot: Slot, act: int, column: int, level: int, more: int = 0) -> list[int]:

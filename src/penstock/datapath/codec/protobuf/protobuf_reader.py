@@ -1,12 +1,10 @@
 """Protobuf records to columns: the fast way for a batch, the reference for what it refuses."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.api.codec import (
     DecodedBatch,
@@ -18,16 +16,15 @@ from penstock.datapath.codec.protobuf.columns import read_columns
 from penstock.datapath.codec.protobuf.message_layout import MessageLayout, message_layout
 from penstock.datapath.codec.protobuf.reference import read_one
 from penstock.datapath.codec.protobuf.types import parse_proto
-from penstock.datapath.codec.shared.byte_gather import Numbers
 from penstock.datapath.codec.shared.limits import Limits
 from penstock.datapath.codec.shared.reasons import BadValue
 from penstock.datapath.codec.shared.record_order import in_record_order
+from penstock.datapath.codec.shared.single_records import SingleRecords
 from penstock.datapath.codec.shared.value_count import MOST_AT_ONCE
 from penstock.model.bad_records import BadRecord
 from penstock.model.registered_schema import RegisteredSchema
 
 MOST_VALUES = Limits().max_values
-_VALUES_AT_A_TIME = 1024 * 1024
 
 
 def protobuf_reader(schema: RegisteredSchema, message: Message) -> RecordReader:
@@ -67,7 +64,7 @@ def read_proto(
     if len(fast.good) == len(values):
         return fast
     refused = np.setdiff1d(np.arange(len(values)), fast.good, assume_unique=True)
-    slow = _Slow(layout)
+    slow = SingleRecords(layout.schema, layout.counter.width)
     for row in refused.tolist():
         try:
             slow.add(row, *read_one(values[row].as_py(), layout.body, skipped, most))
@@ -75,36 +72,6 @@ def read_proto(
             slow.bad.append(BadRecord(row, bad_value.reason, str(bad_value)))
     rows = np.array(slow.rows, np.int64)
     return in_record_order(fast.batch, fast.good, slow.batch(), rows, slow.bad)
-
-
-class _Slow:
-    """Records of the reference; they are Python values for a while, so not too many at a time."""
-
-    def __init__(self, layout: MessageLayout) -> None:
-        self._layout = layout
-        self._singles: list[dict[str, object]] = []
-        self._values = 0
-        self._batches: list[pa.RecordBatch] = []
-        self.rows: list[int] = []
-        self.bad: list[BadRecord] = []
-
-    def add(self, row: int, single: dict[str, object], values: int) -> None:
-        """Take one record; its lists have so many values."""
-        self.rows.append(row)
-        self._singles.append(single)
-        self._values += self._layout.counter.width + values
-        if self._values > _VALUES_AT_A_TIME:
-            self._add_batch()
-
-    def batch(self) -> pa.RecordBatch:
-        """All of them as columns."""
-        self._add_batch()
-        return pa.concat_batches(self._batches)
-
-    def _add_batch(self) -> None:
-        batch = pa.RecordBatch.from_pylist(self._singles, schema=self._layout.schema)
-        self._batches.append(batch)
-        self._singles, self._values = [], 0
 
 
 def _none(layout: MessageLayout) -> DecodedBatch:
@@ -117,16 +84,7 @@ def _read_fast(layout: MessageLayout, values: pa.Array, skipped: int, most: int)
 
     A record that may become too many values is left alone.
     """
-    light = _light(layout, values, most)
+    light = layout.counter.light(values, most)
     some = values if len(light) == len(values) else values.take(pa.array(light))
     batch, refused = read_columns(some, layout, skipped)
     return DecodedBatch(batch, light[~refused] if refused.any() else light, [])
-
-
-def _light(layout: MessageLayout, values: pa.Array, most: int) -> Numbers:
-    """The records whose lists cannot become more than `most` values, by their bound."""
-    counter = replace(layout.counter, width=0)
-    if len(values) == 0 or counter.bound_of(pc.max(pc.binary_length(values)).as_py()) <= most:
-        return np.arange(len(values))
-    heavy = [chunk.start for chunk in counter.row_ranges(values, most) if chunk.is_heavy]
-    return np.delete(np.arange(len(values)), heavy)

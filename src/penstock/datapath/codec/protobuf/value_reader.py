@@ -35,6 +35,8 @@ from penstock.datapath.codec.shared.byte_gather import Numbers, Octets
 from penstock.datapath.codec.shared.column_pools import COUNT, Pools
 from penstock.datapath.codec.shared.compiled import inlined
 from penstock.datapath.codec.shared.compiled_bytes import BEYOND, Payloads, varint
+from penstock.datapath.codec.shared.enum_names import find_name
+from penstock.datapath.codec.shared.pool_pieces import is_same_piece
 from penstock.datapath.codec.shared.value_types import Integer
 
 _LOW_32 = 2**32 - 1
@@ -109,20 +111,6 @@ def whole_number(act: int, found: int) -> int:
 
 
 @inlined
-def find_name(names: Numbers, table: int, number: int) -> Integer:
-    """The place of a number among an enum's symbols, by halving; -1 if it has no name."""
-    count = names[table]
-    low, high = table + 1, table + count
-    while low < high:
-        middle = (low + high) // 2
-        if names[middle] < number:
-            low = middle + 1
-        else:
-            high = middle
-    return names[low + count] if names[low] == number else np.int64(-1)
-
-
-@inlined
 def read_time(
     data: Octets, at: int, end: int, numbers: Numbers, place: int, is_moment: bool
 ) -> int:
@@ -178,16 +166,3 @@ def has_key_twice(
         if is_same:
             return True
     return False
-
-
-@inlined
-def is_same_piece(data: Octets, pools: Pools, one: int, other: int) -> bool:
-    """Whether two pieces have the same bytes."""
-    size = pools.sizes[one]
-    if size != pools.sizes[other]:
-        return False
-    first, second = pools.starts[one], pools.starts[other]
-    same = 0
-    while same < size and data[first + same] == data[second + same]:
-        same += 1
-    return bool(same == size)

@@ -15,8 +15,12 @@ from penstock.datapath.codec.shared.column_pools import Pools
 from penstock.datapath.codec.shared.compiled_bytes import Payloads, gathered
 
 NodeKind = Literal[
-    "number", "day", "float", "boolean", "decimal", "text", "bytes", "enum", "struct", "list", "map"
+    "number", "day", "float", "boolean", "decimal", "text", "bytes", "uuid", "enum", "struct",
+    "list", "map",
 ]  # fmt: skip
+_UUID_BYTES, _UUID_TEXT = 16, 36
+_UUID_DIGITS = [place for place in range(_UUID_TEXT) if place not in {8, 13, 18, 23}]
+_HEX = np.array([list(b"%02x" % octet) for octet in range(256)], np.uint8)
 ALWAYS = -1  # in place of a column of flags
 
 
@@ -64,6 +68,8 @@ class ColumnMaker:
             return self._items(node, count, validity)
         if node.kind in {"text", "bytes"}:
             return self._pieces(node, count, validity)
+        if node.kind == "uuid":
+            return _array(node.arrow, *self._uuids(node, count), validity)
         if node.symbols is not None:
             begins, sizes = node.symbols
             places = self._part(self.pools.numbers, node.column, count)
@@ -117,6 +123,19 @@ class ColumnMaker:
                 sizes = np.where(wrong, np.int32(0), sizes)
                 offsets, joined = gathered(self.payloads.words, starts, sizes)
         return _array(node.arrow, offsets, joined, validity)
+
+    def _uuids(self, node: ColumnNode, count: int) -> tuple[Words, Octets]:
+        """Pieces of 16 bytes as texts such as 01234567-89ab-cdef-0123-456789abcdef."""
+        starts = self._part(self.pools.starts, node.column, count)
+        sizes = self._part(self.pools.sizes, node.column, count)
+        _, joined = gathered(self.payloads.words, starts, sizes)
+        texts = np.full((len(joined) // _UUID_BYTES, _UUID_TEXT), ord("-"), np.uint8)
+        texts[:, _UUID_DIGITS] = _HEX[joined].reshape(len(texts), 2 * _UUID_BYTES)
+        offsets = np.zeros(count + 1, np.int64)
+        np.cumsum(np.where(sizes > 0, _UUID_TEXT, 0), out=offsets[1:])
+        if offsets[-1] >= 2**31:
+            raise OverflowError(f"{offsets[-1]} bytes in one column of a batch")
+        return offsets.astype(np.int32), texts.reshape(-1)
 
     def _refuse(self, places: Numbers) -> None:
         """Refuse the records in which these places of the data are."""

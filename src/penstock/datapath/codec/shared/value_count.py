@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.api.codec import RowRange
 from penstock.datapath.codec.shared.buffers import buffers_of
@@ -90,6 +91,15 @@ class ValueCounter:
                 continue
             for chunk in items.row_ranges(values.slice(start, rows), most):
                 yield RowRange(start + chunk.start, start + chunk.stop, chunk.is_heavy)
+
+    def light(self, values: pa.Array, most: int) -> Numbers:
+        """The records whose lists cannot become more than `most` values, by their bound."""
+        items = replace(self, width=0)
+        longest = pc.max(pc.binary_length(values)).as_py() or 0
+        if items.bound_of(longest) <= most:
+            return np.arange(len(values))
+        heavy = [chunk.start for chunk in items.row_ranges(values, most) if chunk.is_heavy]
+        return np.delete(np.arange(len(values)), heavy)
 
     def _is_light(self, values: pa.Array, most: int) -> bool:
         room = most - self.width * len(values)

@@ -23,7 +23,7 @@ print("in bounds")
 """
 
 
-@pytest.mark.parametrize("world", ["AvroBounds", "ProtoBounds"])
+@pytest.mark.parametrize("world", ["AvroBounds", "ProtoBounds", "ThriftBounds"])
 def test_no_bytes_lead_a_loop_out_of_its_arrays(world: str) -> None:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(

@@ -20,10 +20,12 @@ from penstock.api.codec import DecodedBatch
 from penstock.datapath.codec.json import decoder, scanner
 from penstock.datapath.codec.json.decoder import DatasetRecords, JsonDecoder
 from penstock.datapath.codec.json.value_count import count_items, json_value_counter
-from penstock.datapath.codec.protobuf import protobuf_reader
 from penstock.datapath.codec.protobuf.protobuf_reader import read_proto
+from penstock.datapath.codec.shared import single_records
 from penstock.datapath.codec.shared.limits import Limits
+from penstock.datapath.codec.thrift.thrift_reader import read_thrift
 from penstock.model.schema import DatasetSchema, Field, FieldType
+from tests.helpers import thrift_worlds
 from tests.helpers.broken_payloads import breaking, same_values
 from tests.helpers.json_events import broken, events_of, odd_events, schemas, spellings
 from tests.helpers.proto_worlds import World, worlds
@@ -109,7 +111,7 @@ def test_both_ways_of_protobuf_refuse_the_same(
     world: World, data: st.DataObject, most: int
 ) -> None:
     payloads = [*world.payloads, *(data.draw(breaking(each)) for each in world.payloads)]
-    with mock.patch.object(protobuf_reader, "_VALUES_AT_A_TIME", most):
+    with mock.patch.object(single_records, "VALUES_AT_A_TIME", most):
         fast = read(world, payloads, most)
         slow = read(world, payloads, most, exact_only=True)
     assert fast.bad == slow.bad
@@ -122,6 +124,30 @@ def test_both_ways_of_protobuf_refuse_the_same(
     ]
     bounds = list(replace(world.layout().counter, width=0).row_ranges(pa.array(payloads), most))
     assert over <= {chunk.start for chunk in bounds if chunk.is_heavy}
+
+
+@MANY
+@given(thrift_worlds.worlds(), st.data(), st.integers(0, 12))
+def test_both_ways_of_thrift_refuse_the_same(
+    world: thrift_worlds.World, data: st.DataObject, most: int
+) -> None:
+    plan = world.layout()
+    payloads = [*world.payloads, *(data.draw(breaking(each)) for each in world.payloads)]
+    values = pa.array(payloads, pa.binary())
+    with mock.patch.object(single_records, "VALUES_AT_A_TIME", most):
+        fast = read_thrift(plan, values, 0, most=most)
+        slow = read_thrift(plan, values, 0, exact_only=True, most=most)
+    assert fast.bad == slow.bad
+    assert fast.good.tolist() == slow.good.tolist()
+    assert same_values(fast, slow)
+    free = read_thrift(plan, values, 0, most=10**9)
+    over = {bad.index for bad in fast.bad if bad.reason == "TOO_MANY"}
+    assert [bad for bad in fast.bad if bad.index not in over] == [
+        bad for bad in free.bad if bad.index not in over
+    ]
+    bounds = list(replace(plan.counter, width=0).row_ranges(values, most))
+    good = set(free.good.tolist())
+    assert over & good <= {chunk.start for chunk in bounds if chunk.is_heavy}
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.integers(0, 3), st.integers(0, 20))
