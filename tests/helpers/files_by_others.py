@@ -21,8 +21,9 @@ def rows_of_file(file: Path) -> list[dict[str, Any]]:
             return list(fastavro.reader(stream))  # type: ignore[arg-type]
     if ".jsonl" in file.name:
         return [json.loads(line) for line in _unpacked(file).splitlines()]
-    read = orc.read_table if file.name.endswith(".orc") else pq.read_table
-    found: list[dict[str, Any]] = read(file).to_pylist()
+    is_orc = file.name.endswith(".orc")
+    table = orc.read_table(file) if is_orc else pq.ParquetFile(file).read()
+    found: list[dict[str, Any]] = table.to_pylist()
     return found
 
 
