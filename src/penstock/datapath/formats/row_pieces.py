@@ -1,8 +1,18 @@
 """Rows in pieces of a bounded size, made of the batches that a file gives."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+
+from penstock.api.file_format import FileUnreadable
+
+
+def columns_among(schema: pa.Schema, columns: Sequence[str]) -> pa.Schema:
+    """The wanted columns of a file; raises `FileUnreadable` if it lacks one."""
+    for name in columns:
+        if name not in schema.names:
+            raise FileUnreadable(f"it has no column {name}")
+    return pa.schema([schema.field(name) for name in columns])
 
 
 def row_pieces(

@@ -24,7 +24,7 @@ from penstock.datapath.formats.avro.avro_schema import (
     columns_of_file,
     record_to_read,
 )
-from penstock.datapath.formats.row_pieces import row_pieces
+from penstock.datapath.formats.row_pieces import columns_among, row_pieces
 
 _READ_BYTES = 1 << 20  # of the file at a time
 _HEADER_BYTES = 64 << 10  # of which a header rarely needs more
@@ -62,8 +62,8 @@ class AvroContainerReader:
         self, columns: Sequence[str], most_rows: int = PIECE_ROWS, most_bytes: int = PIECE_BYTES
     ) -> Iterator[pa.RecordBatch]:
         """The rows in their order. What is in memory at a time is a block besides."""
+        schema = columns_among(self.schema, columns)
         wanted = [self.schema.get_field_index(name) for name in columns]
-        schema = pa.schema([self.schema.field(number) for number in wanted])
         yield from row_pieces(self._batches(wanted, schema, most_rows), most_rows, most_bytes)
 
     def _batches(

@@ -18,7 +18,7 @@ from penstock.api.file_format import PIECE_BYTES, PIECE_ROWS, FileUnreadable
 from penstock.datapath.codec.shared.value_types import ColumnValue, ParserType
 from penstock.datapath.formats.arrow_errors import first_line
 from penstock.datapath.formats.jsonl.line_packing import LinesBroken, unpacked
-from penstock.datapath.formats.row_pieces import row_pieces
+from penstock.datapath.formats.row_pieces import columns_among, row_pieces
 
 # A line of ours is a few times as long as the longest record; this is for bytes that have no lines.
 MOST_LINE_BYTES = 1 << 30
@@ -62,7 +62,7 @@ class JsonLinesReader:
         self, columns: Sequence[str], most_rows: int, most_bytes: int
     ) -> Iterator[pa.RecordBatch]:
         """The rows, about as many at a time as there is room for; lines count as a whole."""
-        schema = pa.schema([self.schema.field(name) for name in columns])
+        schema = columns_among(self.schema, columns)
         are_texts = [not self._is_typed and name not in _OURS for name in columns]
         parser = _parser(schema, are_texts)
         held: list[ColumnValue] = []

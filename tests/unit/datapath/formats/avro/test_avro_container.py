@@ -231,6 +231,12 @@ def test_types_that_no_column_has_are_refused_before_anything_is_written() -> No
     assert stream.getvalue() == b""
 
 
+def test_a_column_that_is_not_there_is_told() -> None:
+    reader = FORMAT.open(io.BytesIO(file_of(pa.table({"n": [1]}))))
+    with pytest.raises(FileUnreadable, match="no column _rest"):
+        list(reader.pieces(["n", "_rest"]))
+
+
 def test_a_file_without_rows_is_a_file() -> None:
     raw, _ = header_and_marker("none")
     assert list(FORMAT.open(io.BytesIO(raw)).pieces(["list"])) == []

@@ -171,6 +171,12 @@ def test_a_schema_with_more_columns_gives_them_as_absent() -> None:
     ]  # fmt: skip
 
 
+def test_a_column_that_is_not_there_is_told() -> None:
+    reader = FORMAT.open(io.BytesIO(file_of(pa.table({"n": [1]}))))
+    with pytest.raises(FileUnreadable, match="no column _rest"):
+        list(reader.pieces(["n", "_rest"]))
+
+
 def test_gzip_of_several_members_is_read_as_one() -> None:
     rows = some_rows(20)
     raw = b"".join(gzip.compress(file_of(rows.slice(at, 5))) for at in range(0, 20, 5))
