@@ -174,7 +174,7 @@ def _bits(array: pa.Array, buffer: int) -> Octets:
 
 def _fixed(array: pa.Array) -> Numbers:
     """Values of a fixed width, as numbers of eight bytes."""
-    width = array.type.bit_width // 8
+    width = array.type.byte_width
     kind = np.int32 if width == 4 else np.int64
     if len(array) == 0:
         return np.empty(0, np.int64)

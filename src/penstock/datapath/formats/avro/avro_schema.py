@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 import pyarrow as pa
 
-from penstock.datapath.codec.avro.types import AvroField, AvroType
+from penstock.datapath.codec.avro.types import AvroField, AvroKind, AvroType
 from penstock.datapath.codec.shared.shapes import Member, Record, Shape
 from penstock.datapath.codec.shared.value_types import JsonValue
 from penstock.datapath.formats.avro.avro_names import avro_names
@@ -31,6 +31,7 @@ from penstock.model.schema import (
     INT64,
     STRING,
     Field,
+    FieldType,
     decimal_of,
     list_of,
     map_of,
@@ -191,7 +192,7 @@ def _nullable(kind: pa.DataType) -> tuple[AvroType, Shape]:
     return AvroType("union", branches=(_NULL, found)), shape
 
 
-_READ = {
+_READ: dict[pa.DataType, tuple[AvroKind, FieldType]] = {
     pa.bool_(): ("boolean", BOOLEAN),
     pa.int64(): ("long", INT64),
     pa.float64(): ("double", DOUBLE),

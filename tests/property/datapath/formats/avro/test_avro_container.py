@@ -35,4 +35,4 @@ def test_somebody_else_reads_any_rows(rows: list[dict[str, Any]], compression: s
     wanted = table.to_pylist()
     for row in wanted:
         row["map"] = None if row["map"] is None else dict(row["map"])
-    assert list(fastavro.reader(io.BytesIO(raw))) == wanted  # type: ignore[arg-type]
+    assert list(fastavro.reader(io.BytesIO(raw))) == wanted

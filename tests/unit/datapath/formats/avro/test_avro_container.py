@@ -43,7 +43,7 @@ def test_somebody_else_reads_every_type_and_the_words(compression: str) -> None:
     rows = some_rows(300)
     raw = written(FORMAT, rows.slice(0, 7), rows.slice(7), options=WriteOptions(compression, WORDS))
     assert by_fastavro(raw) == with_plain_maps(rows.to_pylist())
-    metadata = fastavro.reader(io.BytesIO(raw)).metadata  # type: ignore[arg-type]
+    metadata = fastavro.reader(io.BytesIO(raw)).metadata
     assert {name: metadata[name] for name in WORDS} == WORDS
 
 
@@ -113,7 +113,7 @@ def test_the_same_rows_give_the_same_file(compression: str) -> None:
 def test_blocks_are_of_a_size_that_anyone_can_hold() -> None:
     rows = pa.table({"n": range(200_000), "text": [f"{n:09}" for n in range(200_000)]})
     raw = written(FORMAT, rows, rows, options=WriteOptions("none"))
-    blocks = list(fastavro.block_reader(io.BytesIO(raw)))  # type: ignore[arg-type]
+    blocks = list(fastavro.block_reader(io.BytesIO(raw)))
     assert sum(block.num_records for block in blocks) == 400_000
     assert max(block.size for block in blocks) < 2 * avro_container_writer.BLOCK_BYTES
     assert len(blocks) < 40
