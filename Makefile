@@ -117,7 +117,7 @@ $(HAS_JARS): $(READY) src/penstock/jars.lock
 	fi
 	@$(PY) -m penstock.spark.java >/dev/null
 	@$(PY) -m penstock.spark.jars fetch --group connector --group broker --group registry \
-		--group storage
+		--group storage --group avro
 	@touch $@
 
 $(HAS_PROMETHEUS): | $(READY)

@@ -4,7 +4,7 @@ The records are in Arrow batches as Spark hands them over, of one Kafka partitio
 and MB of source per CPU-second, which share was decoded without Python code per value, and with
 `--profile` where the time goes. The formats are those of `bench.events`, with `--types` types, and
 the workloads of `make bench-shapes`. In `broken`, every hundredth event is broken; `whole` is the
-same without, both of declared types.
+same without, both of declared types. `--files avro` writes files of another format.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import pstats
 import time
 from functools import partial
 
+import msgspec
 import pyarrow as pa
 
 from bench.avro_events import FIRST_ID, avro_event, avro_schema
@@ -23,6 +24,8 @@ from bench.one_task import batches_of, order_for, plan_of, shred
 from bench.proto_events import proto_event, proto_schema
 from bench.workloads.workload import WORKLOADS
 from penstock.api.codec import RecordReader
+from penstock.api.doors import FORMATS
+from penstock.api.find import find, offers
 from penstock.datapath.codec.avro.avro_reader import avro_reader
 from penstock.datapath.codec.json.decoder import JsonDecoder
 from penstock.datapath.codec.json.schema import from_json_schema
@@ -120,11 +123,14 @@ def main() -> None:
     arguments.add_argument("--types", type=int, default=12, help="of events; workloads have theirs")
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--format", choices=(*EVENTS, *WORKLOADS), default="json")
+    names = [each.name for each in offers(FORMATS)]
+    arguments.add_argument("--files", choices=names, default=PARQUET.name, help="data files")
     arguments.add_argument("--profile", action="store_true")
     options = arguments.parse_args()
     form = options.format
     records = options.records or (WORKLOADS[form].records // 5 if form in WORKLOADS else 200_000)
     plan, batches = prepared_task(form, records, options.types)
+    plan = msgspec.structs.replace(plan, format=find(FORMATS, options.files))
     turns = [shred(plan, batches) for _ in range(options.rounds)]
     best = min(turns, key=lambda turn: turn.cpu_s)
     if form != "broken" and best.rows != records:

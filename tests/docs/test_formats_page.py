@@ -1,6 +1,9 @@
 """What docs/formats.md shows reads a directory across versions."""
 
+import io
 import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.api.doors import FORMATS
+from penstock.api.file_format import WriteOptions
+from penstock.api.find import find
 from penstock.config.load import load
 from penstock.model.spec import FeedSpec, RouteSpec
 from tests.helpers.shredding import an_event, learned, shred
@@ -78,3 +84,23 @@ def test_the_recipe_for_types_is_a_configuration(tmp_path: Path) -> None:
     [feed] = load(tmp_path / "penstock.yaml", {}).feeds
     assert dict(feed.decode.types)["items[].sku"] == "string"
     assert feed.datasets[0].types == (("customer_id", "int64"),)
+
+
+def test_the_line_of_json_on_the_page_is_what_is_written() -> None:
+    at = datetime(2026, 11, 15, 7, 5, tzinfo=UTC)
+    row = {
+        "type": "order", "n": 7, "price": Decimal("12.50"), "at": at, "_rest": None,
+        "_topic": "events", "_partition": 0, "_offset": 41,
+        "_timestamp": at + timedelta(milliseconds=1_250),
+    }  # fmt: skip
+    schema = pa.schema(
+        [("type", pa.string()), ("n", pa.int64()), ("price", pa.decimal128(9, 2)),
+         ("at", pa.timestamp("us", "UTC")), ("_rest", pa.string()), ("_topic", pa.string()),
+         ("_partition", pa.int32()), ("_offset", pa.int64()),
+         ("_timestamp", pa.timestamp("ms", "UTC"))]
+    )  # fmt: skip
+    form, stream = find(FORMATS, "jsonl"), io.BytesIO()
+    writer = form.begin(stream, schema, WriteOptions("none"))
+    writer.write(pa.Table.from_pylist([row], schema=schema))
+    writer.finish()
+    assert block_with("json", "_offset").encode() == stream.getvalue()

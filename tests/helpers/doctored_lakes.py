@@ -106,6 +106,7 @@ class DoctoredLake(DiskLake):
         recipe = repr((payloads, max_records, spec))
         if recipe in _MADE:
             shutil.copytree(_MADE[recipe], self.root, dirs_exist_ok=True)
+        self.spec = spec
         self.source = ShreddedSource(self.store, spec, payloads)
         self.kafka = KafkaOf(self.source)
         if recipe not in _MADE:
@@ -116,7 +117,7 @@ class DoctoredLake(DiskLake):
     def run(self, max_records: int) -> Room:
         """Deliver everything there is."""
         room = self.room([])
-        owner = an_owner(room, self.source, max_records=max_records)
+        owner = an_owner(room, self.source, max_records=max_records, files=self.spec.format)
         while owner.run_window():
             pass
         return room

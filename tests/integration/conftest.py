@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.config import places
-from penstock.spark.jars import BROKER, CONNECTOR, REGISTRY, fetch, jar_paths
+from penstock.spark.jars import BROKER, CONNECTOR, REGISTRY, SPARK_AVRO, fetch, jar_paths
 from penstock.spark.java import Java, find_java
 from penstock.spark.session import open_session
 from penstock.testing.broker import EmbeddedKafka
@@ -84,7 +84,10 @@ def registry(
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One session for the whole run. Its jobs are small, so that compiling them well costs more."""
-    jars = jar_paths(CONNECTOR, places.jar_cache())
+    cache = places.jar_cache()
+    options = places.java_network_options()
+    fetch([SPARK_AVRO], cache, java_home=places.java_home(), java_options=options)
+    jars = [*jar_paths(CONNECTOR, cache), *jar_paths(SPARK_AVRO, cache)]
     settings = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": QUICK_JVM}
     session = open_session("tests", settings, jars)
     yield session

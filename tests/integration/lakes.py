@@ -9,8 +9,6 @@ from random import SystemRandom
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-import pyarrow.dataset as ds
-import pyarrow.orc as orc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
@@ -35,6 +33,7 @@ from penstock.runtime.surroundings import Surroundings, side_by_side
 from penstock.spark.parallel_map import SparkParallelMap
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, ReadRecord
+from tests.helpers.files_by_others import READABLE, rows_of_file
 from tests.helpers.turning import run_turn_by_turn
 
 AROUND = Surroundings(time.time, time.sleep, SystemRandom(), do_all=side_by_side)
@@ -224,9 +223,7 @@ def positions_in(
     data: Counter[tuple[int, int]] = Counter()
     refused: Counter[tuple[int, int]] = Counter()
     for final, live in fold.inventory.files.items():
-        form = "orc" if final.endswith(".orc") else "parquet"
-        table = ds.dataset(lake / final, format=form).to_table(columns=["_partition", "_offset"])
-        rows = zip(*(table[c].to_pylist() for c in ("_partition", "_offset")), strict=True)
+        rows = [(row["_partition"], row["_offset"]) for row in rows_of_file(lake / final)]
         (refused if live.dataset == QUARANTINE else data).update(rows)
     return data, refused
 
@@ -271,12 +268,7 @@ def data_files(lake: Path, feed: str = "events") -> list[Path]:
 
 def is_data(path: Path) -> bool:
     """True for files that a reader takes for data."""
-    return path.suffix in {".parquet", ".orc"}
-
-
-def table_of(path: Path) -> Any:
-    """The rows of one file."""
-    return orc.read_table(path) if path.suffix == ".orc" else pq.ParquetFile(path).read()
+    return path.name.endswith(READABLE)
 
 
 def landed(
@@ -320,7 +312,7 @@ def rows_in(lake: Path, feed: str) -> Iterator[tuple[Place, Row]]:
     """Every row of a feed's data files, found by walking the directories."""
     for path in data_files(lake, feed):
         dataset, *below = path.relative_to(lake / feed).parent.parts
-        for columns in table_of(path).to_pylist():
+        for columns in rows_of_file(path):
             yield _place(columns), Row(dataset, "/".join(below), columns)
 
 

@@ -64,6 +64,11 @@ ROOMS: dict[str, frozenset[str]] = {
     "datapath/codec/text": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/codec/raw": BOTTOM | {"api", "datapath/codec/shared"},
     "datapath/formats": BOTTOM | {"api"},
+    # The loops that write and read single records are the codec's.
+    "datapath/formats/avro": BOTTOM
+    | {"api", "datapath/formats", "datapath/codec/avro", "datapath/codec/shared"},
+    "datapath/formats/jsonl": BOTTOM
+    | {"api", "datapath/formats", "datapath/codec/json", "datapath/codec/shared"},
     "datapath/shape": BOTTOM,
     "datapath/shape/event_time": BOTTOM,
     "datapath/shape/plugins": BOTTOM | {"api"},

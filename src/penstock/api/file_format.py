@@ -8,15 +8,15 @@ audit, a replay, `schema show --ddl` and the configuration ask it; nothing else 
     refused    on executors, once per batch of rows, before any of them is written
     open       on executors and on the driver, once per file; reading may be repeated
 
-The contract suite is `penstock.testing.contracts.file_format`. What the traits leave room for:
-Avro and SequenceFile have their words in a header, so words are known when a file begins; JSON
-lines and text keep none; text and SequenceFile have no columns for positions; the names of line
-formats end with their compression, so a name is asked for by compression.
+The contract suite is `penstock.testing.contracts.file_format`. Formats differ in what the traits
+say: Avro has its words in a header, so words are known when a file begins; JSON lines keep none,
+nor types; text and SequenceFile, when there are any, have no columns for positions. The names of
+line formats end with their compression, so a name is asked for by compression.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -43,24 +43,33 @@ class FormatTraits:
     words that a file was begun with come back. `is_written_at_once`: a writer takes much memory
     from its first row on, so rows wait on the task's disk until all of them are there, and one
     file is written at a time. `survives_damage`: opening any bytes is safe; without it, only a file
-    with the recorded checksum is opened, because others may end the process.
+    with the recorded checksum is opened, because others may end the process. `has_end`: bytes that
+    are not finished do not open; without it, they may open as a file with fewer rows, and only the
+    size and the checksum that were recorded tell. `has_types`: files tell the types of their
+    columns; a format without it is a `TypelessFileFormat`.
     """
 
     has_positions: bool = True
     keeps_words: bool = True
     is_written_at_once: bool = False
     survives_damage: bool = True
+    has_end: bool = True
+    has_types: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class TableClause:
     """How a dialect of SQL names the format, such as `STORED AS ORC`.
 
-    `types` are the kinds of columns that the dialect spells otherwise for such files.
+    `types` are the kinds of columns that the dialect spells otherwise for such files; `kafka_ms` is
+    Kafka's time, which is as a `timestamp_us` unless it is told apart. `names` gives
+    the names that files have for columns, or for the members of a struct, where a format cannot
+    write them all as they are.
     """
 
     words: str
     types: Mapping[str, str] = field(default_factory=dict)
+    names: Callable[[Sequence[str]], Sequence[str]] = list
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +173,7 @@ class FileFormat(Protocol):
         ...
 
     def begin(self, stream: ByteStream, schema: pa.Schema, options: WriteOptions) -> FileWriter:
-        """Begin a file in a stream. Bytes that are not finished must not open."""
+        """Begin a file in a stream. Bytes that are not finished must not open, see `has_end`."""
         ...
 
     def open(self, file: BinaryIO, as_dictionaries: Sequence[str] = ()) -> FileReader:
@@ -172,4 +181,16 @@ class FileFormat(Protocol):
 
         Of `as_dictionaries`, text columns with few distinct values may come as such.
         """
+        ...
+
+
+class TypelessFileFormat(FileFormat, Protocol):
+    """A file format whose files do not tell the types of their columns, such as lines of JSON.
+
+    What `open` gives has Penstock's own columns in their types, which is all that an audit asks
+    for, and all others as texts.
+    """
+
+    def open_as(self, file: BinaryIO, schema: pa.Schema) -> FileReader:
+        """A file whose rows come with the columns that were written, in the types of a schema."""
         ...

@@ -126,8 +126,9 @@ feeds:
     tombstones: filter         # records without a value: filter | quarantine | keep
     convert: []                # steps, such as [{drop: [debug]}, {mask: {phone: 4}}]
     # rename drop keep cast set filter flatten mask hash encrypt plugin; see docs/converters.md
-    format: parquet            # parquet | orc
+    format: parquet            # parquet | orc | avro | jsonl
     compression: zstd          # zstd | snappy | gzip | lz4 | none
+    # in avro zstd | snappy | deflate | none, in jsonl zstd | gzip | none; see docs/formats.md
     files: {target: 256MB, gather: auto}   # cut above target; auto (by volume) | partition
     # per_topic:               # topics whose windows are cut by a policy of their own
     #   events: {window: {every: 5m, max_records: 100000}}

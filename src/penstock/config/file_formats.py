@@ -10,7 +10,7 @@ from penstock.config.section_grammar import LATER, Reading, text
 from penstock.config.tree import Node, Scalar, Table
 from penstock.model.spec import FeedSpec
 
-_FORMATS_TO_COME = ("avro", "jsonl", "text", "sequencefile")
+_FORMATS_TO_COME = ("text", "sequencefile")
 _TABLES_TO_COME = ("iceberg", "delta")
 
 

@@ -27,7 +27,7 @@ from penstock.spark.java import find_java
 
 CONNECTOR = "connector"
 BROKER = "broker"
-SPARK_AVRO = "avro"  # Spark's own Avro reader, for comparison in benchmarks
+SPARK_AVRO = "avro"  # Spark's own Avro reader, for comparison in benchmarks and tests
 REGISTRY = "registry"
 STORAGE = "storage"
 HDFS = "hdfs"

@@ -192,8 +192,7 @@ def test_any_other_route_is_a_mistake(tmp_path: Path, by: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "available"),
     [
-        ("format: avro", "orc | parquet"),
-        ("format: sequencefile", "orc | parquet"),
+        ("format: sequencefile", "avro | jsonl | orc | parquet"),
     ],
 )
 def test_what_does_not_exist_yet_says_so_and_names_what_does(
@@ -208,7 +207,7 @@ def test_what_does_not_exist_yet_says_so_and_names_what_does(
 def test_a_table_is_not_a_file_format(tmp_path: Path, table: str) -> None:
     mistake = mistake_of(tmp_path, f"format: {table}")
     assert "a table is not a file format" in mistake.found
-    assert mistake.allowed == "orc | parquet"
+    assert mistake.allowed == "avro | jsonl | orc | parquet"
 
 
 def test_a_compression_is_one_that_the_format_takes(tmp_path: Path) -> None:
@@ -217,6 +216,19 @@ def test_a_compression_is_one_that_the_format_takes(tmp_path: Path) -> None:
         assert mistake.path == "feeds.events.compression"
         assert mistake.allowed == "zstd | snappy | gzip | lz4 | none"
         assert "zstd" in mistake.meant
+
+
+@pytest.mark.parametrize(
+    ("form", "allowed"),
+    [("avro", "zstd | snappy | deflate | none"), ("jsonl", "zstd | gzip | none")],
+)
+def test_each_format_has_compressions_of_its_own(tmp_path: Path, form: str, allowed: str) -> None:
+    for each in allowed.split(" | "):
+        feed = feed_of(tmp_path, f"format: {form}\n    compression: {each}")
+        assert (feed.format, feed.compression) == (form, each)
+    assert feed_of(tmp_path, f"format: {form}").compression == "zstd"
+    mistake = mistake_of(tmp_path, f"format: {form}\n    compression: lz4")
+    assert (mistake.path, mistake.allowed) == ("feeds.events.compression", allowed)
 
 
 @pytest.mark.parametrize(

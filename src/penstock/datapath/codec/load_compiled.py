@@ -1,4 +1,4 @@
-"""Brings all compiled code into this process: every fast way reads a few records.
+"""Brings all compiled code into this process: every fast way reads or writes a few records.
 
 Code is compiled when it is first called, which takes some ten seconds, and kept on disk; to load it
 from there takes a fraction of a second.
@@ -7,10 +7,16 @@ from there takes a fraction of a second.
 import json
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.datapath.codec.avro.avro_reader import avro_reader
+from penstock.datapath.codec.avro.columns import avro_plan
+from penstock.datapath.codec.avro.record_encoder import EncoderSteps, encoded
+from penstock.datapath.codec.avro.record_run import RunReader
+from penstock.datapath.codec.avro.types import parse_avro
 from penstock.datapath.codec.json.decoder import JsonDecoder
+from penstock.datapath.codec.json.row_text import TextSteps, text_lines
 from penstock.datapath.codec.protobuf.protobuf_reader import protobuf_reader
 from penstock.datapath.codec.shared.code_cache import compiling_alone, mark_complete
 from penstock.datapath.codec.thrift.thrift_reader import thrift_reader
@@ -85,6 +91,7 @@ def load_compiled(tick: Callable[[], float], sleep: Callable[[float], None]) -> 
         _read_avro()
         _read_protobuf()
         _read_thrift()
+        _write_rows()
         mark_complete()
 
 
@@ -100,6 +107,14 @@ def _read_json() -> None:
 def _read_avro() -> None:
     reader = avro_reader(RegisteredSchema("avro", json.dumps(_AVRO)))
     reader.read(pa.array([_AVRO_RECORD] * _RECORDS, pa.binary()), 0)
+    run = RunReader(avro_plan(parse_avro(json.dumps(_AVRO))).program)
+    list(run.pieces(np.frombuffer(_AVRO_RECORD * _RECORDS, np.uint8), _RECORDS, [0], _RECORDS))
+
+
+def _write_rows() -> None:
+    rows = pa.RecordBatch.from_pydict({"name": ["ok"], "count": [3]})
+    encoded(rows, EncoderSteps.of(rows.schema))
+    list(text_lines(rows, TextSteps.of(rows.schema)))
 
 
 def _read_protobuf() -> None:

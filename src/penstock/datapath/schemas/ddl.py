@@ -1,7 +1,7 @@
 """A dataset's schema in the words of those who read it: Spark, Hive and Trino."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
@@ -23,6 +23,7 @@ class _Words:
     array: str
     map: str
     struct: Callable[[list[tuple[str, str]]], str]
+    names: Callable[[Sequence[str]], Sequence[str]] = list
 
 
 def _angled(members: list[tuple[str, str]]) -> str:
@@ -59,8 +60,10 @@ _DIALECTS: dict[Dialect, _Words] = {
 
 def _words(dialect: Dialect, form: FileFormat | None) -> _Words:
     words = _DIALECTS[dialect]
-    types = form.table_clauses[dialect].types if form is not None else {}
-    return replace(words, plain={**words.plain, **types}) if types else words
+    if form is None:
+        return words
+    clause = form.table_clauses[dialect]
+    return replace(words, plain={**words.plain, **clause.types}, names=clause.names)
 
 
 def type_name(kind: FieldType, dialect: Dialect = "spark", form: FileFormat | None = None) -> str:
@@ -70,9 +73,10 @@ def type_name(kind: FieldType, dialect: Dialect = "spark", form: FileFormat | No
         wrap = words.array if kind.kind == "list" else words.map
         return wrap.format(type_name(kind.item, dialect, form))
     if kind.fields:
-        return words.struct(
-            [(_quoted(f.column, words), type_name(f.type, dialect, form)) for f in kind.fields]
-        )
+        names = words.names([each.column for each in kind.fields])
+        types = [type_name(each.type, dialect, form) for each in kind.fields]
+        quoted = [_quoted(name, words) for name in names]
+        return words.struct(list(zip(quoted, types, strict=True)))
     if kind.kind == "decimal":
         return f"decimal({kind.precision}, {kind.scale})"
     return words.plain[kind.kind]
@@ -92,13 +96,17 @@ def columns_of(
     form: FileFormat | None = None,
 ) -> list[tuple[str, str]]:
     """Every column of a file, with its type: the event's, what had no column, and ours."""
-    plain = _words(dialect, form).plain
+    words = _words(dialect, form)
+    plain = words.plain
     found = [(field.column, type_name(field.type, dialect, form)) for field in schema.fields]
     text, integer = plain["string"], "integer" if dialect == "trino" else "int"
     ours = [("_topic", text), ("_partition", integer), ("_offset", plain["int64"])]
     more = {"_key": plain["binary"], "_headers": text, "_window": text, ROW_COLUMN: integer}
-    kinds = [*ours, ("_timestamp", plain["timestamp_us"]), *((name, more[name]) for name in own)]
-    return [*found, (REST, text), *kinds]
+    kafka_time = ("_timestamp", plain.get("kafka_ms", plain["timestamp_us"]))
+    kinds = [*ours, kafka_time, *((name, more[name]) for name in own)]
+    columns = [*found, (REST, text), *kinds]
+    names = words.names([name for name, _ in columns])
+    return [(name, kind) for name, (_, kind) in zip(names, columns, strict=True)]
 
 
 def table_name(dataset: str) -> str:

@@ -5,8 +5,8 @@
         @pytest.fixture
         def form(self) -> FileFormat: ...
 
-A format that refuses rows also overrides `unfit_rows`. Formats whose files have no end, such as
-lines of text, cannot tell a file that was cut; they do not exist yet.
+A format that refuses rows also overrides `unfit_rows`. Its traits decide what is asked of a file
+that was cut, and whether it is read by a schema.
 """
 
 from collections.abc import Mapping

@@ -4,11 +4,11 @@ import errno
 import io
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from penstock.api.file_format import FileFormat, FileReader, WriteOptions
+from penstock.api.file_format import FileFormat, FileReader, TypelessFileFormat, WriteOptions
 
 WORDS = {"penstock.feed": "events", "penstock.ranges": "täg/0:0-9", "empty": ""}
 TYPES = pa.schema(
@@ -78,12 +78,23 @@ def written(form: FileFormat, *tables: pa.Table, options: WriteOptions | None = 
     return stream.getvalue()
 
 
+def opened(form: FileFormat, file: bytes | BinaryIO, schema: pa.Schema) -> FileReader:
+    """A file whose rows come in the types in which they were written, by a schema if need be."""
+    stream = io.BytesIO(file) if isinstance(file, bytes) else file
+    if form.traits.has_types:
+        return form.open(stream)
+    plain = [pa.field(each.name, plain_type(each.type)) for each in schema]
+    return cast("TypelessFileFormat", form).open_as(stream, pa.schema(plain))
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values of a column."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def values_of(reader: FileReader, schema: pa.Schema) -> list[dict[str, Any]]:
     """All rows of a file, in the types that were written."""
-    plain = [
-        pa.field(each.name, each.type.value_type) if pa.types.is_dictionary(each.type) else each
-        for each in schema
-    ]
+    plain = [pa.field(each.name, plain_type(each.type)) for each in schema]
     found: list[dict[str, Any]] = []
     for piece in reader.pieces(schema.names):
         if piece.schema.names != schema.names:

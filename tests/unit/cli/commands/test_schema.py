@@ -9,6 +9,8 @@ import pytest
 
 from penstock.cli.commands.schema import changes
 from penstock.cli.main import main
+from penstock.datapath.formats.avro.avro import FORMAT as AVRO
+from penstock.datapath.formats.jsonl.jsonl import FORMAT as JSONL
 from penstock.datapath.formats.orc.orc import FORMAT as ORC
 from penstock.datapath.formats.parquet.parquet import FORMAT as PARQUET
 from penstock.datapath.schemas.dataset_schemas import DatasetSchemas
@@ -330,3 +332,28 @@ def test_a_table_of_orc_files_says_so_and_has_their_types_of_time() -> None:
     trino = ddl(schema, "trino", "/l", (), form=ORC)
     assert "format = 'ORC'" in trino
     assert '"at" timestamp(6) with time zone,\n  "wall" timestamp(6),\n' in trino
+
+
+def test_a_table_of_avro_files_has_their_names_and_their_types_of_time() -> None:
+    inner = struct_of(fields(**{"x y": STRING}))
+    odd = {"a b": FieldType("int64"), "at": FieldType("timestamp_us"), "in": inner}
+    schema = DatasetSchema("click", 1, declared=True, fields=fields(**odd))
+    spark = ddl(schema, "spark", "/l", (), form=AVRO)
+    assert "USING AVRO\n" in spark
+    assert "`a_x20b` bigint,\n  `at` timestamp,\n  `in` struct<`x_x20y`: string>,\n" in spark
+    hive = ddl(schema, "hive", "/l", (), form=AVRO)
+    assert "STORED AS AVRO\n" in hive
+    assert "`at` bigint" in hive
+    assert "`_timestamp` timestamp" in hive
+    trino = ddl(schema, "trino", "/l", (), form=AVRO)
+    assert "format = 'AVRO'" in trino
+    assert '"at" bigint' in trino
+    assert '"_timestamp" timestamp(3)' in trino
+
+
+def test_a_table_of_json_lines_keeps_names_and_types() -> None:
+    schema = DatasetSchema("click", 1, declared=True, fields=fields(**{"a b": STRING}))
+    statement = ddl(schema, "spark", "/l", (), form=JSONL)
+    assert "USING JSON\n" in statement
+    assert "`a b` string" in statement
+    assert set(JSONL.table_clauses) == {"spark"}

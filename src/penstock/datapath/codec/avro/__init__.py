@@ -1,4 +1,4 @@
-"""Avro: records to columns, all records of one schema at a time, with a reference beside.
+"""Avro: records to columns, all of one schema at a time, with a reference beside; rows to records.
 
 It must not know other formats.
 """

@@ -1,4 +1,4 @@
-"""JSON: payloads to columns, by the scanner, or by the reference.
+"""JSON: payloads to columns, by the scanner, or by the reference; and rows to lines.
 
 It must not know other formats.
 """

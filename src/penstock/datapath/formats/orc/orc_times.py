@@ -4,13 +4,11 @@ ORC counts whole seconds, and billionths beside them. Of a time before 1970 Arro
 zero, and readers in Java refuse the whole file then. Whole seconds are fine, whatever the year.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from penstock.datapath.formats.unfit_values import UnfitValues
 from penstock.model.bad_records import BadRecord
 
 TIME_NOT_ORC = "TIME_NOT_ORC"  # why such a record is refused
@@ -27,46 +25,13 @@ def not_for_orc(columns: pa.RecordBatch, kafka_ms: npt.NDArray[np.int64]) -> lis
 
 def rows_not_orc(columns: pa.RecordBatch) -> list[int]:
     """The numbers of the rows of a batch that have such a time anywhere, in order."""
-    found: set[int] = set()
-    for column in columns.columns:
-        if has_times(column.type) and not_orc(column):
-            found.update(_rows(column, 0, len(column)))
-    return sorted(found)
+    return _ODD_TIMES.rows_of(columns)
 
 
-def has_times(kind: pa.DataType) -> bool:
-    """True when values of a type are times, or have some inside."""
-    if pa.types.is_struct(kind):
-        return any(has_times(each.type) for each in kind)
-    if pa.types.is_map(kind):
-        return has_times(kind.item_type)
-    if pa.types.is_list(kind):
-        return has_times(kind.value_type)
-    return bool(pa.types.is_timestamp(kind))
+def _has_odd_times(column: pa.Array) -> bool:
+    """True when one of some times is such a time."""
+    ticks = column.drop_null().cast(pa.int64()).to_numpy()
+    return bool(((ticks < 0) & (ticks % _SECOND != 0)).any())
 
 
-def not_orc(column: pa.Array) -> bool:
-    """True when a value has such a time."""
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        ticks = column.drop_null().cast(pa.int64()).to_numpy()
-        return bool(((ticks < 0) & (ticks % _SECOND != 0)).any())
-    if pa.types.is_map(kind):
-        entries = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
-        return not_orc(column.cast(pa.list_(entries)))
-    if pa.types.is_list(kind):
-        return has_times(kind.value_type) and not_orc(pc.list_flatten(column))
-    if pa.types.is_struct(kind):
-        return any(not_orc(each) for each in column.flatten() if has_times(each.type))
-    return False
-
-
-def _rows(column: pa.Array, start: int, end: int) -> Iterator[int]:
-    """Which rows, found by halves: hardly ever is there any."""
-    if end - start == 1:
-        yield start
-        return
-    middle = (start + end) // 2
-    for part in ((start, middle), (middle, end)):
-        if not_orc(column.slice(part[0], part[1] - part[0])):
-            yield from _rows(column, *part)
+_ODD_TIMES = UnfitValues(pa.types.is_timestamp, _has_odd_times)
