@@ -10,8 +10,9 @@ import msgspec
 
 from penstock.api.store import Store
 from penstock.care.clean import clean
-from penstock.care.compact import RewriteOrder, compact, retire
+from penstock.care.compact import RewriteOrder, compact
 from penstock.care.replay import KeptRecords, ReplayOrder, StagedReplay, live_records, replay
+from penstock.care.retire import retire
 from penstock.care.seek import Approval, seek_all
 from penstock.errors import EntryRefused, OutcomeUnknown, StoreUnavailable
 from penstock.model.entries import CorrectedFile, Corrections
