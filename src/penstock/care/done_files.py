@@ -5,12 +5,12 @@ from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import is_pending
 
 
-def done_files(fold: FeedFold, dataset: str) -> tuple[str, ...]:
-    """The live files of a dataset whose groups are done, in name order."""
+def done_files(fold: FeedFold, dataset: str, day: str = "") -> tuple[str, ...]:
+    """The live files of a dataset, perhaps of one day, whose groups are done, in name order."""
     return tuple(
         sorted(
             final
-            for final, live in inventory_of(fold).files_of(dataset).items()
+            for final, live in inventory_of(fold).files_of(dataset, day).items()
             if not is_pending(fold.state, live.number, dataset)
         )
     )

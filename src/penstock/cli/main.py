@@ -18,6 +18,7 @@ from penstock.cli.options import (
     jars_options,
     offsets_options,
     plugins_options,
+    retire_options,
     run_options,
     schema_options,
     serve_options,
@@ -94,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
         unpark_options,
         cost_options,
         clean_options,
+        retire_options,
         plugins_options,
         jars_options,
     ):

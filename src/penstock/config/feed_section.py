@@ -49,6 +49,7 @@ from penstock.model.spec import (
 )
 
 MOST_PRIORITY = 100
+LEAST_RETAINED = "a duration of a day or more, such as 90d"
 _TIME_POLICY = f"quarantine | kafka | {units.DAY}"
 _FEED_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
 
@@ -110,6 +111,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         _fits_its_format,
         _has_few_forks,
         fits_its_files,
+        _retains_days,
         has_options_for_a_plugin,
         types_are_learned,
     ):
@@ -179,6 +181,21 @@ def _fits_its_format(spec: FeedSpec, table: Table, reading: Reading) -> None:
     if spec.route.kind == "schema" and route is not None and not names_records(spec.decode):
         found = f"a route by schema, and {spec.decode.format} records do not name a schema"
         reading.mistakes.add(route.place, found, "topic | header:NAME | field:PATH")
+
+
+def _retains_days(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    """Retention goes by day, so every dataset needs directories of days."""
+    if spec.retain_s is None:
+        return
+    place = table.entries["retain"].place
+    partitions = {"the feed": spec.partition}
+    partitions |= {
+        f"dataset {d.route!r}": d.partition for d in spec.datasets if d.partition is not None
+    }
+    for whose, keys in partitions.items():
+        if not any(key.kind == "day" for key in keys):
+            found = f"`retain` where the `partition` of {whose} has no `day`"
+            reading.mistakes.add(place, found, "`day` in each `partition`, or no `retain`")
 
 
 def _has_few_forks(spec: FeedSpec, table: Table, reading: Reading) -> None:
@@ -279,6 +296,7 @@ FEED = Section(
         "on_gap": Key(choice("stop", "accept")),
         "export_offsets": Key(choice("group", "none")),
         "seal": Key(or_null(parsed(units.longer_than_nothing_s, units.DURATION)), "seal_s"),
+        "retain": Key(or_null(parsed(units.at_least_a_day_s, LEAST_RETAINED)), "retain_s"),
         "generation": _numbers(units.whole(most=10**9), 0),
         "priority": Key(parsed(units.whole(most=MOST_PRIORITY), f"0 to {MOST_PRIORITY}")),
         "pool": Key(or_null(pool_name)),

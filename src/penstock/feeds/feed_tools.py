@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from penstock.api.source import Source
 from penstock.api.store import Store
-from penstock.feeds.feed_upkeep import Clean
+from penstock.feeds.feed_upkeep import Clean, Retire
 from penstock.model.encryption_keys import Keys
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.registry import Registry
@@ -23,8 +23,8 @@ class FeedTools:
     `open_source` gives the source of a feed without waiting for anything; `wait_until_ready` waits
     for what sources need, such as Spark, which starts while journals are folded. `clean` removes
     what nobody needs any more of a feed, given which of its owner's windows are settled; without it
-    nothing is cleaned. `figures` count what only this process knows. `publish_all` is how many
-    files are published, once sources are ready.
+    nothing is cleaned. `retire` removes days that are past retention. `figures` count what only
+    this process knows. `publish_all` is how many files are published, once sources are ready.
     """
 
     open_source: Callable[[FeedSpec], Source]
@@ -34,6 +34,7 @@ class FeedTools:
     keys: Keys = field(default_factory=Keys)
     wait_until_ready: Callable[[], object] = lambda: None
     clean: Clean | None = None
+    retire: Retire | None = None
     figures: RunFigures = field(default_factory=RunFigures)
     instance: str = ""  # what this instance is called; empty: by its host and process
     publish_all: PublishAll = from_here

@@ -7,6 +7,8 @@ from penstock.feeds.cleaning import Job
 from penstock.feeds.run_events import Event, Fact
 from penstock.model.cleaned import Cleaned
 from penstock.model.plural import number_of
+from penstock.model.retired import Retired, retired_sentence
+from penstock.model.spec import FeedSpec
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory_writer import update_inventory
 from penstock.protocol.journal.sealing import SealPolicy, seal_old
@@ -16,13 +18,15 @@ from penstock.runtime.surroundings import Surroundings
 
 MOST_SEGMENTS = 4  # of one round: one thread does the upkeep of all feeds
 
+Retire = Callable[[FeedJournal, Surroundings, float, str], tuple[Retired, ...]]
 Clean = Callable[[FeedJournal, OwnWindows], Cleaned]
 
 
 class FeedUpkeep:
     """The jobs of one feed. The feed's thread leaves orders; another one does the jobs.
 
-    `owner` is the one of now. Without `clean` nothing is cleaned, without `seal_s` nothing sealed.
+    `owner` is the one of now. Without `clean` nothing is cleaned, and nothing is retired without
+    `retire`. What else is done, the configuration says.
     """
 
     def __init__(
@@ -30,14 +34,16 @@ class FeedUpkeep:
         journal: FeedJournal,
         around: Surroundings,
         owner: Callable[[], Owner],
+        feed: FeedSpec,
         clean: Clean | None = None,
-        seal_s: float | None = None,
+        retire: Retire | None = None,
     ) -> None:
         self._journal = journal
         self._around = around
         self._owner = owner
         self._clean_feed = clean
-        self._seal_s = seal_s
+        self._feed = feed
+        self._retire_old = retire
         self._order: TidyOrder | None = None
 
     def keep_order(self, order: TidyOrder) -> None:
@@ -48,7 +54,7 @@ class FeedUpkeep:
         """What is done after a claim and every hour. Any thread."""
         inventory = Job("inventory", self._update_inventory)
         cleaning = [] if self._clean_feed is None else [Job("cleaning", self._clean)]
-        return [*cleaning, inventory, *self._sealing(thorough=True)]
+        return [*cleaning, inventory, *self._sealing(thorough=True), *self._retention()]
 
     def due_jobs(self) -> list[Job]:
         """What the last windows have left to be done, once."""
@@ -60,9 +66,29 @@ class FeedUpkeep:
         return [tidying, inventory, *self._sealing(thorough=False)]
 
     def _sealing(self, *, thorough: bool) -> list[Job]:
-        if self._seal_s is None:
+        if self._feed.seal_s is None:
             return []
-        return [Job("sealing", partial(self._seal, self._seal_s, thorough=thorough))]
+        return [Job("sealing", partial(self._seal, self._feed.seal_s, thorough=thorough))]
+
+    def _retention(self) -> list[Job]:
+        if self._feed.retain_s is None or self._retire_old is None:
+            return []
+        zone = self._feed.time.zone
+        return [
+            Job("retention", partial(self._retire, self._retire_old, self._feed.retain_s, zone))
+        ]
+
+    def _retire(self, retire_old: Retire, retain_s: float, zone: str) -> Event | None:
+        """Remove the days that are past retention, of each dataset."""
+        retired = retire_old(self._another_journal(), self._around, retain_s, zone)
+        if not retired:
+            return None
+        facts: dict[str, Fact] = {
+            "datasets": len({each.dataset for each in retired}),
+            "files": sum(len(each.files) for each in retired),
+            "rows": sum(each.rows for each in retired),
+        }
+        return Event(self._journal.layout.feed, "retired", retired_sentence(retired), facts)
 
     def _seal(self, age_s: float, *, thorough: bool) -> Event | None:
         """Pack what is old of the journal, a segment at a time."""

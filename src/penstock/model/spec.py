@@ -229,8 +229,9 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     """One feed: its topics, how to decode them, where to write them.
 
     `kafka` are settings of its own, over those of the file; secrets are still references. `seal_s`
-    is how old entries of the journal are when they are sealed; None: they never are. `backup` is
-    the feed that keeps the same records as they came.
+    is how old entries of the journal are when they are sealed; None: they never are. `retain_s` is
+    how long days are kept; None: for ever. `backup` is the feed that keeps the same records as they
+    came.
     """
 
     name: str
@@ -261,6 +262,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     on_gap: Literal["stop", "accept"] = "stop"
     export_offsets: Literal["group", "none"] = "group"
     seal_s: float | None = None
+    retain_s: float | None = None
     generation: int = 0
     priority: int = 5
     pool: str = ""  # the name of a pool of `run`; empty: only `parallel` bounds it

@@ -652,3 +652,26 @@ def test_secrets_of_a_feeds_kafka_are_its_own(tmp_path: Path) -> None:
     with pytest.raises(ConfigInvalid) as caught:
         reveal_feed_kafka(spec.kafka, b, {"FILE": "salt"})
     assert [each.path for each in caught.value.mistakes] == ["feeds.b.kafka.ssl.key.password"]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90d", 7_776_000.0), ("24h", 86_400.0)])
+def test_days_are_kept_as_long_as_is_said(tmp_path: Path, text: str, seconds: float) -> None:
+    assert feed_of(tmp_path, f"retain: {text}").retain_s == seconds
+
+
+@pytest.mark.parametrize("text", ["0d", "23h", "90", "for ever"])
+def test_less_than_a_day_cannot_be_kept_by_day(tmp_path: Path, text: str) -> None:
+    assert "a day or more" in mistake_of(tmp_path, f"retain: {text}").allowed
+
+
+@pytest.mark.parametrize(
+    ("text", "whose"),
+    [
+        ("partition: [hour]", "the feed"),
+        ("datasets: {a: {partition: ['field:country']}}", "dataset 'a'"),
+    ],
+)
+def test_retention_needs_directories_of_days_everywhere(
+    tmp_path: Path, text: str, whose: str
+) -> None:
+    assert whose in mistake_of(tmp_path, f"retain: 90d\n    {text}").found

@@ -121,6 +121,7 @@ NOT_SHAPING: dict[type[msgspec.Struct], dict[str, Any]] = {
         "export_offsets": "none",
         "generation": 3,
         "seal_s": 60.0,
+        "retain_s": 86_400.0,
         "publish": PublishSpec(tries=9),
         "priority": 9,
         "pool": "bulk",

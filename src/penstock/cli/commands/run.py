@@ -10,6 +10,7 @@ from functools import partial
 
 from penstock.api.store import StagesAsUploads
 from penstock.care.clean import clean
+from penstock.care.retire import retire_old
 from penstock.cli.client_settings import (
     connector_jars,
     java_options,
@@ -81,6 +82,7 @@ def run(chosen: argparse.Namespace) -> int:
             keys=keys,
             wait_until_ready=session.get,
             clean=clean,
+            retire=retire_old,
             publish_all=PublishSpread(session.get),
         )
         runner = Runner(feeds, tools, tell, is_stopping, how, failures)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
+from penstock.model.day_directories import is_day, is_older
 from penstock.model.manifest import QUARANTINE, Content
 from penstock.model.names import FileName
 
@@ -49,6 +50,17 @@ def of_dataset(dataset: str, day: str = "") -> Wanted:
         if not name.startswith(f"{FILES}{dataset}/" if dataset else FILES):
             return False
         return name.endswith(end)
+
+    return wanted
+
+
+def of_days_before(before: str, dataset: str = "") -> Wanted:
+    """The shards with files of older days, of a dataset, or of all when it is empty."""
+    datasets = of_dataset(dataset)
+
+    def wanted(name: str) -> bool:
+        day = name.rpartition(f"/{_DAY}")[2]
+        return datasets(name) and day != name and is_day(day) and is_older(day, before)
 
     return wanted
 
