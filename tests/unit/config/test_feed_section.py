@@ -667,7 +667,7 @@ def test_less_than_a_day_cannot_be_kept_by_day(tmp_path: Path, text: str) -> Non
 @pytest.mark.parametrize(
     ("text", "whose"),
     [
-        ("partition: [hour]", "the feed"),
+        ("partition: ['field:country']", "the feed"),
         ("datasets: {a: {partition: ['field:country']}}", "dataset 'a'"),
     ],
 )
