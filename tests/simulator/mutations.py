@@ -38,13 +38,8 @@ from penstock.protocol.loop.owner import Owner
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.window_plan import new_starts
 from penstock.protocol.publish import acts
-from penstock.protocol.publish.acts import (
-    Act,
-    DeleteInputsAct,
-    GroupWork,
-    PublishFilesAct,
-    StepTools,
-)
+from penstock.protocol.publish.acts import DeleteInputsAct, PublishFilesAct
+from penstock.protocol.publish.group_work import Act, GroupWork, StepTools
 from penstock.testing.memory_store import MemoryStore, Shelf
 from tests.simulator.chooser import RandomChooser
 from tests.simulator.lane_mutations import LANE_RULES

@@ -11,7 +11,7 @@ from penstock.feeds.feed_upkeep import Clean, Retire
 from penstock.model.encryption_keys import Keys
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.registry import Registry
-from penstock.protocol.publish.acts import PublishAll, from_here
+from penstock.protocol.publish.group_work import PublishAll, from_here
 from penstock.runtime.run_figures import RunFigures
 from penstock.runtime.surroundings import Surroundings
 

@@ -59,8 +59,7 @@ def of_days_before(before: str, dataset: str = "") -> Wanted:
     datasets = of_dataset(dataset)
 
     def wanted(name: str) -> bool:
-        day = name.rpartition(f"/{_DAY}")[2]
-        return datasets(name) and day != name and is_day(day) and is_older(day, before)
+        return datasets(name) and is_older(day_of_shard(name), before)
 
     return wanted
 
@@ -73,6 +72,12 @@ def of_quarantine(name: str) -> bool:
 def dataset_in(name: str) -> str:
     """The dataset of a shard of files; empty for other shards."""
     return name.removeprefix(FILES).partition("/")[0] if name.startswith(FILES) else ""
+
+
+def day_of_shard(name: str) -> str:
+    """The day of a shard of files; empty for shards without a real day."""
+    before, found, day = name.rpartition(f"/{_DAY}")
+    return day if found and before.startswith(FILES) and is_day(day) else ""
 
 
 def touched_shards(content: Content) -> Iterator[str]:

@@ -15,14 +15,8 @@ from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.steps import DELIVER, REMOVE, REWRITE, Step, Steps
 from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.publish.acts import (
-    GroupWork,
-    PartKey,
-    StepTools,
-    act_of,
-    publish_at_once,
-    publish_group,
-)
+from penstock.protocol.publish.acts import act_of, publish_at_once, publish_group
+from penstock.protocol.publish.group_work import GroupWork, PartKey, StepTools
 from penstock.testing.fault_store import Fault, FaultStore, What
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import WatchedStore, next_entry
