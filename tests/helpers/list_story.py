@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from penstock.api.source import Source
 from penstock.api.store import Store
 from penstock.feeds.feed_tools import FeedTools
-from penstock.feeds.feed_upkeep import Retire
+from penstock.feeds.feed_upkeep import Caring
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.model.entries import AnyBody
@@ -56,7 +56,7 @@ class Story:
         self.cluster.create_topic(TOPIC, partitions=2)
         self.store: Store = MemoryStore()
         self.clock = Clock()
-        self.retire: Retire | None = None
+        self.caring = Caring()
         self.said: list[str] = []
         self.events: list[Event] = []
         self.figures = RunFigures()
@@ -69,7 +69,7 @@ class Story:
             lambda spec: source(spec, self.cluster),
             self.store,
             self.clock.around(),
-            retire=self.retire,
+            caring=self.caring,
             figures=self.figures,
         )
         once = RunSpec(once=True, take_over=True)  # as a new process takes over from a dead one

@@ -40,6 +40,7 @@ from penstock.model.spec import (
     DatasetSpec,
     FeedSpec,
     FilesSpec,
+    FinalizeSpec,
     PublishSpec,
     QuarantineSpec,
     SourceSpec,
@@ -112,6 +113,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         _has_few_forks,
         fits_its_files,
         _retains_days,
+        _finalizes_something,
         has_options_for_a_plugin,
         types_are_learned,
     ):
@@ -198,6 +200,13 @@ def _retains_days(spec: FeedSpec, table: Table, reading: Reading) -> None:
             reading.mistakes.add(place, found, "`day` in each `partition`, or no `retain`")
 
 
+def _finalizes_something(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    if spec.finalize is not None and not (spec.finalize.day or spec.finalize.hour):
+        found = "`finalize` of neither days nor hours"
+        allowed = "`day: true`, `hour: true`, or no `finalize`"
+        reading.mistakes.add(table.entries["finalize"].place, found, allowed)
+
+
 def _has_few_forks(spec: FeedSpec, table: Table, reading: Reading) -> None:
     if len(spec.forks) > MOST_FORKS:
         found = f"{len(spec.forks)} forks"
@@ -262,6 +271,14 @@ DATASET = Section(
     },
     former={"owner": "team"},
 )
+FINALIZE = Section(
+    FinalizeSpec,
+    {
+        "day": Key(parsed(units.truth, "true | false")),
+        "hour": Key(parsed(units.truth, "true | false")),
+        "delay": Key(parsed(units.duration_s, units.DURATION), "delay_s"),
+    },
+)
 SOURCE = Section(
     SourceSpec,
     {"plugin": Key(text, "kind", required=True), "options": Key(source_options)},
@@ -296,6 +313,7 @@ FEED = Section(
         "on_gap": Key(choice("stop", "accept")),
         "export_offsets": Key(choice("group", "none")),
         "seal": Key(or_null(parsed(units.longer_than_nothing_s, units.DURATION)), "seal_s"),
+        "finalize": Key(or_null(FINALIZE)),
         "retain": Key(or_null(parsed(units.at_least_a_day_s, LEAST_RETAINED)), "retain_s"),
         "generation": _numbers(units.whole(most=10**9), 0),
         "priority": Key(parsed(units.whole(most=MOST_PRIORITY), f"0 to {MOST_PRIORITY}")),
