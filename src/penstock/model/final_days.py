@@ -23,13 +23,8 @@ class Frontier(Value, frozen=True):
     @property
     def is_in_form(self) -> bool:
         """True when it names a day, or an hour, or both, that the calendar has."""
-        hour_day, _, hour = self.hours_before.partition("T")
-        has_hour = is_day(hour_day) and _HOUR.fullmatch(hour) is not None
-        if not self.days_before and not self.hours_before:
-            return False
-        return (is_day(self.days_before) or not self.days_before) and (
-            has_hour or not self.hours_before
-        )
+        days, hours = self.days_before, self.hours_before
+        return bool(days or hours) and (not days or is_day(days)) and (not hours or is_hour(hours))
 
     def furthest(self, other: "Frontier") -> "Frontier":
         """All that is final by one of the two."""
@@ -64,6 +59,12 @@ class Level(Value, frozen=True):
         return self.label.partition("T")[0]
 
 
+def is_hour(label: str) -> bool:
+    """True for an hour such as `2026-11-15T07`."""
+    day, _, hour = label.partition("T")
+    return is_day(day) and _HOUR.fullmatch(hour) is not None
+
+
 def dataset_of_directory(directory: str) -> str:
     """The dataset that a directory below the feed's belongs to."""
     return directory.split("/")[1]
@@ -83,14 +84,13 @@ def _found(directory: str) -> Iterator[Level]:
     parts = directory.split("/")
     day = ""
     for place, part in enumerate(parts):
-        key, _, value = part.partition("=")
-        above = "/".join(parts[: place + 1])
-        if key == "day" and not day:
+        above, value = "/".join(parts[: place + 1]), part.partition("=")[2]
+        if part.startswith("day=") and not day:
             if not is_day(value):
                 return
             day = value
             yield Level(day, above)
-        elif key == "hour" and day:
+        elif part.startswith("hour=") and day:
             if _HOUR.fullmatch(value):
                 yield Level(f"{day}T{value}", above, is_hour=True)
             return

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from penstock.model.final_days import Frontier
+from penstock.model.final_days import Frontier, Level
 from penstock.model.plural import number_of
-from penstock.protocol.feed_book.state import LateRows
+from penstock.protocol.feed_book.state import FeedState, LateRows
 
 FEW = 5  # datasets that are named
 
@@ -38,3 +38,20 @@ def _behind(behind: Mapping[str, Frontier]) -> str:
     named = [f"{name} only {before(each)}" for name, each in list(behind.items())[:FEW]]
     more = len(behind) - len(named)
     return f", but {', '.join(named)}" + (f" and {more} more" if more else "")
+
+
+def datasets_with_days(state: FeedState) -> list[str]:
+    """The datasets that can become complete."""
+    known = {name for name, keys in state.directories.items() if "day" in keys}
+    return sorted(known | state.final.keys())
+
+
+def incomplete(state: FeedState, label: str, dataset: str = "") -> list[str]:
+    """The datasets, or this one, of which a day or an hour is not complete."""
+    day, _, hour = label.partition("T")
+    level = Level(label, "", is_hour=bool(hour))
+    named = [dataset] if dataset else datasets_with_days(state)
+    known = {name: state.final.get(name, Frontier()) for name in named}
+    return [
+        name for name, each in known.items() if not each.holds(level) and day >= each.days_before
+    ]

@@ -235,11 +235,17 @@ def replace_objection(state: FeedState, replace: Replace) -> str | None:
 
 def append_objection(state: FeedState, entry: Entry) -> str | None:
     """What is asked of an entry only before it is appended: it depends on what markers prove."""
-    if isinstance(entry.body, Replace):
-        return done_objection(state, entry.body)
-    if isinstance(entry.body, Finalize):
-        return visible_objection(state, entry.body)
-    return None
+    match entry.body:
+        case Replace() as replace:
+            return done_objection(state, replace)
+        case Finalize() as finalize:
+            return visible_objection(state, finalize)
+        case Bind() | Claim() | Seal() | Start() | Window() | Gap() | Seek() | Rebind():
+            return None
+        case Park() | Unpark() | Replay() | Drop() | Compact() | Retire() | Generation():
+            return None
+        case _ as never:
+            assert_never(never)
 
 
 def visible_objection(state: FeedState, finalize: Finalize) -> str | None:

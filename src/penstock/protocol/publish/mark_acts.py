@@ -23,6 +23,16 @@ from penstock.runtime.surroundings import Acts
 COMPLETE, LATE = "_SUCCESS", "_LATE"
 
 
+class _Named(msgspec.Struct):
+    """What tells whose mark it is; versions to come may add to the rest."""
+
+    entry: int
+    hash: str
+
+
+_decoder = msgspec.json.Decoder(_Named)
+
+
 class Mark(Value, frozen=True):
     """What stands in a mark: the entry that it is of, when that was decided, and late rows."""
 
@@ -44,17 +54,10 @@ class Mark(Value, frozen=True):
         if found is None:
             return False
         try:
-            other = msgspec.json.decode(found, type=_Named)
+            other = _decoder.decode(found)
         except msgspec.MsgspecError:
             return False
         return (other.entry, other.hash) == (self.entry, self.hash)
-
-
-class _Named(msgspec.Struct):
-    """What tells whose mark it is; versions to come may add to the rest."""
-
-    entry: int
-    hash: str
 
 
 def mark_of(work: GroupWork, rows: int | None = None) -> Mark:

@@ -12,7 +12,7 @@ from penstock.model.entries import Compact, SealedEntry
 from penstock.model.lanes import DELETE, FILES, lanes_of, part_of
 from penstock.model.manifest import Content, Group
 from penstock.model.staged import StagedHandle, StagingSpot
-from penstock.model.steps import DELIVER, REMOVE, REWRITE, Step, Steps
+from penstock.model.steps import DELIVER, REMOVE, REWRITE, MarkLate, Step, Steps
 from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.publish.acts import act_of, publish_at_once, publish_group
@@ -21,6 +21,7 @@ from penstock.testing.fault_store import Fault, FaultStore, What
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.journals import WatchedStore, next_entry
 
+DAY = "day=2026-11-15"
 SEALED = SealedEntry(
     next_entry(FeedState(), Compact(window="1-x1", groups=(), content=Content())), "0" * 64
 )
@@ -34,15 +35,21 @@ def staged(store: MemoryStore, final: str, data: bytes = b"rows") -> StagedHandl
 
 
 def work_on(
-    store: MemoryStore, dataset: str, steps: Steps, files: int = 2, inputs: int = 2
+    store: MemoryStore,
+    dataset: str,
+    steps: Steps,
+    files: int = 2,
+    inputs: int = 2,
+    below: str = "",
 ) -> GroupWork:
-    """A group with staged files, and with inputs that are visible."""
-    handles = tuple(staged(store, f"{dataset}/new-{n}") for n in range(files))
+    """A group with staged files, with inputs that are visible, and a day that is complete."""
+    handles = tuple(staged(store, f"{dataset}/{below}new-{n}") for n in range(files))
     names = tuple(f"{dataset}/old-{n}" for n in range(inputs))
     for name in names:
         store.create(name, b"old")
     lane = lanes_of(steps)[0]
-    return GroupWork(SEALED, Group(dataset, files, files, 8, steps), lane, handles, names)
+    group, complete = Group(dataset, files, files, 8, steps), (f"{dataset}/{DAY}",)
+    return GroupWork(SEALED, group, lane, handles, names, (1,) * files, complete)
 
 
 def keys(*datasets: str, lane: str = FILES) -> set[PartKey]:
@@ -55,14 +62,17 @@ def names(store: MemoryStore) -> list[str]:
     return list_keys(store, "a") + list_keys(store, "b")
 
 
-@pytest.mark.parametrize(
-    "step", [kind() for kind in get_args(Step)], ids=lambda s: type(s).__name__
-)
+STEPS: list[Step] = [
+    MarkLate("2026-11-16") if kind is MarkLate else kind() for kind in get_args(Step)
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda s: type(s).__name__)
 def test_every_step_has_an_act_that_looks_before_and_after(step: Step) -> None:
     """Goal: look, do and do-many agree, for every step there is, also for a later one."""
     store = MemoryStore()
     act = act_of(step, StepTools(store))
-    one, other = work_on(store, "a", (step,)), work_on(store, "b", (step,))
+    one, other = (work_on(store, each, (step,), below=f"{DAY}/") for each in ("a", "b"))
     assert not act.is_done(one)
     act.do(one)
     assert act.is_done(one)
