@@ -303,7 +303,7 @@ class Finalize(Deciding, frozen=True, kw_only=True, tag="finalize"):
     """Days, or hours, of datasets are complete as of entry `as_of`, the one before this.
 
     `frontier` says how far. All that was decided of these datasets until then is visible; what any
-    later entry adds before the frontier is late. `content.complete` has the directories that get
+    later entry adds before the frontier is late. The content names the directories that get
     their mark.
     """
 

@@ -13,6 +13,7 @@ from penstock.model.fork import ForkSpec
 from penstock.model.spec import (
     DecodeSpec,
     FeedSpec,
+    FinalizeSpec,
     PartitionKey,
     PartitionKind,
     RouteSpec,
@@ -675,3 +676,22 @@ def test_retention_needs_directories_of_days_everywhere(
     tmp_path: Path, text: str, whose: str
 ) -> None:
     assert whose in mistake_of(tmp_path, f"retain: 90d\n    {text}").found
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("{}", FinalizeSpec()),
+        ("{hour: true, delay: 2h}", FinalizeSpec(True, True, 7_200.0)),
+        ("{day: false, hour: true, delay: 0s}", FinalizeSpec(False, True, 0.0)),
+        ("null", None),
+    ],
+)
+def test_days_and_hours_are_declared_complete_as_the_file_says(
+    tmp_path: Path, text: str, wanted: FinalizeSpec | None
+) -> None:
+    assert feed_of(tmp_path, f"finalize: {text}").finalize == wanted
+
+
+def test_neither_days_nor_hours_is_a_mistake(tmp_path: Path) -> None:
+    assert "neither days nor hours" in mistake_of(tmp_path, "finalize: {day: false}").found
