@@ -116,7 +116,7 @@ class FeedUpkeep:
 
     def _finalize(self, finalize: FinalizeDays, spec: FinalizeSpec) -> Event | None:
         """Declare complete what is, with a look of its own at the journal."""
-        zone, journal = self._feed.time.zone, self._another_journal()
+        zone, journal = self._feed.time.zone, self.another_journal()
         found = finalize(journal, self._around, spec, zone, self._seen(), "finalize")
         if not found:
             return None
@@ -143,7 +143,7 @@ class FeedUpkeep:
 
     def _retire(self, retire_old: Retire, retain_s: float, zone: str) -> Event | None:
         """Remove the days that are past retention, of each dataset."""
-        retired = retire_old(self._another_journal(), self._around, retain_s, zone)
+        retired = retire_old(self.another_journal(), self._around, retain_s, zone)
         if not retired:
             return None
         facts: dict[str, Fact] = {
@@ -157,7 +157,7 @@ class FeedUpkeep:
         """Pack what is old of the journal, a segment at a time."""
         policy, epoch, sealed = SealPolicy(age_s), self._owner().epoch, 0
         for _ in range(MOST_SEGMENTS):
-            journal, now_s = self._another_journal(), self._around.now()
+            journal, now_s = self.another_journal(), self._around.now()
             seal = seal_old(journal, policy, epoch, now_s, thorough=thorough and not sealed)
             if seal is None:
                 break
@@ -173,7 +173,7 @@ class FeedUpkeep:
         """Remove what nobody needs any more, with a look of its own at the journal."""
         if self._caring.clean is None:
             return None
-        removed = self._caring.clean(self._another_journal(), self._owner().own_windows)
+        removed = self._caring.clean(self.another_journal(), self._owner().own_windows)
         if not removed.files + removed.objects:
             return None
         facts: dict[str, Fact] = {"files": removed.files, "objects": removed.objects}
@@ -185,9 +185,9 @@ class FeedUpkeep:
 
     def _update_inventory(self) -> None:
         """Bring the inventory checkpoint up to date, if enough entries have come since the last."""
-        update_inventory(self._another_journal(), self._around)
+        update_inventory(self.another_journal(), self._around)
 
-    def _another_journal(self) -> FeedJournal:
+    def another_journal(self) -> FeedJournal:
         """A client of the same journal for another thread than the feed's."""
         mine = self._journal
         return FeedJournal(mine.store, mine.layout, mine.lake, self._around)

@@ -79,7 +79,7 @@ def _with_rows(ways: Json) -> Json:
 
 
 def from_4_to_5(entry: JsonObject) -> JsonObject:
-    """Nothing was taken away, and nothing was final before this format."""
+    """Nothing was taken away. What is new has a default that says that it was not recorded."""
     return entry
 
 

@@ -27,7 +27,7 @@ SEALED = SealedEntry(
 )
 
 
-def staged(store: MemoryStore, final: str, data: bytes = b"rows") -> StagedHandle:
+def staged(store: Store, final: str, data: bytes = b"rows") -> StagedHandle:
     """A file that waits to be published."""
     writer = store.open_staged(final, StagingSpot("staging", "1-x1", final.replace("/", "-")))
     writer.write(data)

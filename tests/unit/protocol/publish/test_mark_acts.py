@@ -3,15 +3,18 @@
 import json
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from penstock.api.store import Store
 from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.model.entries import SealedEntry
 from penstock.model.manifest import Group
 from penstock.model.steps import FINALIZE, MarkLate, deliver_late
 from penstock.ports.store.list_keys import list_keys
+from penstock.ports.store.local.local_store import LocalStore
 from penstock.protocol.publish.acts import act_of, publish_at_once, publish_group
 from penstock.protocol.publish.group_work import GroupWork, StepTools
 from penstock.protocol.publish.mark_acts import mark_of
@@ -26,17 +29,24 @@ def complete(*directories: str, dataset: str = "a") -> GroupWork:
     return GroupWork(SEALED, Group(dataset, 0, 0, 0, FINALIZE), complete=directories)
 
 
-def late(store: MemoryStore, *days: str, frontier: str = "2026-11-16") -> GroupWork:
+def late(store: Store, *days: str, frontier: str = "2026-11-16") -> GroupWork:
     """Two rows in a file of each day."""
     handles = tuple(staged(store, f"a/day={day}/new") for day in days)
     group = Group("a", len(days), len(days), 8, deliver_late(frontier, ""))
     return GroupWork(SEALED, group, handles=handles, rows=(2,) * len(days))
 
 
+@pytest.fixture(params=["memory", "local"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """Both stores make objects once, and answer what lies there."""
+    return MemoryStore() if request.param == "memory" else LocalStore(tmp_path / "lake")
+
+
 @pytest.mark.parametrize("what", [What.FAIL_BEFORE, What.FAIL_AFTER])
 @pytest.mark.parametrize("nth", range(1, 5))
-def test_directories_are_marked_in_order_whenever_it_ends(nth: int, what: What) -> None:
-    store = MemoryStore()
+def test_directories_are_marked_in_order_whenever_it_ends(
+    store: Store, nth: int, what: What
+) -> None:
     faults = [Fault("create", what, "*/_SUCCESS", each) for each in range(nth, 30)]
     with suppress(StoreUnavailable, OutcomeUnknown):
         publish_group(StepTools(FaultStore(store, faults)), complete(*DAYS))
@@ -69,8 +79,7 @@ def test_the_days_of_datasets_are_marked_at_once_and_one_that_fails_stops_no_oth
     assert publish_at_once(StepTools(broken), works) == {works[1].key}
 
 
-def test_late_rows_are_counted_by_directory_and_others_get_no_mark() -> None:
-    store = MemoryStore()
+def test_late_rows_are_counted_by_directory_and_others_get_no_mark(store: Store) -> None:
     work = late(store, "2026-11-14", "2026-11-15", "2026-11-16")
     publish_group(StepTools(store), work)
     marks = {
@@ -93,8 +102,9 @@ def test_the_mark_is_there_before_the_file() -> None:
     assert list_keys(store, "a") == ["a/day=2026-11-15/_LATE"]
 
 
-def test_a_further_entry_leaves_a_mark_beside_the_first_and_repeats_change_nothing() -> None:
-    store = MemoryStore()
+def test_a_further_entry_leaves_a_mark_beside_the_first_and_repeats_change_nothing(
+    store: Store,
+) -> None:
     first = late(store, "2026-11-15")
     body = msgspec.structs.replace(SEALED.entry.body, window="1-x2")
     entry = msgspec.structs.replace(SEALED.entry, body=body)
