@@ -281,7 +281,9 @@ certify: setup $(if $(filter hdfs,$(STORE)),$(HAS_KERBEROS)) ## The long proof o
 	$(if $(ONLY)$(STORE)$(LAKE),,$(MAKE) mutations)
 	$(if $(ONLY)$(STORE)$(LAKE),,$(MAKE) simulate N=20000)
 	$(if $(LAKE),CERTIFY_LAKE=$(LAKE) $(PY) -m pytest -n0 -m certify tests/certify/test_own_bucket.py)
-	$(if $(filter hdfs,$(STORE)),$(if $(ONLY),,$(PY) -m pytest -n0 -m certify tests/contract/test_hdfs_kerberos.py))
+	$(if $(filter hdfs,$(STORE)),$(if $(ONLY),,$(PY) -m pytest -n0 -m certify tests/contract/test_hdfs_kerberos.py \
+		tests/integration/test_hdfs_page.py tests/certify/test_hdfs_demo.py))
+	$(if $(filter gcs,$(STORE)),$(if $(ONLY),,$(PY) -m pytest -n0 -m certify tests/certify/test_gcs_demo.py))
 	$(PY) -m tests.certify $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(STORE),--store $(STORE)) $(if $(LAKE),--lake $(LAKE)) \
 		$(if $(FRESH),--fresh) $(if $(AGAIN),--again) $(if $(RESUME_S),--resume-limit $(RESUME_S))

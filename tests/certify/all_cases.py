@@ -30,11 +30,9 @@ def cases_of(chosen: Namespace) -> list[Case]:
         case "s3":
             return [*s3_cases.cases()]
         case "hdfs":
-            return [*hdfs_cases.cases(), *site_cases.cases()]
+            return [*hdfs_cases.cases(), *site_cases.cases(), *host_cases.hdfs_cases()]
         case "gcs":
             return [*gcs_cases.cases()]
-        case "hdfs":
-            return [*hdfs_cases.cases()]
         case _:
             return all_cases()
 

@@ -1,30 +1,29 @@
-"""Faults of a cluster without a shared file system, its lake on an object store.
+"""Faults of a cluster without a shared file system, its lake on an object store, or on HDFS.
 
-The driver, each host and the store have directories of their own; hosts see no other. Uploads are
-held by a proxy while something is killed, so that it happens in the middle of files.
+The driver, each host and the store have directories of their own; hosts see no other. What tasks
+send is held while something is killed, so that it happens in the middle of files.
 """
 
 import os
 import re
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
 from penstock.spark import executor_packages
-from penstock.testing.object_store_server import SECRET_KEY
 from tests.certify.case import Case, Run
+from tests.certify.cluster_jobs import PATIENCE_S, ClusterJob, Driver, on_hdfs, on_s3
 from tests.certify.counting import outcome
 from tests.certify.executor_cases import COPIES, is_there
 from tests.certify.oracle import Tally, tally_feed
-from tests.certify.s3_job import Driver, S3Job
 from tests.certify.spark_hosts import SparkHosts, needs, with_signal
 from tests.certify.table import Outcome
 from tests.integration.lakes import an_event
 from tests.integration.processes import REPOSITORY, wait_for
 
 RECORDS = 6_000
-PATIENCE_S = 900  # beside other work a first window, with two compilations, takes minutes
 COMES_AND_GOES = """\
   spark.dynamicAllocation.enabled: "true"
   spark.dynamicAllocation.shuffleTracking.enabled: "true"
@@ -36,30 +35,35 @@ COMES_AND_GOES = """\
 PAGE = REPOSITORY / "docs" / "cluster.md"
 
 
+Act = Callable[[Run, ClusterJob], str]
+Placed = Callable[[Run], AbstractContextManager[ClusterJob]]
+
+
 def cases() -> Iterator[Case]:
-    """H1 to H7."""
-    yield Case("H1", ("H1",), partial(on_hosts, executor_killed), 90.0)
-    yield Case("H2", ("H2",), partial(on_hosts, python_worker_killed), 90.0)
-    yield Case("H3", ("H3",), partial(on_hosts, host_lost), 90.0)
-    yield Case("H4", ("H4",), partial(on_hosts, slow_host_is_copied), 90.0)
-    yield Case("H5", ("H5",), partial(on_hosts, executors_come_and_go), 120.0)
-    yield Case("H6", ("H6",), partial(on_hosts, packages_are_shipped), 150.0)
-    yield Case("H7", ("H7",), partial(on_hosts, package_is_missing), 120.0)
+    """H1 to H7, on an object store."""
+    for name, (act, guess_s) in ACTS.items():
+        yield Case(name, (name,), partial(on_hosts, act, on_s3), guess_s)
 
 
-def on_hosts(case: Callable[[Run, S3Job], str], run: Run) -> Outcome:
+def hdfs_cases() -> Iterator[Case]:
+    """Those to which the store matters, on HDFS; after all others, as they cost the most."""
+    for name in ("H1", "H2", "H3", "H4", "H7"):
+        act, guess_s = ACTS[name]
+        yield Case(name, (name,), partial(on_hosts, act, on_hdfs), guess_s, 2)
+
+
+def on_hosts(act: Act, placed: Placed, run: Run) -> Outcome:
     """Run a case with records in a topic of its own, and count: what it says, and what is there."""
     if why := needs():
         return Outcome(not_shown=why)
-    parts = run.parts
-    parts.client.create_topic(run.word, partitions=2)
+    run.parts.client.create_topic(run.word, partitions=2)
     produce(run, range(RECORDS))
-    job = S3Job(run.directory, parts.proxy, parts.kafka.bootstrap, run.word, parts.hosts.master)
-    try:
-        problem = case(run, job)
-    finally:
-        job.let_uploads_go()
-    return outcome(counted(run, job), problem)
+    with placed(run) as job:
+        try:
+            problem = act(run, job)
+        finally:
+            job.let_uploads_go()
+        return outcome(counted(run, job), problem)
 
 
 def produce(run: Run, numbers: range) -> None:
@@ -68,7 +72,7 @@ def produce(run: Run, numbers: range) -> None:
         run.parts.client.produce(run.word, partition, [an_event(n) for n in numbers])
 
 
-def counted(run: Run, job: S3Job) -> Tally:
+def counted(run: Run, job: ClusterJob) -> Tally:
     """The oracle on a copy of the lake; the audit of the lake itself; and what hosts have seen."""
     hosts = run.parts.hosts
     copy = job.copy_lake(run.directory / "copy")
@@ -77,12 +81,13 @@ def counted(run: Run, job: S3Job) -> Tally:
         if "verdict    ok" not in audit.said():
             problems.append(f"audit said: {audit.said()[-300:]}")
     problems += hosts.shared_with([run.directory, REPOSITORY])
-    problems += [f"the secret is in {path}" for path in hosts.holds(SECRET_KEY.encode())]
+    for secret in job.secrets:
+        problems += [f"the secret is in {path}" for path in hosts.holds(secret.encode())]
     tally = tally_feed(run.parts, copy, "events", whole=True, broken=None)
     return tally + Tally(problems=tuple(problems))
 
 
-def executor_killed(run: Run, job: S3Job) -> str:
+def executor_killed(run: Run, job: ClusterJob) -> str:
     """kill -9 of an executor's JVM in the middle of its files; what it sent arrives later."""
     job.hold_uploads()
     with Driver(job, "run", "--once") as running:
@@ -94,7 +99,7 @@ def executor_killed(run: Run, job: S3Job) -> str:
         return running.end()
 
 
-def python_worker_killed(run: Run, job: S3Job) -> str:
+def python_worker_killed(run: Run, job: ClusterJob) -> str:
     """kill -9 of the Python processes of both tasks; their executors stay."""
     job.hold_uploads()
     with Driver(job, "run", "--once") as running:
@@ -106,7 +111,7 @@ def python_worker_killed(run: Run, job: S3Job) -> str:
         return running.end() or ("" if victims else "no Python worker was at work")
 
 
-def host_lost(run: Run, job: S3Job) -> str:
+def host_lost(run: Run, job: ClusterJob) -> str:
     """A whole host goes in the middle: worker, executor, Python, and its disk with the spool."""
     hosts = run.parts.hosts
     job.hold_uploads()
@@ -121,7 +126,7 @@ def host_lost(run: Run, job: S3Job) -> str:
         hosts.restart()
 
 
-def slow_host_is_copied(run: Run, job: S3Job) -> str:
+def slow_host_is_copied(run: Run, job: ClusterJob) -> str:
     """A Python worker is stopped in the middle; the run ends by a copy, and then it goes on."""
     hosts = run.parts.hosts
     quick = with_spark(job, COPIES)
@@ -142,7 +147,7 @@ def slow_host_is_copied(run: Run, job: S3Job) -> str:
         wait_for(lambda: not any(map(is_there, stopped)), "the end of the slow worker")
 
 
-def executors_come_and_go(run: Run, job: S3Job) -> str:
+def executors_come_and_go(run: Run, job: ClusterJob) -> str:
     """Dynamic allocation: all executors go while the feed is idle, and come for the next window."""
     hosts = run.parts.hosts
     with Driver(with_spark(job, COMES_AND_GOES), "run") as running:
@@ -161,13 +166,13 @@ def has_said(running: Driver, windows: int) -> bool:
     return running.said().count('"event": "window"') >= windows
 
 
-def packages_are_shipped(run: Run, job: S3Job) -> str:
+def packages_are_shipped(run: Run, job: ClusterJob) -> str:
     """Hosts have a Python and nothing else; packages come as an archive from the driver."""
     hosts = run.parts.hosts
     hosts.restart(lacks=("",))  # every name begins with nothing
     try:
         archive = run.directory / "packages.tar"  # not compressed: this is about what is in it
-        executor_packages.main([str(archive), "s3"])
+        executor_packages.main([str(archive), job.extra])
         shipped = with_spark(job, documented(str(archive)))
         with Driver(shipped, "run", "--once") as running:
             return running.end() or not_unpacked(hosts)
@@ -175,16 +180,16 @@ def packages_are_shipped(run: Run, job: S3Job) -> str:
         hosts.restart()
 
 
-def package_is_missing(run: Run, job: S3Job) -> str:
-    """No host has boto3: one sentence names it and a host; once it is there, all is delivered."""
+def package_is_missing(run: Run, job: ClusterJob) -> str:
+    """No host has what the store needs: one sentence names it and a host; then all is delivered."""
     hosts = run.parts.hosts
-    hosts.restart(lacks=("boto3",))
+    hosts.restart(lacks=(job.package,))
     try:
         with Driver(job, "run", "--once") as running:
             running.process.wait(PATIENCE_S)
             said = running.said()
         addresses = [host.address for host in hosts.hosts]
-        if "'boto3'" not in said or not any(each in said for each in addresses):
+        if f"'{job.package}'" not in said or not any(each in said for each in addresses):
             return f"package and host are not named: {said[-600:]}"
         if "Traceback" in said or job.has_journal_of_windows():
             return f"a trace, or something was decided: {said[-300:]}"
@@ -200,7 +205,7 @@ def documented(archive: str) -> str:
     return str(block).replace("packages.tar.gz", archive)
 
 
-def with_spark(job: S3Job, settings: str) -> S3Job:
+def with_spark(job: ClusterJob, settings: str) -> ClusterJob:
     """The same job with more settings of Spark."""
     return replace(job, spark=settings)
 
@@ -209,3 +214,14 @@ def not_unpacked(hosts: SparkHosts) -> str:
     """Whether executors had the packages from somewhere else."""
     found = [h for h in hosts.hosts if any(h.directory.glob("work/*/*/packages/pyarrow"))]
     return "" if found else "no executor has unpacked the archive"
+
+
+ACTS: dict[str, tuple[Act, float]] = {
+    "H1": (executor_killed, 90.0),
+    "H2": (python_worker_killed, 90.0),
+    "H3": (host_lost, 90.0),
+    "H4": (slow_host_is_copied, 90.0),
+    "H5": (executors_come_and_go, 120.0),
+    "H6": (packages_are_shipped, 150.0),
+    "H7": (package_is_missing, 120.0),
+}

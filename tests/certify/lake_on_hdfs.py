@@ -8,6 +8,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from hdfs_native import Client, FileStatus
 
@@ -24,6 +25,8 @@ from tests.integration.processes import search_path
 class HdfsJob(LakeJob):
     """A feed in a lake on HDFS. `endpoint` is host and port of a relay, if there is one between."""
 
+    scheme: ClassVar[str] = "hdfs"
+
     @property
     def root(self) -> str:
         """The path of the lake."""
@@ -38,14 +41,16 @@ class HdfsJob(LakeJob):
         self.directory.mkdir(parents=True, exist_ok=True)
         path = self.directory / "penstock.yaml"
         authority = self.endpoint or self.place.address.partition("/")[0]
-        text = CONFIG.format(
-            address=f"{authority}{self.root}",
-            settings="",
-            bootstrap=self.bootstrap,
-            topic=self.topic,
-            max_records=self.max_records,
+        path.write_text(
+            CONFIG.format(
+                scheme=self.scheme,
+                address=f"{authority}{self.root}",
+                settings="",
+                bootstrap=self.bootstrap,
+                topic=self.topic,
+                max_records=self.max_records,
+            )
         )
-        path.write_text(text.replace("s3://", "hdfs://"))
         return path
 
     def environment(self) -> dict[str, str]:

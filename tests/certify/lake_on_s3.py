@@ -46,6 +46,7 @@ feeds:
     window: {{max_records: {max_records}}}
     quarantine: {{min_records: 1_000_000}}
 """
+WAIT_S = 900.0  # on a machine that others use too
 SECRET = ("access_key", "secret_key", "session_token")
 
 
@@ -273,7 +274,7 @@ class LakeChild:
                 start_new_session=True,
             )
 
-    def end(self, within_s: float = 300.0) -> int:
+    def end(self, within_s: float = WAIT_S) -> int:
         """Wait for its end; whatever is left of its group is killed then."""
         try:
             return self.process.wait(within_s)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from unittest import mock
 
 from hdfs_native import Client
@@ -33,6 +34,7 @@ WAITS = {
 def cases() -> Iterator[Case]:
     """One run each."""
     yield Case("HA1", ("HA1",), name_nodes_change_places, 90.0)
+    yield Case("HA2", ("HA2",), a_frozen_name_node_is_left, 90.0)
     yield Case("KRB1", ("KRB1",), tickets_expire_in_mid_run, 90.0)
 
 
@@ -54,6 +56,30 @@ def name_nodes_change_places(run: Run) -> Outcome:
         client = Client(f"hdfs://{SERVICE}", WAITS, config_dir)
         job = a_job(run, data, f"hdfs://{SERVICE}/{run.word}", {"config_dir": config_dir}, client)
         return through(run, job, pair.fail_over, die, come_back)
+
+
+def a_frozen_name_node_is_left(run: Run) -> Outcome:
+    """The active name node answers nothing any more, as one whose host is gone; another takes over.
+
+    Nobody is refused anything: the client would wait for it without end.
+    """
+    with HdfsPair(run.directory, *hdfs_parts()) as pair:
+        data = produced(run)
+        settings = {"config_dir": str(pair.config_dir), "request_timeout": "3s"}
+        first = pair.active or ""
+        counting = Client(pair.url_of(first), WAITS)
+        job = a_job(run, data, f"hdfs://{SERVICE}/{run.word}", settings, counting)
+        with running(job) as child:
+            child.await_more_files()
+            pair.freeze_active()
+            pair.take_over()
+            problems = ["all was delivered before it froze"] if child.is_over else []
+            other = pair.active or first
+            problems += ["nobody has taken over"] if other == first else []
+            problems.append(child.end())
+        pair.kill_name_node(first)
+        left = replace(job, client=Client(pair.url_of(other), WAITS))
+        return counted(run, left, problems)
 
 
 def tickets_expire_in_mid_run(run: Run) -> Outcome:
@@ -109,16 +135,18 @@ def a_job(
 
 
 def through(run: Run, job: SiteJob, *acts: Callable[[], None]) -> Outcome:
-    """Do each act while the feed is in the middle of its work; it must go on by itself to its end.
-
-    Then count on a copy, and recover once more, which must change nothing.
-    """
+    """Do each act while the feed is in the middle of its work; it must go on to its end."""
     with running(job) as child:
         for act in acts:
             child.await_more_files()
             act()
         problems = ["all was delivered before the last act was over"] if child.is_over else []
         problems.append(child.end())
+    return counted(run, job, problems)
+
+
+def counted(run: Run, job: SiteJob, problems: list[str]) -> Outcome:
+    """Count on a copy, and recover once more, which must change nothing."""
     copy = job.mirror()
     tally = tally_lake(run.parts, copy, broken=is_broken)
     before = job.data_files(), decided(copy)

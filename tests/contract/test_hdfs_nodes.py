@@ -186,6 +186,18 @@ def test_data_nodes_that_freeze_in_the_middle_of_a_file_change_nothing(
     assert direct.read("a") == b"1"
 
 
+def test_a_data_node_that_freezes_is_passed_over_where_another_has_the_file(
+    nodes: EmbeddedHdfs, direct: HdfsStore, root: str
+) -> None:
+    """Within one call, whichever of both is asked first: nothing is tried again here."""
+    direct.create("a", b"1")
+    assert direct.read("a") == b"1"
+    nodes.freeze_data_nodes(most=1)
+    for _ in range(4):
+        store = HdfsStore(nodes.spec(root, request_timeout="3s"), BackOff(tries=1))
+        assert store.read("a") == b"1"
+
+
 def test_what_a_dead_writer_left_open_is_never_published_and_can_be_removed(
     nodes: EmbeddedHdfs, direct: HdfsStore, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from penstock.testing.hdfs_server import EmbeddedHdfs
 from penstock.testing.kafka_client import KafkaClient
 from tests.helpers.scripted_hdfs import DENIED, Loss, Rule, scripted
 from tests.integration.lakes import (
+    QUICK_TRIES,
     an_event,
     audit_journal,
     journal_in,
@@ -36,7 +37,7 @@ ALWAYS = 10_000
 
 
 def feed() -> FeedSpec:
-    return mixed_feed(TOPIC, window=WindowSpec(max_records=200))
+    return mixed_feed(TOPIC, window=WindowSpec(max_records=200), publish=QUICK_TRIES)
 
 
 @pytest.mark.timeout(900)
@@ -53,7 +54,7 @@ def test_a_lake_on_hdfs_is_exact_after_runs_that_were_cut_off_at_three_points(
     # Decided, and nothing of it published: no data file is renamed any more.
     refusing = scripted(spec, Rule("rename", about=DATA, error=DENIED, times=ALWAYS))
     assert run_feeds(spark, kafka, refusing, feed())[0] != 0
-    assert undone(store) == 1
+    assert undone(store) in (1, 2)  # the owner parks what fails, and may go on
     assert visible(hdfs, root) == Counter()
 
     # Inside a step: one file is renamed and the reply is lost; no other is.
@@ -63,7 +64,7 @@ def test_a_lake_on_hdfs_is_exact_after_runs_that_were_cut_off_at_three_points(
         Rule("rename", about=DATA, error=DENIED, times=ALWAYS),
     )
     assert run_feeds(spark, kafka, broken, feed())[0] != 0
-    assert undone(store) in (1, 2)  # two where the owner parks what fails, and goes on
+    assert undone(store) in (1, 2)  # the owner parks what fails, and may go on
     assert visible(hdfs, root) != Counter()
 
     # Lost replies: to a decision, and to files of each window; the run finds out by itself.

@@ -11,8 +11,10 @@ there is no ZooKeeper, and no fencing but the death of the other.
 """
 
 import json
+import os
 import random
 import shutil
+import signal
 import time
 import urllib.request
 from collections.abc import Callable, Sequence
@@ -72,6 +74,10 @@ class HdfsPair:
         """Every process that belongs to it now, guards included."""
         return [pid for each in self._running() for pid in each.pids]
 
+    def url_of(self, name: str) -> str:
+        """The file system by one name node, without the name service."""
+        return f"hdfs://{LOOPBACK}:{self._ports[2 * NODES.index(name)]}"
+
     def spec(self, path: str, **settings: str) -> StoreSpec:
         """The spec of a store below a directory of this file system."""
         words = {"config_dir": str(self.config_dir)} | settings
@@ -100,6 +106,21 @@ class HdfsPair:
             raise RuntimeError("no name node is active")
         self._name_nodes.pop(name).kill()
         return name
+
+    def freeze_active(self) -> str:
+        """SIGSTOP to the active one; its name. It takes connections, and answers nothing.
+
+        Kill it before it can wake: nothing else keeps it from the log of the other.
+        """
+        name = self.active
+        if name is None:
+            raise RuntimeError("no name node is active")
+        os.killpg(self._name_nodes[name].pid, signal.SIGSTOP)
+        return name
+
+    def kill_name_node(self, name: str) -> None:
+        """SIGKILL to one, also if it is frozen."""
+        self._name_nodes.pop(name).kill()
 
     def start_name_node(self, name: str) -> None:
         """Start one that was killed; it stands by when it knows the data nodes."""

@@ -173,9 +173,9 @@ class EmbeddedHdfs:
         """SIGCONT: it goes on, also with what arrived meanwhile."""
         self._signal([self._name_node], signal.SIGCONT)
 
-    def freeze_data_nodes(self) -> None:
-        """SIGSTOP: data is neither taken nor given."""
-        self._signal(self._data_nodes, signal.SIGSTOP)
+    def freeze_data_nodes(self, most: int | None = None) -> None:
+        """SIGSTOP: data is neither taken nor given, by at most so many of them."""
+        self._signal(self._data_nodes[:most], signal.SIGSTOP)
 
     def thaw_data_nodes(self) -> None:
         """SIGCONT: they go on."""

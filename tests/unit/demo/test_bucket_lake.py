@@ -12,7 +12,9 @@ from penstock.cli.main import main
 from penstock.config.load import load
 from penstock.demo.bucket_files import bucket_folder
 from penstock.demo.bucket_watch import BucketOnlooker
+from penstock.demo.errors import DemoRefused
 from penstock.demo.folders import Folder, local_folder
+from penstock.demo.hdfs_folder import hdfs_folder
 from penstock.demo.lakes import DemoLake
 from penstock.demo.place import Place
 from penstock.demo.queries import bucket_query_lines, hdfs_query_lines
@@ -20,6 +22,7 @@ from penstock.demo.watch import Sight
 from penstock.model.layout import Layout
 from penstock.model.staged import StagingSpot
 from penstock.ports.store.list_keys import list_keys
+from penstock.testing.hadoop_programs import write_xml
 from penstock.testing.memory_store import MemoryStore
 
 LAYOUT = Layout("events")
@@ -90,6 +93,24 @@ def test_queries_of_a_lake_on_hdfs_need_no_java_but_that_of_spark() -> None:
     assert 'HdfsFileSystem("lakes", None)' in hdfs_query_lines("hdfs://lakes/demo/events")["duckdb"]
     for line in lines.values():
         compile(shlex.split(line)[2], "query", "exec")
+
+
+def test_a_lake_on_hdfs_is_counted_by_a_client_that_knows_the_site(tmp_path: Path) -> None:
+    """The name service stands in no other place; without it there would be no client at all."""
+    write_xml(
+        tmp_path / "hdfs-site.xml",
+        {
+            "dfs.nameservices": "lakes",
+            "dfs.ha.namenodes.lakes": "nn1",
+            "dfs.namenode.rpc-address.lakes.nn1": "127.0.0.1:1",
+            "dfs.client.failover.max.attempts": "0",
+        },
+    )
+    folder = hdfs_folder("hdfs://lakes/demo", {"config_dir": str(tmp_path)})
+    with pytest.raises(OSError, match="onnection refused"):
+        folder.files.get_file_info(folder.path)
+    with pytest.raises(DemoRefused, match="does not look into a keytab"):
+        hdfs_folder("hdfs://lakes/demo", {"keytab": "etl.keytab"})
 
 
 def test_the_settings_are_in_the_configuration(tmp_path: Path) -> None:

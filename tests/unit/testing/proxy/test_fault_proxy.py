@@ -360,6 +360,16 @@ def test_a_stop_ends_what_waits(echo: Echo) -> None:
                 each.result(TIMEOUT_S)
 
 
+def test_what_is_held_never_arrives_when_the_proxy_stops(echo: Echo) -> None:
+    """Also when its sender is dead: what nobody released must not happen beside a recovery."""
+    with FaultProxy(echo.url, [Rule(Hold(), "PutObject")]) as proxy:
+        connection = connect(proxy, TIMEOUT_S)
+        connection.request("PUT", "/b/k", b"old")
+        proxy.waiting.wait_for("held")
+        connection.close()
+    assert echo.sent == []
+
+
 def test_many_clients_are_served_at_once(proxy: FaultProxy, echo: Echo) -> None:
     def put(number: int) -> int:
         return ask(proxy, "PUT", f"/b/{number}", f"{number}".encode() * 1000)[0]

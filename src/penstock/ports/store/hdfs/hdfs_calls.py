@@ -10,7 +10,8 @@ import queue
 import random
 import time
 from collections.abc import Callable
-from threading import Thread
+from contextlib import suppress
+from threading import Event, Thread
 from typing import TypeVar
 
 from hdfs_native import Client
@@ -56,14 +57,20 @@ class Calls:
         self.waiting = waiting or real_waiting()
         self._clients = clients
 
-    def once(self, call: Callable[[Client], T], patience: float = 1.0) -> T:
+    def once(
+        self,
+        call: Callable[[Client], T],
+        patience: float = 1.0,
+        late: Callable[[T], object] | None = None,
+    ) -> T:
         """Call once, in bounded time; raises whatever the client raises, or `NoAnswerInTime`.
 
-        `patience` is for what takes many requests: it may last so many times as long.
+        `patience` is for what takes many requests: it may last so many times as long. `late` gets
+        an answer for which nobody waits any more.
         """
         client = self._clients.current()
         try:
-            return in_time(lambda: call(client), self.settings.request_timeout_s * patience)
+            return in_time(lambda: call(client), self.settings.request_timeout_s * patience, late)
         except NoAnswerInTime:
             self._clients.renew(client)
             raise
@@ -125,9 +132,15 @@ class Calls:
         return StoreUnavailable(act, key, why)
 
 
-def in_time(call: Callable[[], T], timeout_s: float) -> T:
-    """Call on another thread, and wait for at most so long. The thread is never joined."""
+def in_time(
+    call: Callable[[], T], timeout_s: float, late: Callable[[T], object] | None = None
+) -> T:
+    """Call on another thread, and wait for at most so long. The thread is never joined.
+
+    Either the answer is returned here, or `late` gets it on that thread; never both.
+    """
     answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
+    nobody_waits = Event()
 
     def run() -> None:
         try:
@@ -136,15 +149,44 @@ def in_time(call: Callable[[], T], timeout_s: float) -> T:
             answers.put((None, error))
         except BaseException as panic:  # noqa: BLE001  of Rust, which would end our caller
             answers.put((None, RuntimeError(f"Panic({panic})")))
+        if late is not None and nobody_waits.is_set():
+            _hand_over(answers, late)
 
     Thread(target=run, name="penstock-hdfs", daemon=True).start()
     try:
         found, error = answers.get(timeout=timeout_s)
     except queue.Empty:
-        raise NoAnswerInTime(timeout_s) from None
-    if error is not None:
-        raise error
+        nobody_waits.set()
+        try:
+            found, error = answers.get_nowait()  # it came in this moment
+        except queue.Empty:
+            raise NoAnswerInTime(timeout_s) from None
+    try:
+        if error is not None:
+            raise error
+    finally:
+        # It holds this frame. Were it held by it, both would wait for the collector of garbage.
+        del error
     return found  # type: ignore[return-value]  # what `call` gave, which may be None
+
+
+def _hand_over(
+    answers: "queue.SimpleQueue[tuple[T | None, Exception | None]]", late: Callable[[T], object]
+) -> None:
+    with suppress(queue.Empty, *ERRORS):
+        found, error = answers.get_nowait()
+        if error is None:
+            late(found)  # type: ignore[arg-type]  # what `call` gave
+
+
+def aside(act: Callable[[], object]) -> None:
+    """Do what may last, and whose outcome nobody needs, on a thread of its own."""
+
+    def run() -> None:
+        with suppress(*ERRORS):
+            act()
+
+    Thread(target=run, name="penstock-hdfs-aside", daemon=True).start()
 
 
 def given_up(act: str, key: str, failure: Failure, doubt: Failure | None) -> Exception:

@@ -5,16 +5,32 @@ It is Rust with threads of its own: after a fork they are missing in the child, 
 was inherited must not even be taken down there. So it is kept, unused.
 """
 
+import io
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Lock
 
-from hdfs_native import Client
+from hdfs_native import Client, FileWriter, WriteOptions
 
 from penstock.ports.store.hdfs.hdfs_keytab import principal_of
 from penstock.ports.store.hdfs.hdfs_settings import HdfsSettings
 
 _inherited: list[Client] = []
+
+
+class CalmClient(Client):
+    """A client whose writers ask for nothing when they are forgotten.
+
+    Otherwise Python closes them on whichever thread lets go of them last, or collects garbage. That
+    lasts 15 s for a file that lacks a block, and without end while a name node does not answer.
+    """
+
+    def create(self, path: str, write_options: WriteOptions | None = None) -> FileWriter:
+        """Begin a file; its writer counts as closed for Python, and is not."""
+        writer = super().create(path, write_options)
+        io.RawIOBase.close(writer)
+        return writer
 
 
 def make_client(settings: HdfsSettings) -> Client:
@@ -26,7 +42,7 @@ def make_client(settings: HdfsSettings) -> Client:
     principal = settings.principal
     if settings.keytab:
         principal = principal_of(settings.keytab, principal)
-    return Client(
+    return CalmClient(
         settings.url,
         settings.client_config,
         settings.config_dir or None,
@@ -46,6 +62,7 @@ class HdfsClients:
         self._lock = Lock()
         self._process = 0
         self._client: Client | None = None
+        self._has_waited = False
 
     def current(self) -> Client:
         """The client of this process."""
@@ -56,11 +73,15 @@ class HdfsClients:
             self._lock, self._client, self._process = Lock(), None, os.getpid()
         with self._lock:
             if self._client is None:
-                self._client = self._make(self._settings)
+                self._client = self._make(replace(self._settings, any_order=self._has_waited))
             return self._client
 
     def renew(self, stale: Client) -> None:
-        """Let the next call begin with new connections, unless another thread has seen to it."""
+        """Let the next call begin with new connections, unless another thread has seen to it.
+
+        They begin at any name node of a service: the first one of the site may be a host that is
+        gone without a word, while another one has taken over.
+        """
         with self._lock:
             if self._client is stale:
-                self._client = None
+                self._client, self._has_waited = None, True

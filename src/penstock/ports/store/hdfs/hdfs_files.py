@@ -7,7 +7,7 @@ from typing import BinaryIO
 from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
 from penstock.errors import StoreUnavailable
-from penstock.ports.store.hdfs.hdfs_calls import Calls, given_up
+from penstock.ports.store.hdfs.hdfs_calls import Calls, aside, given_up
 from penstock.ports.store.hdfs.hdfs_failures import (
     ERRORS,
     PASSING,
@@ -133,17 +133,22 @@ class HdfsFiles:
                 writer.write(first)
             return writer
 
-        writer = self._calls.once(begin)
-        if len(first) == PIECE_BYTES:
-            for piece in _pieces(content):
-                self._calls.once(_writing(writer, piece))
-
         def end(_client: Client) -> None:
             if first:
                 writer.hsync()
             writer.close()
 
-        self._calls.once(end, CLOSING_PATIENCE)
+        # One that comes too late, or fails, is closed all the same: data nodes keep a line open
+        # for it. The file has no name yet, so it does not matter what it holds.
+        writer = self._calls.once(begin, late=lambda found: found.close())
+        try:
+            if len(first) == PIECE_BYTES:
+                for piece in _pieces(content):
+                    self._calls.once(_writing(writer, piece))
+            self._calls.once(end, CLOSING_PATIENCE)
+        except ERRORS:
+            aside(writer.close)
+            raise
 
 
 class HdfsFile(io.RawIOBase):

@@ -47,6 +47,7 @@ class HdfsSettings:
     keytab: str = ""
     principal: str = ""
     data_protection: str = ""
+    any_order: bool = False  # of the name nodes of a service; else that of the site
 
     @property
     def url(self) -> str:
@@ -65,12 +66,19 @@ class HdfsSettings:
 
     @property
     def client_config(self) -> dict[str, str]:
-        """What the client gets over the files of the site; its own waits are three minutes."""
+        """What the client gets over the files of the site; its own waits are three minutes.
+
+        A data node has a third of what a call has, so that another one can be asked in the rest:
+        the client tries a connection that it has kept before it opens another one.
+        """
         kerberos = {"hadoop.security.authentication": "kerberos"} if self.logs_in else {}
         data = {"dfs.data.transfer.protection": self.data_protection}
+        order = {f"dfs.client.failover.random.order.{self.authority}": "true"}
         return {
             **kerberos,
+            **(order if self.any_order else {}),
             **(data if self.data_protection else {}),
+            "dfs.client.socket-timeout": str(max(round(self.request_timeout_s * 1000 / 3), 1)),
             "dfs.client.failover.max.attempts": str(self.failovers),
             "dfs.client.failover.sleep.base.millis": str(round(self.first_pause_s * 1000)),
             "dfs.client.failover.sleep.max.millis": str(round(self.longest_pause_s * 1000)),

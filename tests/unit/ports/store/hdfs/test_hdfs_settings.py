@@ -24,6 +24,7 @@ def test_without_settings_the_clients_three_minutes_become_seconds() -> None:
         "hdfs://nn:8020/lakes/shop",
     )
     assert found.client_config == {
+        "dfs.client.socket-timeout": "3333",
         "dfs.client.failover.max.attempts": "4",
         "dfs.client.failover.sleep.base.millis": "200",
         "dfs.client.failover.sleep.max.millis": "2000",
