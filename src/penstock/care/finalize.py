@@ -20,7 +20,7 @@ from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.feed_lease import Note
 from penstock.protocol.feed_book.reached_time import frontier_at, reached_s
 from penstock.protocol.feed_book.shard_names import Wanted, dataset_in, day_of_shard
-from penstock.protocol.feed_book.state import FeedState, has_undone
+from penstock.protocol.feed_book.state import FeedState, datasets_with_days, has_undone
 from penstock.runtime.surroundings import Surroundings
 
 MOST_DIRECTORIES = 1_000  # of one entry, but for what one day has
@@ -56,7 +56,7 @@ def finalize_to(
 def _entry_by_entry(
     journal: FeedJournal, around: Surroundings, state: FeedState, frontier: Frontier, author: str
 ) -> Iterator[Finalized]:
-    if frontier == Frontier():
+    if frontier == Frontier() or _is_through(state, frontier):
         return
     fold = journal.open_partial(_of_newly_final(state, frontier))
     for _ in range(MOST_ENTRIES):
@@ -64,6 +64,12 @@ def _entry_by_entry(
         if finalized is None:
             return
         yield finalized
+
+
+def _is_through(state: FeedState, frontier: Frontier) -> bool:
+    """True when all datasets that can become complete are so far: then nothing is looked up."""
+    known = [state.final.get(name, Frontier()) for name in datasets_with_days(state)]
+    return bool(state.final) and all(each.furthest(frontier) == each for each in known)
 
 
 def _of_newly_final(state: FeedState, frontier: Frontier) -> Wanted:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from penstock.model.final_days import Frontier, Level
 from penstock.model.plural import number_of
-from penstock.protocol.feed_book.state import FeedState, LateRows
+from penstock.protocol.feed_book.state import FeedState, LateRows, datasets_with_days
 
 FEW = 5  # datasets that are named
 
@@ -38,12 +38,6 @@ def _behind(behind: Mapping[str, Frontier]) -> str:
     named = [f"{name} only {before(each)}" for name, each in list(behind.items())[:FEW]]
     more = len(behind) - len(named)
     return f", but {', '.join(named)}" + (f" and {more} more" if more else "")
-
-
-def datasets_with_days(state: FeedState) -> list[str]:
-    """The datasets that can become complete."""
-    known = {name for name, keys in state.directories.items() if "day" in keys}
-    return sorted(known | state.final.keys())
 
 
 def incomplete(state: FeedState, label: str, dataset: str = "") -> list[str]:

@@ -10,9 +10,9 @@ from penstock.cli.common import dataset_among, feed_named, surroundings
 from penstock.cli.errors import NotCompleteYet, UsageMistake
 from penstock.model.spec import FeedSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
-from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.feed_book.state import FeedState, datasets_with_days
 from penstock.runtime.surroundings import Surroundings
-from penstock.status.completeness_text import before, datasets_with_days, incomplete
+from penstock.status.completeness_text import before, incomplete
 
 POLL_S = 10.0
 

@@ -191,6 +191,12 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
         return tuple(part for part in undone.parts if part not in self.parked)
 
 
+def datasets_with_days(state: FeedState) -> list[str]:
+    """The datasets that can become complete, as far as entries have recorded their directories."""
+    known = {name for name, keys in state.directories.items() if "day" in keys}
+    return sorted(known | state.final.keys())
+
+
 def has_undone(state: FeedState, dataset: str) -> bool:
     """True while anything that was decided of a dataset is not proven: files, or deletions."""
     return any(dataset_of(part) == dataset for each in state.waiting() for part in each.parts)
