@@ -55,7 +55,9 @@ def finalize(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str
     return deliver(story, number, body, {}) | changes
 
 
-def late_rows(story: Story, number: int, body: Any, files: Mapping[str, FileFact]) -> Any:
+def late_rows(
+    story: Story, number: int, body: Any, files: Mapping[str, FileFact]
+) -> dict[str, Any]:
     """What an entry delivers of days that are final, which it has to know (F3)."""
     if body.get("finalized_at", -1) != story.finalized_at:
         raise Violation("F3", f"entry {number} does not know entry {story.finalized_at}")

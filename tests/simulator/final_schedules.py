@@ -6,6 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 from penstock.care import finalize as finalizing
+from penstock.model.steps import deliver_late
 from penstock.protocol.feed_book import late_rows as late_room
 from penstock.protocol.feed_book import rules
 from penstock.protocol.publish.mark_acts import MarkCompleteAct, MarkLateAct
@@ -200,10 +201,8 @@ def _taken_as_late() -> Iterator[None]:
 
 
 def _marked_afterwards(days_before: str, hours_before: str) -> Any:
-    return tuple(reversed(_deliver_late(days_before, hours_before)))
+    return tuple(reversed(deliver_late(days_before, hours_before)))
 
-
-_deliver_late = late_room.deliver_late
 
 FINAL_RULES: dict[str, Switch] = {
     "a day is complete only when all of it is visible": _undone_is_complete,

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.audit.shallow import audit
 from penstock.care import finalize as finalizing
+from penstock.care.command_entries import decide_for_command
 from penstock.care.finalize import finalize, finalize_to
 from penstock.care.retire import days_before, retire_days
 from penstock.care.seek import Approval
@@ -179,13 +180,13 @@ def test_a_dataset_with_something_undone_is_left_out_and_others_are_not(
 def test_an_entry_is_decided_again_when_others_came_in_between() -> None:
     """Method: a window of another owner is decided right before the first try to append."""
     story = a_story(("a", "2026-11-01"))
-    real, asked = finalizing.decide_for_command, []
+    asked: list[int] = []
 
     def overtaken(*args: object, **options: object) -> object:
         if not asked:
             asked.append(1)
             told(story, ("a", "2026-11-01"), ("c", "2026-11-01"))
-        return real(*args, **options)  # type: ignore[arg-type]
+        return decide_for_command(*args, **options)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finalizing, "decide_for_command", overtaken)
