@@ -8,48 +8,17 @@ import pytest
 
 from penstock.api.store import Store
 from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone, StoreUnavailable
-from penstock.model.entries import Compact, SealedEntry
-from penstock.model.lanes import DELETE, FILES, lanes_of, part_of
-from penstock.model.manifest import Content, Group
-from penstock.model.staged import StagedHandle, StagingSpot
-from penstock.model.steps import DELIVER, REMOVE, REWRITE, MarkLate, Step, Steps
+from penstock.model.lanes import DELETE, FILES, part_of
+from penstock.model.manifest import Group
+from penstock.model.staged import StagedHandle
+from penstock.model.steps import DELIVER, REMOVE, REWRITE, MarkLate, Step
 from penstock.ports.store.list_keys import list_keys
-from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.publish.acts import act_of, publish_at_once, publish_group
 from penstock.protocol.publish.group_work import GroupWork, PartKey, StepTools
 from penstock.testing.fault_store import Fault, FaultStore, What
 from penstock.testing.memory_store import MemoryStore
-from tests.helpers.journals import WatchedStore, next_entry
-
-DAY = "day=2026-11-15"
-SEALED = SealedEntry(
-    next_entry(FeedState(), Compact(window="1-x1", groups=(), content=Content())), "0" * 64
-)
-
-
-def staged(store: Store, final: str, data: bytes = b"rows") -> StagedHandle:
-    """A file that waits to be published."""
-    writer = store.open_staged(final, StagingSpot("staging", "1-x1", final.replace("/", "-")))
-    writer.write(data)
-    return writer.finish()
-
-
-def work_on(
-    store: MemoryStore,
-    dataset: str,
-    steps: Steps,
-    files: int = 2,
-    inputs: int = 2,
-    below: str = "",
-) -> GroupWork:
-    """A group with staged files, with inputs that are visible, and a day that is complete."""
-    handles = tuple(staged(store, f"{dataset}/{below}new-{n}") for n in range(files))
-    names = tuple(f"{dataset}/old-{n}" for n in range(inputs))
-    for name in names:
-        store.create(name, b"old")
-    lane = lanes_of(steps)[0]
-    group, complete = Group(dataset, files, files, 8, steps), (f"{dataset}/{DAY}",)
-    return GroupWork(SEALED, group, lane, handles, names, (1,) * files, complete)
+from tests.helpers.group_works import DAY, SEALED, work_on
+from tests.helpers.journals import WatchedStore
 
 
 def keys(*datasets: str, lane: str = FILES) -> set[PartKey]:

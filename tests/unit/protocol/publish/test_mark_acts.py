@@ -20,7 +20,7 @@ from penstock.protocol.publish.group_work import GroupWork, StepTools
 from penstock.protocol.publish.mark_acts import mark_of
 from penstock.testing.fault_store import Fault, FaultStore, What
 from penstock.testing.memory_store import MemoryStore
-from tests.unit.protocol.publish.test_acts import SEALED, staged, work_on
+from tests.helpers.group_works import SEALED, staged, work_on
 
 DAYS = tuple(f"feed/a/day=2026-11-{number:02}" for number in range(1, 5))
 
