@@ -111,6 +111,22 @@ def a_topic_is_made_again() -> None:
         assert rows >= {(100, 0), (100, 1), (101, 0)}, sorted(rows)
 
 
+def a_topic_is_made_again_while_an_operator_hesitates() -> None:
+    """What he saw is older than what another one has accepted; the feed is not bound to it."""
+    world = _world(["a"] * 4, ["b"] * 2)
+    world.run_alone("old", owner())
+    world.kafka.make_again({0: ["a"]})
+    world.spawn("slow", rebinder())
+    world.run_until("slow", at("read", "journal"))
+    world.run_until("slow", at("list", "checkpoints"))  # it has seen the topic, and folds again
+    world.kafka.make_again({0: ["a", "b"]})
+    _ends(world, "quick", rebinder(), "decided")
+    assert world.run("slow").startswith("refused")
+    world.run_alone("new", owner())
+    world.settle()
+    assert world.oracle.story(world.shelf).topic_id == world.kafka.topic_id
+
+
 def quarantined_records_are_dropped_beside_a_replay() -> None:
     """Each record is given up or delivered, whoever comes first."""
     for first, second in ((dropper(), replayer("a")), (replayer("a"), dropper())):
@@ -265,6 +281,7 @@ KIND_SCHEDULES = (
     a_gap_is_accepted_while_a_window_is_about_to_be_decided,
     a_gap_halts_until_it_is_accepted_once,
     a_topic_is_made_again,
+    a_topic_is_made_again_while_an_operator_hesitates,
     quarantined_records_are_dropped_beside_a_replay,
     a_generation_takes_the_place_of_windows,
     a_generation_beside_a_compaction,

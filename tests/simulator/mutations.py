@@ -300,6 +300,10 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("what is in doubt is not settled", _doubt_is_settled),
     Mutation("pruning spares the newest", _patch(checkpoints, "old_ones", lambda keys, _: keys)),
     Mutation("a window starts at the watermark", _patch(rules, "window_objection", _nothing)),
+    Mutation(
+        "a rebind takes the place of the life that was seen",
+        _patch(rules, "rebind_objection", _nothing),
+    ),
     Mutation("nothing is deleted on unknown", _discard_on_unknown),
     Mutation("a hole is not the tail", _patch(EntryReader, "_first_after", _nothing)),
     Mutation("data without a journal is no start", _patch(witness, "check_first_start", _nothing)),

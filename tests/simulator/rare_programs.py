@@ -36,13 +36,16 @@ def rebinder() -> Program:
     """`rebind` to the topic as it is now."""
 
     def run(room: Room) -> str:
+        old_id = room.journal().open().state.topics.get(TOPIC)
+        if old_id is None:
+            return "never read"
         topic = room.kafka.available().topics[0]
         starts = tuple(
             PartitionStart(TOPIC, topic.topic_id, partition, offsets.earliest)
             for partition, offsets in sorted(topic.partitions.items())
         )
         try:
-            rebind(room.journal(), room.around, TOPIC, starts, APPROVAL)
+            rebind(room.journal(), room.around, TOPIC, old_id, starts, APPROVAL)
         except EntryRefused as error:
             return f"refused: {error.why}"
         return "decided"

@@ -61,18 +61,20 @@ def rebind(
     journal: FeedJournal,
     around: Surroundings,
     topic: str,
+    old_id: str,
     starts: tuple[PartitionStart, ...],
     approval: Approval,
 ) -> SealedEntry:
     """Accept a topic that was created again on purpose, and where reading of it starts.
 
+    `old_id` is the life that the feed was bound to before the source was asked what the topic is
+    now. If it is bound to another one by now, that may be newer than what was asked: refused.
     `starts` name every partition of the new topic; partitions added later start at the log's
     beginning.
     """
 
     def build(fold: FeedFold, _window: str) -> AnyBody:
-        old_id = fold.state.topics.get(topic)
-        if old_id is None:
+        if topic not in fold.state.topics:
             raise EntryRefused("rebind", f"topic {topic} was never read")
         if not starts:
             raise EntryRefused("rebind", f"topic {topic} has no partition to start at")

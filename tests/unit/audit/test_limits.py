@@ -81,7 +81,8 @@ def with_second_life(lake: DoctoredLake) -> None:
     """The topic was made again, and has records at the same offsets."""
     room = lake.room([])
     start = msgspec.structs.replace(begins(0, 0), topic_id="topic-id-2")
-    rebind(room.journal(), room.around, TOPIC, (start,), Approval("ann", "made again"))
+    accepted = Approval("ann", "made again")
+    rebind(room.journal(), room.around, TOPIC, begins(0, 0).topic_id, (start,), accepted)
     lake.source = ShreddedSource(lake.store, SPEC, events(20), "topic-id-2")
     lake.run(60)
     lake.kafka = type(lake.kafka)(lake.source)

@@ -106,7 +106,7 @@ def test_many_gaps_are_accepted_at_once() -> None:
 def test_a_rebind_names_both_lives_and_starts_the_new_one() -> None:
     room, _ = a_lake()
     starts = (PartitionStart(TOPIC, "new", 0, 3), PartitionStart(TOPIC, "new", 1, 0))
-    sealed = rebind(room.journal(), room.around, TOPIC, starts, APPROVAL)
+    sealed = rebind(room.journal(), room.around, TOPIC, TOPIC_ID, starts, APPROVAL)
     assert sealed.body == Rebind(TOPIC, TOPIC_ID, "new", starts, "me", "test")
     journal = room.journal()
     state = journal.open().state
@@ -123,8 +123,21 @@ def test_a_rebind_to_the_life_that_is_bound_or_of_an_unknown_topic_is_refused() 
     other = tuple(msgspec.structs.replace(start, topic_id="new") for start in same)
     for topic, starts in ((TOPIC, same), ("never", other), (TOPIC, ())):
         with pytest.raises(EntryRefused):
-            rebind(room.journal(), room.around, topic, starts, APPROVAL)
+            rebind(room.journal(), room.around, topic, TOPIC_ID, starts, APPROVAL)
     assert store.shelf.mark == before
+
+
+def test_a_rebind_that_was_overtaken_by_a_newer_one_is_refused() -> None:
+    """Otherwise the feed would be bound to a life that is over, and the present one was read."""
+    room, _ = a_lake()
+    newest, older = (
+        (PartitionStart(TOPIC, "third", 0, 0),),
+        (PartitionStart(TOPIC, "second", 0, 0),),
+    )
+    rebind(room.journal(), room.around, TOPIC, TOPIC_ID, newest, APPROVAL)
+    with pytest.raises(EntryRefused, match=f"not bound to {TOPIC_ID}"):
+        rebind(room.journal(), room.around, TOPIC, TOPIC_ID, older, APPROVAL)
+    assert room.journal().open().state.topics == {TOPIC: "third"}
 
 
 def test_the_journal_remembers_where_each_partition_began_and_who_covered_it_last() -> None:
@@ -149,7 +162,7 @@ def test_what_consumes_nothing_reads_nothing_before_the_checkpoint(command: str)
     delivered(room, max_records=1, checkpoint_every=10)
     store.acts.clear()
     commands = {
-        "rebind": lambda: rebind(room.journal(), room.around, "nowhere", (), APPROVAL),
+        "rebind": lambda: rebind(room.journal(), room.around, "nowhere", "id", (), APPROVAL),
         "unpark": lambda: unpark(room.journal(), room.around, "a", "me"),
     }
     with pytest.raises(EntryRefused):

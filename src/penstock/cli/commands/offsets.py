@@ -172,7 +172,8 @@ def rebind_topic(chosen: argparse.Namespace) -> int:
     )  # fmt: skip
     entry = None
     if approval is not None:
-        entry = rebind(sight.journal, surroundings(), topic.topic, starts, approval).number
+        life = topic.topic, old_id
+        entry = rebind(sight.journal, surroundings(), *life, starts, approval).number
     rows: list[Row] = [
         {
             "topic": start.topic,

@@ -60,7 +60,7 @@ def do_gap(room: Room) -> None:
 
 def do_rebind(room: Room) -> None:
     starts = (PartitionStart(TOPIC, "topic-id-2", 0, 0),)
-    rebind(room.journal(), room.around, TOPIC, starts, Approval("ann", "made again"))
+    rebind(room.journal(), room.around, TOPIC, TOPIC_ID, starts, Approval("ann", "made again"))
 
 
 COMMANDS = [do_drop, do_seek, do_seek_all, do_gap, do_rebind]

@@ -111,6 +111,8 @@ _BY_WORDS = (
     ("could only be written to", Kind.UNSENT),
     ("rename source", Kind.ABSENT),
 )
+# Where the name node checks permissions, it finds a file on the way before it looks for the end.
+_BELOW_A_FILE = "(is not a directory)"
 # What the client says about itself, and about data nodes: only files without a name are written.
 _BY_CLIENT = {
     "InvalidArgument": Kind.REFUSED,
@@ -167,10 +169,12 @@ def _judge_login(said: str, authority: str) -> Failure:
 def _judge_answer(name: str, said: str, authority: str) -> Failure:
     short = re.split(r"[.$]", name)[-1]
     kind = _BY_CLASS.get(short)
+    if short == "AccessControlException" and _one_line(said).endswith(_BELOW_A_FILE):
+        kind = Kind.NOT_A_DIRECTORY
     if kind is None:
         kind = next((found for words, found in _BY_WORDS if words in said), Kind.LOST)
     why = f"{authority} answered {short}: {_one_line(said)}"
-    if short == "AccessControlException":
+    if short == "AccessControlException" and kind is Kind.REFUSED:
         why += "; give this user rights on the lake's directory"
     return Failure(kind, why)
 

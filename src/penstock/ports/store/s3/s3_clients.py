@@ -7,10 +7,12 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import boto3
+import botocore
 from botocore.config import Config
 from botocore.loaders import create_loader
 from botocore.session import get_session
 
+from penstock import __version__
 from penstock.ports.store.s3.s3_settings import S3Settings
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 40  # more than threads use at once, so that none waits for a connection
 _MODELS = create_loader()  # keeps what it has parsed, so that a renewed client costs 10 ms, not 100
+USER_AGENT = f"penstock/{__version__} botocore/{botocore.__version__}"
 _ANYWHERE = "us-east-1"  # signs requests where neither the settings nor the chain name a region
 
 
@@ -83,6 +86,8 @@ def make_client(settings: S3Settings) -> "S3Client":
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
             s3={"addressing_style": "path" if settings.path_style else "auto"},
-            user_agent_extra="penstock",
+            # Given whole, it is not put together again for each request: a sixth of what one costs.
+            user_agent=USER_AGENT,
+            parameter_validation=False,  # all parameters are made here, by typed code
         ),
     )

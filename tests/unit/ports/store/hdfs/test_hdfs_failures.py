@@ -114,3 +114,20 @@ def test_a_missing_right_says_what_to_do() -> None:
 
 def test_a_long_answer_is_cut() -> None:
     assert len(judge(RuntimeError(f'RPCError("a.B", "{"x" * 5_000}")'), "nn").why) < 300
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        (f"/lakes/a/b (is not a directory){STACK}", Kind.NOT_A_DIRECTORY),
+        (f"Permission denied: user=ann, access=EXECUTE, inode=/a (is not a){STACK}", Kind.REFUSED),
+    ],
+)
+def test_where_rights_are_checked_a_file_on_the_way_is_no_lack_of_rights(
+    said: str, kind: Kind
+) -> None:
+    failure = judge(
+        RuntimeError(f'RPCError("{HADOOP}.security.AccessControlException", "{said}")'), "nn:1"
+    )
+    assert failure.kind is kind
+    assert ("rights" in failure.why) == (kind is Kind.REFUSED)
