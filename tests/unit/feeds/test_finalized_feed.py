@@ -15,6 +15,7 @@ from penstock.model.entries import Finalize, Window
 from penstock.model.final_days import Frontier
 from penstock.model.spec import FeedSpec, FinalizeSpec, PartitionKey, TimeSpec
 from penstock.ports.store.list_keys import list_keys
+from penstock.protocol.loop import owner as owner_room
 from penstock.testing.list_source import ListedRecord
 from penstock.testing.memory_store import MemoryStore
 from tests.helpers.clock import BEGAN_S
@@ -164,6 +165,24 @@ def test_a_window_that_was_staged_before_its_day_became_final_is_decided_as_late
     story.run()
     assert len(story.cluster.reads) == before + 1
     assert story.marks("_LATE") == ["day=2027-01-15/_LATE"]
+    assert story.delivered() == places(0, *range(5))
+    assert story.entries(Window)[-1].late == {"a": 2}
+
+
+def test_a_window_that_is_overtaken_again_and_again_is_read_anew(
+    story: FinalStory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner_room, "DECISIONS", 1)
+    around = story.clock.around()
+
+    def meanwhile() -> None:
+        list(finalize_to(story.journal(), around, Frontier("2027-01-16"), "me"))
+
+    story.append(2)
+    story.cluster.on_read("after", meanwhile)
+    before = len(story.cluster.reads)
+    story.run()
+    assert len(story.cluster.reads) == before + 2
     assert story.delivered() == places(0, *range(5))
     assert story.entries(Window)[-1].late == {"a": 2}
 

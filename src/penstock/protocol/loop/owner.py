@@ -234,19 +234,21 @@ class Owner:
         When days become final in between, the same files are decided again, some of them as late.
         """
         self._watch("decide", order)
-        self._doubtful.add(order.window)  # until there is an answer, it may be decided
-        sealed = None
         for _ in range(DECISIONS):
             body = self._body(order, staged, content)
+            self._doubtful.add(order.window)  # until there is an answer, it may be decided
             try:
                 sealed = self._journal.append(self.fold, body, self.epoch)
-            except EntryRefused:  # known not to have landed, and it never will
-                if self.fold.state.finalized_at != body.finalized_at:
-                    continue
-                self._abandon(order, body)
-            break
-        self._doubtful.remove(order.window)
-        return sealed
+            except EntryRefused:
+                self._doubtful.remove(order.window)  # known not to have landed, and it never will
+                if self.fold.state.finalized_at == body.finalized_at:
+                    self._abandon(order, body)
+                    return None
+            else:
+                self._doubtful.remove(order.window)
+                return sealed
+        self._abandon(order)
+        return None
 
     def _body(self, order: StageOrder, staged: StagedWindow, content: Content) -> Window:
         """The window's entry, as it has to be by what is known of the journal."""
