@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from penstock.care.clean import clean
-from penstock.care.compact import retire
 from penstock.care.replay import drop, live_records
+from penstock.care.retire import retire
 from penstock.errors import EntryRefused
 from penstock.ports.store.local.local_store import LocalStore
 from tests.certify.case import Case, Run

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from penstock.care.compact import retire
+from penstock.care.retire import retire
 from penstock.testing.proxy.fault_proxy import FaultProxy
 from penstock.testing.proxy.proxy_rules import (
     CONFLICT,

@@ -162,6 +162,7 @@ def test_versions_and_what_was_deleted_are_never_seen(gcs: EmbeddedGcs) -> None:
     assert kept == sorted(kept)
     assert len(kept) == 4, "the staged one, the published one and a beat are kept and paid for"
     assert "keeps versions" in "".join(store.upload_risks())
+    assert "keeps versions" in "".join(store.deleted_stays())
     store.probe("probe")
     assert list_keys(store, "") == ["lease"]
 
@@ -176,6 +177,7 @@ def test_soft_deletion_is_noted_and_brings_nothing_back(gcs: EmbeddedGcs) -> Non
         store.publish(handle)
     [risk] = store.upload_risks()
     assert "for 7 days (soft delete)" in risk
+    assert store.deleted_stays() == [risk]
 
 
 def test_a_bucket_that_lets_nothing_be_deleted_is_told_in_words(gcs: EmbeddedGcs) -> None:

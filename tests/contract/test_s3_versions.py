@@ -102,6 +102,8 @@ def test_what_was_deleted_in_a_versioned_bucket_is_absent_and_can_be_made_again(
     assert list_keys(store, "") == []
     versions = server.client().list_object_versions(Bucket=bucket, Prefix="lake/a/1")
     assert len(versions["Versions"]) == 2
+    [sentence] = store.deleted_stays()
+    assert "stay as former versions" in sentence
     assert len(versions["DeleteMarkers"]) == 2
 
 

@@ -7,7 +7,9 @@ from penstock.api.store import Store
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
-SCHEDULES = [ROOT / "tests" / "simulator" / name for name in ("schedules.py", "seal_schedules.py")]
+SCHEDULES = [
+    ROOT / "tests" / "simulator" / f"{name}schedules.py" for name in ("", "seal_", "final_")
+]
 
 
 def anchors(page: Path) -> set[str]:

@@ -10,6 +10,7 @@ from penstock.model.entries import (
     Counts,
     Drop,
     Entry,
+    Finalize,
     Gap,
     Generation,
     LastRecord,
@@ -26,9 +27,10 @@ from penstock.model.entries import (
 )
 from penstock.model.envelope import Claim, Seal
 from penstock.model.evidence import Evidence, RangeEvidence
+from penstock.model.final_days import Frontier
 from penstock.model.manifest import Content, Group, Input, ManifestRef, RecordSet, groups_of
 from penstock.model.ranges import OffsetSet
-from penstock.model.steps import DELIVER, REWRITE
+from penstock.model.steps import DELIVER, FINALIZE, REWRITE
 from penstock.protocol.feed_book.state import FeedState
 from tests.helpers.journals import a_compaction, a_file, begins, covered, next_entry
 
@@ -72,6 +74,15 @@ BODIES: list[AnyBody] = [
     Replace(window="1-1", groups=GROUPS, content=CONTENT, number=3),
     a_compaction(CONTENT),
     Retire(window="1-x1", groups=GROUPS, content=CONTENT, author="me", reason="why"),
+    Finalize(
+        window="1-x1",
+        groups=(Group("a", 0, 0, 0, FINALIZE),),
+        content=Content(complete=("feed/a/day=2026-11-15",)),
+        as_of=4,
+        frontier=Frontier("2026-11-16", "2026-11-16T00"),
+        datasets=("a", "b"),
+        author="me",
+    ),
     Generation(window="1-x1", groups=GROUPS, content=CONTENT, generation=2, ranges=(PART,)),
     Seal(0, 2, "segments/0.json", "0" * 64),
 ]

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from penstock.api.source import Source
 from penstock.api.store import Store
 from penstock.feeds.feed_tools import FeedTools
+from penstock.feeds.feed_upkeep import Caring
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.model.entries import AnyBody
@@ -55,6 +56,7 @@ class Story:
         self.cluster.create_topic(TOPIC, partitions=2)
         self.store: Store = MemoryStore()
         self.clock = Clock()
+        self.caring = Caring()
         self.said: list[str] = []
         self.events: list[Event] = []
         self.figures = RunFigures()
@@ -67,6 +69,7 @@ class Story:
             lambda spec: source(spec, self.cluster),
             self.store,
             self.clock.around(),
+            caring=self.caring,
             figures=self.figures,
         )
         once = RunSpec(once=True, take_over=True)  # as a new process takes over from a dead one

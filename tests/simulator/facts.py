@@ -57,6 +57,10 @@ class Story:
     stopped_at: dict[str, int] = field(default_factory=dict)
     replaced: frozenset[str] = frozenset()  # final names of files that were derived again
     topic_id: str = ""  # the life of the topic that is read now
+    final: dict[str, str] = field(default_factory=dict)  # the first day that is not, by dataset
+    finalized_at: int = -1
+    complete: dict[str, int] = field(default_factory=dict)  # the entry that says so, by directory
+    late: dict[int, dict[str, int]] = field(default_factory=dict)  # rows by entry and directory
     sealed_to: int = -1  # the last entry that a decided seal covers
     seals: dict[int, str] = field(default_factory=dict)  # hashes of segments, by first entry
 
@@ -119,16 +123,22 @@ def _check_consumes(story: Story, number: int, body: Any) -> None:
         raise Violation("I4", f"entry {number} names {sorted(named)}, not where its inputs are of")
 
 
-_LANES = {"publish_files": "files", "delete_inputs": "delete"}
+_LANES = {
+    "publish_files": "files",
+    "mark_complete": "files",
+    "mark_late": "files",
+    "delete_inputs": "delete",
+}
 
 
 def parts_of(body: Any) -> tuple[str, ...]:
     """What markers have to prove: each lane of each group."""
-    return tuple(
+    parts = (
         f"{group['dataset']}@{_LANES[step['step']]}"
         for group in body["groups"]
         for step in group["steps"]
     )
+    return tuple(dict.fromkeys(parts))
 
 
 def inputs_of(content: Any) -> list[str]:

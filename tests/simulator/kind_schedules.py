@@ -5,7 +5,8 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.care.command_entries import decide_for_command
-from penstock.care.compact import RewriteOrder, done_files
+from penstock.care.compact import RewriteOrder
+from penstock.care.done_files import done_files
 from penstock.errors import FeedHalted
 from penstock.model.entries import AnyBody, Compact, ConsumedGroups, Generation
 from penstock.model.manifest import Content, Input, groups_of

@@ -14,9 +14,9 @@ from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.inventory import Inventory
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.publish import finisher as finisher_room
-from penstock.protocol.publish.acts import GroupWork, PartKey
 from penstock.protocol.publish.derive_again import Deriver
 from penstock.protocol.publish.finisher import Finisher
+from penstock.protocol.publish.group_work import GroupWork, PartKey
 
 Switch = Callable[[], AbstractContextManager[Any]]
 

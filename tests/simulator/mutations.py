@@ -38,15 +38,11 @@ from penstock.protocol.loop.owner import Owner
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.window_plan import new_starts
 from penstock.protocol.publish import acts
-from penstock.protocol.publish.acts import (
-    Act,
-    DeleteInputsAct,
-    GroupWork,
-    PublishFilesAct,
-    StepTools,
-)
+from penstock.protocol.publish.acts import DeleteInputsAct, PublishFilesAct
+from penstock.protocol.publish.group_work import Act, GroupWork, StepTools
 from penstock.testing.memory_store import MemoryStore, Shelf
 from tests.simulator.chooser import RandomChooser
+from tests.simulator.final_schedules import FINAL_RULES
 from tests.simulator.lane_mutations import LANE_RULES
 from tests.simulator.outside_faults import faults_of
 from tests.simulator.random_runs import fates_of, run_choices
@@ -316,9 +312,10 @@ MUTATIONS: tuple[Mutation, ...] = (
         "an older checkpoint is not filled with defaults",
         _patch(checkpoints, "read_checkpoint", _with_defaults),
     ),
-    Mutation("misfits stop their dataset", _patch(Owner, "_stops_of", lambda *_: {})),
+    Mutation("misfits stop their dataset", _patch(owner_room, "stops_of", lambda *_: {})),
     Mutation("only a person lets a stopped dataset go on", _owners_forget_what_is_stopped),
     *(Mutation(rule, switch_off) for rule, switch_off in LANE_RULES.items()),
+    *(Mutation(rule, switch_off) for rule, switch_off in FINAL_RULES.items()),
 )
 
 

@@ -4,7 +4,8 @@ Reads the shelf only. I1 to I5 are in `story`; here are I6 (done means present, 
 decided), I7 (published bytes never change), I8 (watermarks never fall), I10 (fenced owners decide
 nothing), I12 (nothing referenced is removed), I14 (a lister sees whole files, each row once), I15
 (nothing of a stopped dataset becomes visible until a person says so), I18 (only what was lost is
-derived again), I19 (the files of a dataset are marked in journal order, deletions after files).
+derived again), I19 (the files of a dataset are marked in journal order, deletions after files), and
+F1 to F4 of `final_facts`.
 
 What outside hands have taken away is remembered: a marker that was there once is proof for ever.
 """
@@ -14,6 +15,13 @@ import json
 from collections.abc import Iterator
 
 from penstock.testing.memory_store import Act, Shelf
+from tests.simulator.final_facts import (
+    check_all_marked,
+    check_file,
+    check_mark,
+    check_visible,
+    is_mark,
+)
 from tests.simulator.kafka import BROKEN, FILTERED, LIFE, MARKER, SimKafka
 from tests.simulator.story import Row, Story, Violation, tell
 
@@ -79,6 +87,7 @@ class Oracle:
         self.check(after)
         if act.name == "create" and act.key.startswith(JOURNAL):
             self._check_entry_added(self.story(before), self.story(after), act)
+            self._check_final(before, after)
         if act.name == "delete" and act.key.startswith(DATA):
             self._check_deletion(before, act.key)
 
@@ -100,6 +109,13 @@ class Oracle:
         part = (consumer, f"{story.files[final].dataset}@files")
         if part[1] in story.parts[consumer] and not self._is_proven(before, story, part):
             raise Violation("I19", f"{final} is deleted and {part} is not marked")
+
+    def _check_final(self, before: Shelf, after: Shelf) -> None:
+        """F2: all that was decided of a dataset is visible when its days become final."""
+        story = self.story(before)
+        if self.story(after).finalized_at > story.finalized_at:
+            proven = self._done_parts(before, story) | consumed_parts(story)
+            check_visible(story, self.story(after), proven)
 
     def _is_proven(self, shelf: Shelf, story: Story, part: tuple[int, str]) -> bool:
         return part in self._done_parts(shelf, story) or part in consumed_parts(story)
@@ -145,9 +161,13 @@ class Oracle:
                 or key in self.planted
             ):
                 continue
+            if is_mark(key):
+                check_mark(story, key, raw)
+                continue
             fact = story.files.get(key)
             if fact is None:
                 raise Violation("I6", f"{key} is visible and nobody decided it")
+            check_file(story, shelf.objects, key, fact)
             checksum, rows = self._content(raw)
             if checksum not in fact.checksums or rows != fact.rows:
                 raise Violation("I7", f"{key} does not hold what was decided")
@@ -227,6 +247,7 @@ class Oracle:
                 raise Violation("I13", f"partition {partition} stands at {story.watermarks}")
             for offset, fate in enumerate(fates[: self.kafka.latest[partition]]):
                 self._check_fate(story, (partition, offset), fate)
+        check_all_marked(story, shelf.objects)
         missing = [f for f in story.files if f not in story.consumed and f not in shelf.objects]
         if missing:
             raise Violation("I6", f"{missing} is decided, done and not visible")

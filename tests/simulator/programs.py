@@ -10,12 +10,15 @@ import msgspec
 
 from penstock.api.store import Store
 from penstock.care.clean import clean
-from penstock.care.compact import RewriteOrder, compact, retire
+from penstock.care.compact import RewriteOrder, compact
+from penstock.care.finalize import finalize_to
 from penstock.care.replay import KeptRecords, ReplayOrder, StagedReplay, live_records, replay
+from penstock.care.retire import retire
 from penstock.care.seek import Approval, seek_all
 from penstock.errors import EntryRefused, OutcomeUnknown, StoreUnavailable
 from penstock.model.entries import CorrectedFile, Corrections
 from penstock.model.evidence import Evidence
+from penstock.model.final_days import Frontier
 from penstock.model.layout import Layout
 from penstock.model.manifest import ManifestFile, RecordSet
 from penstock.model.ranges import OffsetRange, TopicPartition
@@ -199,6 +202,16 @@ def retirer(dataset: str, most: int = 1_000) -> Program:
         files = sorted(f for f, live in inventory.files.items() if live.dataset == dataset)
         inputs = tuple(files[-most:])
         return _refusable(lambda: retire(journal, room.around, dataset, inputs, "me", "simulated"))
+
+    return run
+
+
+def finalizer(days_before: str = "2026-11-16") -> Program:
+    """`finalize` beside whoever runs; all files of the worlds are of one day."""
+
+    def run(room: Room) -> str:
+        found = list(finalize_to(room.journal(), room.around, Frontier(days_before), "me"))
+        return f"finalized by {len(found)} entries"
 
     return run
 

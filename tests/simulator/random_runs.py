@@ -26,6 +26,7 @@ from tests.simulator.programs import (
     Program,
     cleaner,
     compactor,
+    finalizer,
     late_tidying_owner,
     owner,
     replayer,
@@ -129,6 +130,8 @@ def _command(chooser: Chooser, fates: tuple[str, ...], faults: Faults) -> tuple[
     if BROKEN in faults:
         options += [("retire", retirer("a", most=1)), ("retire", retirer("b", most=1))]
         options += [("unpark", unparker("a")), ("unpark", unparker("b"))]
+    if faults:
+        options += [("finalize", finalizer())] * 3
     if SOURCE in faults:
         options += [("gaps", gap_accepter()), ("rebind", rebinder())]
         options += [("drop", dropper())] * 6

@@ -25,6 +25,7 @@ from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.protocol.publish.troubles import PublishPolicy
 from penstock.testing.memory_store import Act, MemoryStore, Shelf
 from tests.helpers.older_formats import checkpoint_of_fold_1
+from tests.simulator.final_schedules import FINAL_SCHEDULES
 from tests.simulator.kafka import BAD, MISFIT, SimKafka, SimSource
 from tests.simulator.kind_schedules import KIND_SCHEDULES
 from tests.simulator.lane_schedules import LANE_SCHEDULES
@@ -780,4 +781,5 @@ SCHEDULES: tuple[Schedule, ...] = (
     checkpoint_of_an_older_version,
     *LANE_SCHEDULES,
     *KIND_SCHEDULES,
+    *FINAL_SCHEDULES,
 )

@@ -24,6 +24,7 @@ from tests.simulator.facts import (
     inputs_of,
     rows_of_records,
 )
+from tests.simulator.final_facts import finalize, late_rows
 from tests.simulator.kafka import BROKEN, FILTERED, MISFIT, STOPPING, SimKafka, known_as
 from tests.simulator.rare_kinds import RARE_KINDS
 
@@ -131,7 +132,8 @@ def _window(story: Story, number: int, body: Any, kafka: SimKafka) -> dict[str, 
     if MISFIT in fates.values():
         changes["parked"] = story.parked | {f"{STOPPING}@files"}
         changes["stopped_at"] = {STOPPING: number} | story.stopped_at
-    return deliver(story, number, body, files) | changes
+    late = late_rows(story, number, body, files)
+    return deliver(story, number, body, files) | changes | late
 
 
 def _window_file(
@@ -193,7 +195,8 @@ def _replay(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str,
     corrected = (body.get("corrections") or {"files": ()})["files"]
     named = {file["key"]: file["sha256"] for file in corrected}
     changes = {"quarantined": story.quarantined - taken, "corrected": story.corrected | named}
-    return deliver(story, number, body, files) | changes
+    late = late_rows(story, number, body, files)
+    return deliver(story, number, body, files) | changes | late
 
 
 def _replace(story: Story, _number: int, body: Any, _kafka: SimKafka) -> dict[str, Any]:
@@ -235,6 +238,7 @@ _TELLERS = {
     "window": _window,
     "compact": _compact,
     "retire": _retire,
+    "finalize": finalize,
     "replay": _replay,
     "replace": _replace,
     "park": _park,

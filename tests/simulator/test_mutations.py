@@ -30,6 +30,10 @@ DEMANDED = {
     "parked parts wait for an unpark",
     "trouble of the store parks nothing",
     "checkpoints carry what is owed",
+    "a day is complete only when all of it is visible",
+    "windows and replays know what is final",
+    "what is declared complete is as of the entry before",
+    "the mark of late rows comes before their files",
 }
 
 

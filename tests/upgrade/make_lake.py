@@ -24,8 +24,10 @@ import pyarrow.parquet as pq
 
 from penstock import __version__
 from penstock.api.store import Store
-from penstock.care.compact import RewriteOrder, compact, done_files, retire
+from penstock.care.compact import RewriteOrder, compact
+from penstock.care.done_files import done_files
 from penstock.care.replay import ReplayOrder, StagedReplay, drop, replay
+from penstock.care.retire import retire
 from penstock.care.seek import Approval, seek_all
 from penstock.errors import StoreUnavailable
 from penstock.model import manifest

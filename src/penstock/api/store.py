@@ -111,6 +111,18 @@ class StagesAsUploads(Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsWhatIsDeleted(Protocol):
+    """A store whose place may keep what was deleted, by rules of its own.
+
+    Optional: S3 and GCS have it, for versions and soft deletion. Asked when files are retired.
+    """
+
+    def deleted_stays(self) -> list[str]:
+        """Sentences about what stays of deleted objects, and what removes that. May be empty."""
+        ...
+
+
 class StagedWriter(Protocol):
     """A file being written invisibly. Used by one task attempt, on an executor.
 

@@ -20,6 +20,7 @@ from penstock.model.entries import (
     CorrectedFile,
     Drop,
     Entry,
+    Finalize,
     Gap,
     Generation,
     Park,
@@ -153,7 +154,7 @@ class Ledger(Inventory):
                 self._write(content)
             case Seal() as seal:
                 self.seals[entry.number] = seal
-            case Bind() | Claim() | Park() | Unpark() | Replace() | Compact():
+            case Bind() | Claim() | Park() | Unpark() | Replace() | Compact() | Finalize():
                 pass  # they do not change the account of any offset
             case _ as never:
                 assert_never(never)

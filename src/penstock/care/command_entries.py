@@ -8,6 +8,7 @@ from penstock.model.entries import (
     Compact,
     Deciding,
     Drop,
+    Finalize,
     Replay,
     Retire,
     SealedEntry,
@@ -22,7 +23,13 @@ from penstock.protocol.publish.groups import leave_tail_mark
 from penstock.runtime.surroundings import Surroundings
 
 TRIES = 5
-BESIDE_A_HALT = (Replay, Drop, Compact, Retire)  # they move no watermark and let nothing go
+BESIDE_A_HALT = (
+    Replay,
+    Drop,
+    Compact,
+    Retire,
+    Finalize,
+)  # they move no watermark and let nothing go
 
 Build = Callable[[FeedFold, str], AnyBody]
 
@@ -45,21 +52,24 @@ def decide_for_command(
     of the caller is brought up to date instead of folding all entries again; afterwards it
     includes the decision.
     """
-    fenced: Fenced | None = None
+    overtaken: PenstockError | None = None
     for _ in range(TRIES):
         fold = known = _up_to_date(journal, known, deep=deep)
-        epoch = fold.state.epoch
+        epoch, finalized_at = fold.state.epoch, fold.state.finalized_at
         window = window_id(epoch, f"x{around.nonce()[:12]}")
         body = build(fold, window)
         try:
             sealed = journal.append(fold, body, epoch)
         except Fenced as error:
             discard(journal, window, body)
-            fenced = error
+            overtaken = error
             continue
-        except EntryRefused:
+        except EntryRefused as error:
             discard(journal, window, body)
-            raise
+            if fold.state.finalized_at == finalized_at:
+                raise
+            overtaken = error  # days became final meanwhile: what is late has to be marked
+            continue
         leave_tail_mark(journal, sealed.number, sealed.sha256)
         if isinstance(sealed.body, Deciding):
             content = journal.content_of(sealed.body)
@@ -67,7 +77,7 @@ def decide_for_command(
         _keep_inventory(journal, around, fold)
         _keep_halt(journal, sealed, epoch)
         return sealed
-    raise EntryRefused("command", f"the owner changed {TRIES} times; last: {fenced}")
+    raise EntryRefused("command", f"it was overtaken {TRIES} times; last: {overtaken}")
 
 
 def _keep_inventory(journal: FeedJournal, around: Surroundings, fold: FeedFold) -> None:

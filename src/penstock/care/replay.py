@@ -12,14 +12,13 @@ from penstock.model.manifest import (
     Content,
     ManifestFile,
     RecordSet,
-    groups_of,
     schema_versions,
 )
 from penstock.model.ranges import OffsetRange, OffsetSet
 from penstock.model.row_config import RowConfig
-from penstock.model.steps import DELIVER
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
+from penstock.protocol.feed_book.late_rows import delivered_groups, late_rows
 from penstock.protocol.feed_book.row_configs import RowConfigs
 from penstock.protocol.feed_book.state import is_pending
 from penstock.protocol.loop.written_directories import directories_of
@@ -144,7 +143,7 @@ def _staged_body(
     content = Content(files=found.files, evidence=found.evidence, records=found.records)
     body = Replay(
         window=order.window,
-        groups=groups_of(content, DELIVER),
+        groups=delivered_groups(fold.state, content),
         content=content,
         author=author,
         schemas=schema_versions(content.files),
@@ -152,6 +151,8 @@ def _staged_body(
         directories=replayed_directories(journal, fold, content),
         corrections=corrections,
         config=RowConfigs(journal).keep(config),
+        finalized_at=fold.state.finalized_at,
+        late=late_rows(fold.state, content),
     )
     return journal.with_content(body, content)
 

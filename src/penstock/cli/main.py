@@ -14,15 +14,18 @@ from penstock.cli.options import (
     demo_options,
     errors_options,
     files_options,
+    finalize_options,
     init_options,
     jars_options,
     offsets_options,
     plugins_options,
+    retire_options,
     run_options,
     schema_options,
     serve_options,
     status_options,
     unpark_options,
+    wait_options,
     where_options,
 )
 from penstock.cli.options.shared_options import with_commands
@@ -32,8 +35,8 @@ from penstock.errors import PenstockError
 # An interrupted run or server is a success, also if it is interrupted before it handles signals.
 INTERRUPTED = {"run": 0, "serve": 0}
 EPILOG = """exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 outcome unknown,
-4 audit found a difference, 5 a feed has halted and needs an operator, 75 owned by another
-instance, or taken by it, with --no-wait or --once"""
+4 audit found a difference, 5 a feed has halted and needs an operator, 75 not now: owned
+by another instance, or taken by it, with --no-wait or --once; or not complete, with wait"""
 
 
 def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
@@ -94,6 +97,9 @@ def parser() -> argparse.ArgumentParser:
         unpark_options,
         cost_options,
         clean_options,
+        retire_options,
+        finalize_options,
+        wait_options,
         plugins_options,
         jars_options,
     ):

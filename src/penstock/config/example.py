@@ -137,6 +137,8 @@ feeds:
     priority: 5                # 0 to 100; higher ones are read first
     pool: null                 # a pool of `run.pools`
     timeout: 1h                # a window that is read longer is cancelled, alone
+    # finalize: {day: true, hour: false, delay: 10m}   # mark complete days with _SUCCESS
+    # retain: 90d              # remove days of datasets that are older
     # seal: 30d                # pack journal entries older than this; for stores that count objects
     generation: 0              # a number in file names
     backup: null               # a feed with `decode: {format: raw}` over the same topics

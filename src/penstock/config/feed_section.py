@@ -26,6 +26,7 @@ from penstock.config.section_grammar import (
     Named,
     Reading,
     Section,
+    SectionOrNull,
     as_table,
     choice,
     listed,
@@ -40,6 +41,7 @@ from penstock.model.spec import (
     DatasetSpec,
     FeedSpec,
     FilesSpec,
+    FinalizeSpec,
     PublishSpec,
     QuarantineSpec,
     SourceSpec,
@@ -49,6 +51,7 @@ from penstock.model.spec import (
 )
 
 MOST_PRIORITY = 100
+LEAST_RETAINED = "a duration of a day or more, such as 90d"
 _TIME_POLICY = f"quarantine | kafka | {units.DAY}"
 _FEED_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
 
@@ -110,6 +113,8 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         _fits_its_format,
         _has_few_forks,
         fits_its_files,
+        _retains_days,
+        _finalizes_something,
         has_options_for_a_plugin,
         types_are_learned,
     ):
@@ -181,6 +186,28 @@ def _fits_its_format(spec: FeedSpec, table: Table, reading: Reading) -> None:
         reading.mistakes.add(route.place, found, "topic | header:NAME | field:PATH")
 
 
+def _retains_days(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    """Retention goes by day, so every dataset needs directories of days."""
+    if spec.retain_s is None:
+        return
+    place = table.entries["retain"].place
+    partitions = {"the feed": spec.partition}
+    partitions |= {
+        f"dataset {d.route!r}": d.partition for d in spec.datasets if d.partition is not None
+    }
+    for whose, keys in partitions.items():
+        if not any(key.kind == "day" for key in keys):
+            found = f"`retain` where the `partition` of {whose} has no `day`"
+            reading.mistakes.add(place, found, "`day` in each `partition`, or no `retain`")
+
+
+def _finalizes_something(spec: FeedSpec, table: Table, reading: Reading) -> None:
+    if spec.finalize is not None and not (spec.finalize.day or spec.finalize.hour):
+        found = "`finalize` of neither days nor hours"
+        allowed = "`day: true`, `hour: true`, or no `finalize`"
+        reading.mistakes.add(table.entries["finalize"].place, found, allowed)
+
+
 def _has_few_forks(spec: FeedSpec, table: Table, reading: Reading) -> None:
     if len(spec.forks) > MOST_FORKS:
         found = f"{len(spec.forks)} forks"
@@ -245,6 +272,14 @@ DATASET = Section(
     },
     former={"owner": "team"},
 )
+FINALIZE = Section(
+    FinalizeSpec,
+    {
+        "day": Key(parsed(units.truth, "true | false")),
+        "hour": Key(parsed(units.truth, "true | false")),
+        "delay": Key(parsed(units.duration_s, units.DURATION), "delay_s"),
+    },
+)
 SOURCE = Section(
     SourceSpec,
     {"plugin": Key(text, "kind", required=True), "options": Key(source_options)},
@@ -279,6 +314,8 @@ FEED = Section(
         "on_gap": Key(choice("stop", "accept")),
         "export_offsets": Key(choice("group", "none")),
         "seal": Key(or_null(parsed(units.longer_than_nothing_s, units.DURATION)), "seal_s"),
+        "finalize": Key(SectionOrNull(FINALIZE)),
+        "retain": Key(or_null(parsed(units.at_least_a_day_s, LEAST_RETAINED)), "retain_s"),
         "generation": _numbers(units.whole(most=10**9), 0),
         "priority": Key(parsed(units.whole(most=MOST_PRIORITY), f"0 to {MOST_PRIORITY}")),
         "pool": Key(or_null(pool_name)),

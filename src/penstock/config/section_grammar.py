@@ -110,11 +110,24 @@ class Named(Generic[T]):
         return tuple(found)
 
 
+@dataclass(frozen=True, slots=True)
+class SectionOrNull(Generic[T]):
+    """A section that is not the same when it is empty as when it is absent; null is its absence."""
+
+    section: Section[T]
+
+    def __call__(self, node: Node, reading: Reading) -> T | None:
+        """Read the section, unless it is null."""
+        return or_null(self.section)(node, reading)
+
+
 def known_keys(section: Section[Any], prefix: str = "") -> Iterator[str]:
     """Every key path of a section, with NAME where the user chooses a name."""
     for name, key in section.keys.items():
         yield f"{prefix}{name}"
-        if isinstance(key.read, Section):
+        if isinstance(key.read, SectionOrNull):
+            yield from known_keys(key.read.section, f"{prefix}{name}.")
+        elif isinstance(key.read, Section):
             yield from known_keys(key.read, f"{prefix}{name}.")
         elif isinstance(key.read, Named):
             yield from known_keys(key.read.section, f"{prefix}{name}.NAME.")

@@ -54,6 +54,12 @@ def size_bytes(text: str) -> int | None:
     return (int(match[1] + fraction) * unit // 10 ** len(fraction)) or None
 
 
+def at_least_a_day_s(text: str) -> float | None:
+    """A duration of a day or more."""
+    seconds = duration_s(text)
+    return None if seconds is None or seconds < _SECONDS["d"] else seconds
+
+
 def whole(least: int = 0, most: int = _MOST_OFFSET) -> Callable[[str], int | None]:
     """Make a function that reads an integer between two bounds, both included."""
 

@@ -20,6 +20,7 @@ class FeedReports:
         self._told_parked: dict[str, str] = {}
         self._told_failing: dict[str, int] = {}
         self._told_export = ""
+        self._told_late: dict[str, int] = {}
         self.is_told_to_wait = False
 
     def say(
@@ -50,6 +51,7 @@ class FeedReports:
         self.say("claimed", sentence, {"epoch": feed.owner.epoch})
         for event in change_events(feed.feed, feed.state):
             self._tell(event)
+        self._told_late = {name: late.rows for name, late in feed.state.late.items()}
         self.is_told_to_wait = False
 
     def waiting(self, holder: FeedBeat) -> None:
@@ -107,6 +109,7 @@ class FeedReports:
         """What a turn has brought to light, whether or not it had a window."""
         self._failing(feed, tick)
         self._parked(feed)
+        self._late(feed)
         self._topics(feed, once=once)
         for notice in feed.notices():
             self.warn("notice", notice)
@@ -146,6 +149,18 @@ class FeedReports:
             f"{counts.filtered:,} filtered"
         )
         self.say("done", sentence, {"windows": windows, "read": counts.read})
+
+    def _late(self, feed: RunningFeed) -> None:
+        """Rows that came after their day or hour was declared complete, by dataset."""
+        for name, late in feed.state.late.items():
+            rows, self._told_late[name] = late.rows - self._told_late.get(name, 0), late.rows
+            if rows > 0:
+                sentence = (
+                    f"{number_of(rows, 'row')} of {name} came after their day was complete, "
+                    f"with window {late.window}; a mark `_LATE` lies beside them"
+                )
+                facts: dict[str, Fact] = {"dataset": name, "rows": rows, "window": late.window}
+                self.warn("late_rows", sentence, facts)
 
     def _failing(self, feed: RunningFeed, tick: float) -> None:
         """Once per try: what could not be published, and when it is tried again."""

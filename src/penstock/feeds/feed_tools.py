@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from penstock.api.source import Source
 from penstock.api.store import Store
-from penstock.feeds.feed_upkeep import Clean
+from penstock.feeds.feed_upkeep import Caring
 from penstock.model.encryption_keys import Keys
 from penstock.model.spec import FeedSpec
 from penstock.ports.registry.registry import Registry
-from penstock.protocol.publish.acts import PublishAll, from_here
+from penstock.protocol.publish.group_work import PublishAll, from_here
 from penstock.runtime.run_figures import RunFigures
 from penstock.runtime.surroundings import Surroundings
 
@@ -21,10 +21,9 @@ class FeedTools:
     """What a running feed is given.
 
     `open_source` gives the source of a feed without waiting for anything; `wait_until_ready` waits
-    for what sources need, such as Spark, which starts while journals are folded. `clean` removes
-    what nobody needs any more of a feed, given which of its owner's windows are settled; without it
-    nothing is cleaned. `figures` count what only this process knows. `publish_all` is how many
-    files are published, once sources are ready.
+    for what sources need, such as Spark, which starts while journals are folded. `caring` is what
+    is done beside the loops of feeds. `figures` count what only this process knows. `publish_all`
+    is how many files are published, once sources are ready.
     """
 
     open_source: Callable[[FeedSpec], Source]
@@ -33,7 +32,7 @@ class FeedTools:
     registry: Registry | None = None
     keys: Keys = field(default_factory=Keys)
     wait_until_ready: Callable[[], object] = lambda: None
-    clean: Clean | None = None
+    caring: Caring = field(default_factory=Caring)
     figures: RunFigures = field(default_factory=RunFigures)
     instance: str = ""  # what this instance is called; empty: by its host and process
     publish_all: PublishAll = from_here

@@ -8,6 +8,7 @@ from penstock.model.entries import (
     Bind,
     Compact,
     Drop,
+    Finalize,
     Gap,
     Generation,
     Park,
@@ -74,7 +75,9 @@ def lets_go_on(body: AnyBody) -> bool:
             return True
         case Bind() | Claim() | Start() | Park() | Replace():  # an owner that has come no further
             return False
-        case Replay() | Drop() | Compact() | Retire() | Seal():  # nothing changes what is read
+        case (
+            Replay() | Drop() | Compact() | Retire() | Finalize() | Seal()
+        ):  # nothing changes what is read
             return False
         case _ as never:
             assert_never(never)

@@ -79,7 +79,7 @@ class RunningFeed:
         lake = lake_identity(tools.store, tools.around)
         self._journal = FeedJournal(tools.store, self._layout, lake, tools.around)
         self._upkeep = FeedUpkeep(
-            self._journal, tools.around, lambda: self.owner, tools.clean, feed.seal_s
+            self._journal, tools.around, lambda: self.owner, feed, tools.caring, self._note
         )
         self._name = tools.instance or instance_name()
         me = Contender(self._name, this_process(), is_dead)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from penstock.model.envelope import Body, Common, Envelope, Sealed
 from penstock.model.file_groups import FilePlan
+from penstock.model.final_days import Frontier
 from penstock.model.lanes import FILES
 from penstock.model.manifest import Content, Group, ManifestRef
 from penstock.model.ranges import OffsetRange, OffsetSet, TopicPartition
@@ -15,7 +16,7 @@ from penstock.model.read_ways import ReadWays
 from penstock.model.value import Value
 from penstock.model.window_cost import WindowCost
 
-FORMAT = 4  # raised by every change of a class inside entries; see `upgrade_entries`
+FORMAT = 5  # raised by every change of a class inside entries; see `upgrade_entries`
 
 
 class Bind(Body, frozen=True, tag="bind"):
@@ -71,13 +72,19 @@ class Deciding(Body, frozen=True, kw_only=True):
 
 
 class LastRecord(Value, frozen=True):
-    """The hash of the last record of a range, to detect a log that was rewritten."""
+    """The hash of the last record of a range, to detect a log that was rewritten.
+
+    `timestamp_ms` is its own, `largest_ms` the largest of all records of the range, but for those
+    that lie after the plan of their window: a wrong clock must not make days complete. -1 where
+    there is none, and in formats before 5.
+    """
 
     topic_id: str
     partition: int
     offset: int
     content_hash: int
     timestamp_ms: int = -1
+    largest_ms: int = -1
 
 
 class Counts(Value, frozen=True):
@@ -124,7 +131,9 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     they were converted. `cost` is what it took, None in older formats; `kept` are values that
     plug-ins keep with it, by what they are; `refused` counts its quarantined records by dataset and
     reason. None of the three decides anything. `file_plan` says which
-    ranges share files, where these are cut, and how they are written.
+    ranges share files, where these are cut, and how they are written. `finalized_at` is the newest
+    `finalize` entry that it knows, and `late` the rows by dataset of days or hours that were final
+    by then.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -143,6 +152,8 @@ class Window(Deciding, frozen=True, kw_only=True, tag="window"):
     kept: dict[str, str] = {}
     refused: dict[str, dict[str, int]] = {}
     file_plan: FilePlan = FilePlan()
+    finalized_at: int = -1
+    late: dict[str, int] = {}
 
 
 class Gap(Body, frozen=True, tag="gap"):
@@ -232,8 +243,8 @@ class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
 
     `schemas` are the schema versions of its files, by dataset; `directories` as in a window. With
     `corrections` the rows were made of corrected bytes; the quarantine keeps the bytes that came.
-    `consumed` is how many records that were, since the content may lie in a manifest. `config` as
-    in a window.
+    `consumed` is how many records that were, since the content may lie in a manifest. `config`,
+    `finalized_at` and `late` as in a window.
     """
 
     author: str
@@ -242,6 +253,8 @@ class Replay(Deciding, frozen=True, kw_only=True, tag="replay"):
     corrections: Corrections | None = None
     consumed: int = 0
     config: str = ""
+    finalized_at: int = -1
+    late: dict[str, int] = {}
 
 
 class Drop(Body, frozen=True, kw_only=True, tag="drop"):
@@ -286,6 +299,20 @@ class Retire(Consuming, frozen=True, kw_only=True, tag="retire"):
     reason: str
 
 
+class Finalize(Deciding, frozen=True, kw_only=True, tag="finalize"):
+    """Days, or hours, of datasets are complete as of entry `as_of`, the one before this.
+
+    `frontier` says how far. All that was decided of these datasets until then is visible; what any
+    later entry adds before the frontier is late. The content names the directories that get
+    their mark.
+    """
+
+    as_of: int
+    frontier: Frontier
+    datasets: tuple[str, ...]
+    author: str
+
+
 class Generation(Consuming, frozen=True, kw_only=True, tag="generation"):
     """Ranges were delivered again as a new generation; consumes old files and quarantine."""
 
@@ -307,6 +334,7 @@ FeedBody: TypeAlias = (
     | Replace
     | Compact
     | Retire
+    | Finalize
     | Generation
 )
 AnyBody: TypeAlias = FeedBody | Common

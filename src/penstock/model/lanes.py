@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from penstock.model.manifest import Group
-from penstock.model.steps import DeleteInputs, PublishFiles, Step, Steps
+from penstock.model.steps import DeleteInputs, MarkComplete, MarkLate, PublishFiles, Step, Steps
 
 FILES = "files"
 DELETE = "delete"
@@ -20,7 +20,7 @@ _BETWEEN = "@"
 def lane_of(step: Step) -> str:
     """The lane that a step belongs to."""
     match step:
-        case PublishFiles():
+        case PublishFiles() | MarkComplete() | MarkLate():
             return FILES
         case DeleteInputs():
             return DELETE

@@ -66,7 +66,8 @@ class Content(Value, frozen=True):
     """The long part of an entry.
 
     `quarantined` names the records that went to the quarantine; `inputs` and `records`
-    are what the entry removes from the lake and from the quarantine.
+    are what the entry removes from the lake and from the quarantine. `complete` are directories
+    that become final, oldest first, hours before their days.
     """
 
     files: tuple[ManifestFile, ...] = ()
@@ -74,6 +75,7 @@ class Content(Value, frozen=True):
     quarantined: tuple[RecordSet, ...] = ()
     inputs: tuple[Input, ...] = ()
     records: tuple[RecordSet, ...] = ()
+    complete: tuple[str, ...] = ()
 
     @property
     def is_large(self) -> bool:
@@ -81,7 +83,8 @@ class Content(Value, frozen=True):
         runs = sum(len(seen.offsets.runs) for seen in self.evidence)
         runs += sum(len(part.offsets.runs) for part in (*self.quarantined, *self.records))
         runs += sum(len(file.ranges) - 1 for file in self.files if file.ranges)
-        return len(self.files) > INLINE_FILES or len(self.inputs) + runs > INLINE_RUNS
+        many = len(self.inputs) + len(self.complete) + runs
+        return len(self.files) > INLINE_FILES or many > INLINE_RUNS
 
 
 class ManifestRef(Value, frozen=True):

@@ -229,12 +229,22 @@ class FilesSpec(Value, frozen=True):
     gather: Literal["auto", "partition"] = "auto"
 
 
+class FinalizeSpec(Value, frozen=True):
+    """Which directories get a mark when they are complete, and how long late records may take."""
+
+    day: bool = True
+    hour: bool = False
+    delay_s: float = 600.0
+
+
 class FeedSpec(Value, frozen=True, kw_only=True):
     """One feed: its topics, how to decode them, where to write them.
 
     `kafka` are settings of its own, over those of the file; secrets are still references. `seal_s`
-    is how old entries of the journal are when they are sealed; None: they never are. `backup` is
-    the feed that keeps the same records as they came.
+    is how old entries of the journal are when they are sealed; None: they never are. `retain_s` is
+    how long days are kept; None: for ever. `finalize` says which days and hours get marks when they
+    are complete; None: none. `backup` is the feed that keeps the same records as they
+    came.
     """
 
     name: str
@@ -265,6 +275,8 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     on_gap: Literal["stop", "accept"] = "stop"
     export_offsets: Literal["group", "none"] = "group"
     seal_s: float | None = None
+    retain_s: float | None = None
+    finalize: FinalizeSpec | None = None
     generation: int = 0
     priority: int = 5
     pool: str = ""  # the name of a pool of `run`; empty: only `parallel` bounds it

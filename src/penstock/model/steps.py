@@ -27,10 +27,30 @@ class DeleteInputs(StepValue, frozen=True, tag="delete_inputs"):
     not_before_s: float = 0.0
 
 
-Step: TypeAlias = PublishFiles | DeleteInputs
+class MarkComplete(StepValue, frozen=True, tag="mark_complete"):
+    """Leave `_SUCCESS` in the directories that the entry names, in their order."""
+
+
+class MarkLate(StepValue, frozen=True, tag="mark_late"):
+    """Leave `_LATE` in directories of the group's files whose day or hour is final already.
+
+    Final is what lies before `days_before` and `hours_before`.
+    """
+
+    days_before: str = ""
+    hours_before: str = ""
+
+
+Step: TypeAlias = PublishFiles | DeleteInputs | MarkComplete | MarkLate
 Steps: TypeAlias = tuple[Step, ...]
 
 # The lists that are decided today. Inputs go only after everything that replaces them is there.
 DELIVER: Steps = (PublishFiles(),)
 REWRITE: Steps = (PublishFiles(), DeleteInputs())
 REMOVE: Steps = (DeleteInputs(),)
+FINALIZE: Steps = (MarkComplete(),)
+
+
+def deliver_late(days_before: str, hours_before: str) -> Steps:
+    """The steps of a group with rows of days or hours that are final: the mark comes first."""
+    return (MarkLate(days_before, hours_before), *DELIVER)

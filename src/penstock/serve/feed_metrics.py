@@ -51,6 +51,16 @@ def records_filtered(view: FeedView) -> Samples:
     yield from one(view.facts.status.counts.filtered)
 
 
+def late_rows(view: FeedView) -> Samples:
+    """By dataset; those without any have none."""
+    found: dict[str, int] = {}
+    for dataset, late in view.facts.status.late.items():
+        label = view.label(dataset)
+        found[label] = found.get(label, 0) + late.rows
+    for label, rows in found.items():
+        yield Sample(rows, {"dataset": label})
+
+
 def bytes_written(view: FeedView) -> Samples:
     """By dataset, with the quarantine."""
     yield from view.by_dataset(lambda each: each.spent.written_bytes)

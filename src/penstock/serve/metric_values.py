@@ -58,6 +58,7 @@ FEED_METRICS: tuple[tuple[str, Kind, str, Callable[[FeedView], Samples]], ...] =
         of.records_quarantined,
     ),
     ("records_filtered", "counter", "Rows that the configuration leaves out", of.records_filtered),
+    ("late_rows", "counter", "Rows that came after their day or hour was complete", of.late_rows),
     ("bytes_written", "counter", "Bytes of files that windows have decided", of.bytes_written),
     ("files_published", "counter", "Files of windows that are visible", of.files_published),
     ("windows", "counter", "Windows by outcome", of.windows),

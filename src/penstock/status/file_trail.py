@@ -10,6 +10,7 @@ from penstock.model.entries import (
     Compact,
     Deciding,
     Drop,
+    Finalize,
     Gap,
     Generation,
     Park,
@@ -58,6 +59,8 @@ def _why(body: AnyBody) -> tuple[str, str]:
             return "", ""
         case Compact() | Generation():
             return "", ""
+        case Finalize() as finalize:
+            return finalize.author, ""
         case _ as never:
             assert_never(never)
 

@@ -6,11 +6,12 @@ from datetime import datetime
 import msgspec
 
 from penstock.model.entries import Counts
+from penstock.model.final_days import Frontier
 from penstock.model.learned import Learned
 from penstock.model.read_ways import ReadWays
 from penstock.model.value import Value
 from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedTrouble
-from penstock.protocol.feed_book.state import FeedState
+from penstock.protocol.feed_book.state import FeedState, LateRows
 from penstock.protocol.journal.beats import STALE_S
 from penstock.status.halted_feed import ShownHalt
 
@@ -54,6 +55,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     `missing_topics` are those that the configuration names and that the owner did not find when it
     last looked. `learned` are the means of recent windows, also by dataset and topic; `kept` what
     plug-ins keep with the last window.
+    `final` says by dataset which days and hours are complete, `late` what came after that.
     """
 
     feed: str
@@ -88,6 +90,8 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     learned_datasets: dict[str, Means] = msgspec.field(default_factory=dict)
     learned_topics: dict[str, Means] = msgspec.field(default_factory=dict)
     kept: dict[str, str] = msgspec.field(default_factory=dict)
+    final: dict[str, Frontier] = msgspec.field(default_factory=dict)
+    late: dict[str, LateRows] = msgspec.field(default_factory=dict)
 
 
 def snapshot(
@@ -142,6 +146,8 @@ def snapshot(
         learned_datasets=_all_means(state.learned_datasets),
         learned_topics=_all_means(state.learned_topics),
         kept=dict(sorted(state.kept.items())),
+        final=dict(sorted(state.final.items())),
+        late=dict(sorted(state.late.items())),
     )
 
 

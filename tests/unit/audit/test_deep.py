@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.care.compact import retire
+from penstock.care.retire import retire
 from penstock.errors import StoreUnavailable
 from penstock.ports.store.local.local_store import LocalStore
 from tests.helpers.deep_receipts import meanwhile, receipt, told

@@ -13,6 +13,7 @@ from penstock.model.fork import ForkSpec
 from penstock.model.spec import (
     DecodeSpec,
     FeedSpec,
+    FinalizeSpec,
     PartitionKey,
     PartitionKind,
     RouteSpec,
@@ -664,3 +665,45 @@ def test_secrets_of_a_feeds_kafka_are_its_own(tmp_path: Path) -> None:
     with pytest.raises(ConfigInvalid) as caught:
         reveal_feed_kafka(spec.kafka, b, {"FILE": "salt"})
     assert [each.path for each in caught.value.mistakes] == ["feeds.b.kafka.ssl.key.password"]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90d", 7_776_000.0), ("24h", 86_400.0)])
+def test_days_are_kept_as_long_as_is_said(tmp_path: Path, text: str, seconds: float) -> None:
+    assert feed_of(tmp_path, f"retain: {text}").retain_s == seconds
+
+
+@pytest.mark.parametrize("text", ["0d", "23h", "90", "for ever"])
+def test_less_than_a_day_cannot_be_kept_by_day(tmp_path: Path, text: str) -> None:
+    assert "a day or more" in mistake_of(tmp_path, f"retain: {text}").allowed
+
+
+@pytest.mark.parametrize(
+    ("text", "whose"),
+    [
+        ("partition: ['field:country']", "the feed"),
+        ("datasets: {a: {partition: ['field:country']}}", "dataset 'a'"),
+    ],
+)
+def test_retention_needs_directories_of_days_everywhere(
+    tmp_path: Path, text: str, whose: str
+) -> None:
+    assert whose in mistake_of(tmp_path, f"retain: 90d\n    {text}").found
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("{}", FinalizeSpec()),
+        ("{hour: true, delay: 2h}", FinalizeSpec(True, True, 7_200.0)),
+        ("{day: false, hour: true, delay: 0s}", FinalizeSpec(False, True, 0.0)),
+        ("null", None),
+    ],
+)
+def test_days_and_hours_are_declared_complete_as_the_file_says(
+    tmp_path: Path, text: str, wanted: FinalizeSpec | None
+) -> None:
+    assert feed_of(tmp_path, f"finalize: {text}").finalize == wanted
+
+
+def test_neither_days_nor_hours_is_a_mistake(tmp_path: Path) -> None:
+    assert "neither days nor hours" in mistake_of(tmp_path, "finalize: {day: false}").found

@@ -11,6 +11,7 @@ from penstock.care.clean import Garbage, clean, garbage
 from penstock.errors import StoreUnavailable
 from penstock.feeds.cleaning import Cleaner, Job
 from penstock.feeds.feed_tools import FeedTools
+from penstock.feeds.feed_upkeep import Caring
 from penstock.feeds.run_events import Event
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.model.staged import StagedRef
@@ -39,7 +40,7 @@ class CleaningStory(Story):
         self.told = []
         around = self.clock.around()
         tools = FeedTools(
-            lambda spec: ListSource(spec, self.cluster), self.store, around, clean=clean
+            lambda spec: ListSource(spec, self.cluster), self.store, around, caring=Caring(clean)
         )
         once = RunSpec(once=True, take_over=True)
         return Runner((FEED,), tools, self.told.append, lambda: False, once).run()

@@ -10,7 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from penstock.care.finalize import finalize_to
 from penstock.model.entries import Window
+from penstock.model.final_days import Frontier
 from penstock.model.layout import Layout
 from penstock.model.spec import FeedSpec, PublishSpec, QuarantineSpec
 from penstock.ports.store.list_keys import list_keys
@@ -285,6 +287,19 @@ def test_phases_of_windows_are_a_histogram_and_pauses_belong_to_none(story: Stor
     for phase in ("prove", "decide", "publish"):
         assert found[f'window_seconds_count{{phase="{phase}"}}'] == 1
     assert found['windows{outcome="failed"}'] == 1
+
+
+def test_rows_that_came_after_their_day_was_complete_are_counted_by_dataset(story: Story) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 2), *events("order", 2))
+    assert story.run_once() == 0
+    assert not any(name.startswith("late_rows") for name in figures_of(story))
+    list(finalize_to(story.journal(), story.clock.around(), Frontier("2027-01-16"), "me"))
+    story.cluster.append(TOPIC, 0, *events("click", 3))
+    assert story.run_once() == 0
+    found = figures_of(story)
+    assert {key: found[key] for key in found if key.startswith("late_rows")} == {
+        'late_rows{dataset="click"}': 3
+    }
 
 
 def test_a_window_that_needs_an_operator_counts_as_halted(story: Story) -> None:

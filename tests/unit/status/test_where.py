@@ -13,9 +13,10 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.care.compact import compact, retire
+from penstock.care.compact import compact
 from penstock.care.replay import drop, live_records
 from penstock.care.replay_feed import ReplayRequest, ReplayTools, replay_feed
+from penstock.care.retire import retire
 from penstock.care.seek import Approval, seek_all
 from penstock.datapath.schemas.learning import Learning
 from penstock.model.convert_spec import Condition, ConvertSpec

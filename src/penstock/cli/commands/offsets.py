@@ -15,10 +15,10 @@ from penstock.care.reset_targets import (
     lost_ranges,
     moves_to,
 )
-from penstock.care.seek import Approval, accept_gaps, rebind, seek_all
+from penstock.care.seek import accept_gaps, rebind, seek_all
+from penstock.cli.approval import approval_of
 from penstock.cli.common import (
     TAKEN_UP,
-    author_of,
     feed_named,
     print_rows,
     surroundings,
@@ -98,7 +98,7 @@ def show(chosen: argparse.Namespace) -> int:
 
 def reset(chosen: argparse.Namespace) -> int:
     """Print the moves; make them with --execute."""
-    approval = _approval(chosen)
+    approval = approval_of(chosen)
     with looking(chosen) as sight:
         places = _chosen_places(sight, chosen.topic)
         given = given_offsets(sight.source, sight.feed, sight.state, places, chosen.target)
@@ -117,7 +117,7 @@ def reset(chosen: argparse.Namespace) -> int:
 
 def accept_gap(chosen: argparse.Namespace) -> int:
     """Print the lost ranges; accept them with --execute."""
-    approval = _approval(chosen)
+    approval = approval_of(chosen)
     with looking(chosen) as sight:
         check_identity(sight.state.cluster_id, sight.bound, sight.available)
         lost = lost_ranges(sight.state, sight.available)
@@ -147,7 +147,7 @@ def accept_gap(chosen: argparse.Namespace) -> int:
 
 def rebind_topic(chosen: argparse.Namespace) -> int:
     """Print where the new topic would start; bind to it with --execute."""
-    approval = _approval(chosen)
+    approval = approval_of(chosen)
     with looking(chosen) as sight:
         old_id = sight.state.topics.get(chosen.topic)
         if old_id is None or not sight.feed.wants(chosen.topic):
@@ -294,16 +294,3 @@ def _tell(chosen: argparse.Namespace, what: str) -> None:
     else:
         wanted = "--execute" if chosen.reason.strip() else "--reason and --execute"
         print(f"dry run, nothing was changed: {what}. Add {wanted} to do it.", file=sys.stderr)
-
-
-def _approval(chosen: argparse.Namespace) -> Approval | None:
-    """Author and reason; None for a dry run. Checked before anything is done."""
-    if not chosen.execute:
-        return None
-    reason = chosen.reason.strip()
-    if not reason:
-        raise UsageMistake(
-            "`--execute` needs a `--reason`.",
-            "Nothing was changed. The journal records who decided, and why.",
-        )
-    return Approval(author_of(chosen), reason)

@@ -10,6 +10,8 @@ from functools import partial
 
 from penstock.api.store import StagesAsUploads
 from penstock.care.clean import clean
+from penstock.care.finalize import finalize
+from penstock.care.retire import retire_old
 from penstock.cli.client_settings import (
     connector_jars,
     java_options,
@@ -34,6 +36,7 @@ from penstock.config.secrets import has_reference
 from penstock.datapath.codec.shared.code_cache import is_complete
 from penstock.errors import PenstockError
 from penstock.feeds.feed_tools import FeedTools
+from penstock.feeds.feed_upkeep import Caring
 from penstock.feeds.run_events import Event, Tell
 from penstock.feeds.runner import Runner, RunSpec
 from penstock.model.exit_codes import FAILED, worst
@@ -83,7 +86,7 @@ def run(chosen: argparse.Namespace) -> int:
             registry=registry_of(spec),
             keys=keys,
             wait_until_ready=session.get,
-            clean=clean,
+            caring=Caring(clean, retire_old, finalize),
             publish_all=PublishSpread(session.get),
         )
         runner = Runner(feeds, tools, tell, is_stopping, how, failures)

@@ -27,6 +27,7 @@ from penstock.model.exit_codes import worst
 from penstock.model.plural import number_of
 from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.protocol.feed_book.feed_lease import last_beat
+from penstock.status.completeness_text import complete_lines
 from penstock.status.halted_feed import halt_of, lines_of
 from penstock.status.learned_text import learned_rows
 from penstock.status.snapshot import Ends, FeedSnapshot, ends_of, snapshot
@@ -116,6 +117,7 @@ def sentences_of(found: FeedSnapshot) -> Iterator[str]:
         how = "stopped" if dataset in found.stopped else "parked"
         yield f"{dataset} is {how}: {why}"
     yield from rest_lines(found.ways)
+    yield from complete_lines(found.final, found.late)
     if found.halted is not None:
         yield from lines_of(found.halted)
     for topic in found.missing_topics:

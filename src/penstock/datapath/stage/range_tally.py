@@ -12,6 +12,8 @@ from penstock.model.entries import LastRecord
 from penstock.model.evidence import Evidence, RangeEvidence, lowest_rows
 from penstock.model.ranges import OffsetRange
 
+SLACK_S = 60.0  # by how much clocks may differ, and a window is read after it was planned
+
 
 class Tally:
     """Counts rows and adds hashes while batches go by."""
@@ -35,11 +37,13 @@ class RangeTally:
 
     read_bytes      keys and values together; of a record with several rows, its key counts once
     largest_bytes   a bound for the size of any record
-    last_record     the record with the highest offset, by its hash
+    last_record     the record with the highest offset, by its hash, and the largest timestamp
     """
 
-    def __init__(self, covered: OffsetRange) -> None:
+    def __init__(self, covered: OffsetRange, latest_ms: int) -> None:
         self._covered = covered
+        self._latest_ms = latest_ms
+        self._largest_ms = -1
         self._read = Tally(covered.topic, covered.partition)
         self._extra = Tally(covered.topic, covered.partition)
         self._numbers: set[int] = set()
@@ -56,13 +60,17 @@ class RangeTally:
         self._offsets.append(offsets)
         self._read.add(offsets)
         self._content_sum = (self._content_sum + sum_mod64(hashes)) % 2**64
+        timestamps = batch["timestamp"].to_numpy()
+        believed = timestamps[timestamps <= self._latest_ms]
+        self._largest_ms = max(self._largest_ms, int(believed.max(initial=-1)))
         place = self._covered
         self.last_record = LastRecord(
             place.topic_id,
             place.partition,
             int(offsets[-1]),
             int(np.uint64(hashes[-1].astype(np.uint64))),
-            batch["timestamp"][-1].as_py(),
+            int(timestamps[-1]),
+            self._largest_ms,
         )
         self.read_bytes += read_bytes
         self.largest_bytes = max(self.largest_bytes, largest_of(batch))
@@ -93,10 +101,14 @@ class RangeTally:
 
 
 class RangeTallies:
-    """The same for several ranges of one topic."""
+    """The same for several ranges of one topic.
 
-    def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
-        self.of = {covered: RangeTally(covered) for covered in ranges}
+    `now_s` is when the window was planned: timestamps that lie after it are of a wrong clock.
+    """
+
+    def __init__(self, ranges: tuple[OffsetRange, ...], now_s: float) -> None:
+        latest_ms = int((now_s + SLACK_S) * 1000)
+        self.of = {covered: RangeTally(covered, latest_ms) for covered in ranges}
         self._by_partition = {covered.partition: each for covered, each in self.of.items()}
 
     def add(self, batch: pa.RecordBatch, sizes: npt.NDArray[np.int64]) -> None:

@@ -68,7 +68,7 @@ class RangeShredder:
         self._samples = samples
         self._costs = costs
         self._ranges = ranges
-        self._tallies = RangeTallies(ranges)
+        self._tallies = RangeTallies(ranges, plan.now_s)
         self._unwritten = UnwrittenRows(plan, ranges, group, placement.declared)
         self._to_files = RowsToFiles(plan, ranges[0], group, placement, self._unwritten, samples)
         self._ways = WayTally(ranges[0].topic)

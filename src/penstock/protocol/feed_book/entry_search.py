@@ -19,6 +19,7 @@ from penstock.model.entries import (
     Compact,
     Deciding,
     Drop,
+    Finalize,
     Gap,
     Generation,
     Park,
@@ -245,7 +246,7 @@ def _gives_up(body: AnyBody, place: TopicPartition, offset: int) -> bool:
             return seek.place == place and seek.from_offset <= offset < seek.to_offset
         case Bind() | Claim() | Seal() | Start() | Window() | Rebind() | Park() | Unpark():
             return False
-        case Replay() | Drop() | Replace() | Compact() | Retire() | Generation():
+        case Replay() | Drop() | Replace() | Compact() | Retire() | Finalize() | Generation():
             return False
         case _ as never:
             assert_never(never)

@@ -1,5 +1,6 @@
 """The fold of a feed: entries in, state out. Pure."""
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from penstock.model.entries import (
@@ -9,6 +10,7 @@ from penstock.model.entries import (
     Consuming,
     Deciding,
     Drop,
+    Finalize,
     Gap,
     Generation,
     Park,
@@ -24,6 +26,7 @@ from penstock.model.entries import (
     Window,
 )
 from penstock.model.envelope import Claim, Seal
+from penstock.model.final_days import Frontier
 from penstock.model.lanes import DELETE, dataset_of, lane_in, part_of, parts_of
 from penstock.model.learned import Learned
 from penstock.model.manifest import Content
@@ -31,7 +34,7 @@ from penstock.model.names import parse_name
 from penstock.model.refused_records import add_refused
 from penstock.model.steps import DeleteInputs
 from penstock.model.window_cost import Spent, WindowCost, add_spent
-from penstock.protocol.feed_book.state import FeedState, Owed, PartitionState, Undone
+from penstock.protocol.feed_book.state import FeedState, LateRows, Owed, PartitionState, Undone
 
 
 def apply_body(state: FeedState, sealed: SealedEntry) -> None:
@@ -46,11 +49,13 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
             _start(state, start.partitions)
         case Window() as window:
             _cover(state, window, entry.at)
+            _note_late(state, sealed, window.late)
         case Replay() as replay:
             _show_versions(state, replay.schemas)
             state.directories |= replay.directories
             state.left_quarantine += replay.consumed or _named(replay.content)
             state.records_taken_at = entry.number
+            _note_late(state, sealed, replay.late)
         case Drop() as drop:
             state.left_quarantine += _named(drop.content)
             state.records_taken_at = entry.number
@@ -68,6 +73,11 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
             _unpark(state, unpark)
         case Compact() | Retire():
             state.files_taken_at = entry.number
+        case Finalize() as finalize:
+            state.finalized_at = entry.number
+            for dataset in finalize.datasets:
+                known = state.final.get(dataset, Frontier())
+                state.final[dataset] = known.furthest(finalize.frontier)
         case Generation():
             state.files_taken_at = state.records_taken_at = entry.number
         case Replace():
@@ -75,6 +85,16 @@ def apply_body(state: FeedState, sealed: SealedEntry) -> None:
         case _ as never:
             assert_never(never)
     _take_up_groups(state, sealed)
+
+
+def _note_late(state: FeedState, sealed: SealedEntry, late: Mapping[str, int]) -> None:
+    """Take up rows of days and hours that were final before."""
+    window = sealed.body.window if isinstance(sealed.body, Deciding) else ""
+    for dataset, rows in late.items():
+        before = state.late.get(dataset, LateRows())
+        state.late[dataset] = LateRows(
+            before.rows + rows, before.entries + 1, sealed.number, window, sealed.entry.at
+        )
 
 
 def _named(content: Content | None) -> int:
@@ -102,6 +122,7 @@ def _cover(state: FeedState, window: Window, at: str) -> None:
         known = _partition(state, last.topic_id, last.partition)
         known.last_offset, known.last_hash = last.offset, last.content_hash
         known.last_timestamp_ms = last.timestamp_ms
+        known.largest_timestamp_ms = max(known.largest_timestamp_ms, last.largest_ms)
     _show_versions(state, window.schemas)
     state.directories |= window.directories
     state.settings |= window.settings

@@ -22,6 +22,7 @@ from penstock.model.entries import (
     Consuming,
     Drop,
     Entry,
+    Finalize,
     Gap,
     Generation,
     Park,
@@ -67,7 +68,7 @@ def consumes(body: AnyBody) -> bool:
             return True
         case Bind() | Claim() | Start() | Window() | Gap() | Seek() | Rebind():
             return False
-        case Park() | Unpark() | Replace() | Seal():
+        case Park() | Unpark() | Replace() | Finalize() | Seal():
             return False
         case _ as never:
             assert_never(never)
@@ -348,8 +349,8 @@ class Inventory:
                 return None  # they are balanced against what was read
             case Bind() | Claim() | Seal() | Start() | Gap() | Seek() | Rebind():
                 return None  # they have no content
-            case Park() | Unpark():
-                return None  # nor have these
+            case Park() | Unpark() | Finalize():
+                return None  # nor have these any rows
             case _ as never:
                 assert_never(never)
         out = Evidence.total(file.evidence for file in content.files)

@@ -12,6 +12,7 @@ from penstock.model.entries import (
     Compact,
     Drop,
     Entry,
+    Finalize,
     Gap,
     Generation,
     Park,
@@ -26,10 +27,12 @@ from penstock.model.entries import (
     Window,
 )
 from penstock.model.envelope import Claim, Seal
+from penstock.model.final_days import Frontier
 from penstock.model.lanes import dataset_of, lane_in, part_of
 from penstock.model.names import epoch_of, is_window_id
 from penstock.model.ranges import TopicPartition
-from penstock.protocol.feed_book.state import FeedState
+from penstock.model.steps import FINALIZE
+from penstock.protocol.feed_book.state import FeedState, has_undone
 
 
 def body_objection(state: FeedState, entry: Entry) -> str | None:
@@ -55,7 +58,10 @@ def body_objection(state: FeedState, entry: Entry) -> str | None:
             return replace_objection(state, replace)
         case Replay() as replay:
             stale = stale_objection(entry.epoch, replay.window)
-            return stale or corrections_objection(replay)
+            return stale or corrections_objection(replay) or finalized_objection(state, replay)
+        case Finalize() as finalize:
+            stale = stale_objection(entry.epoch, finalize.window)
+            return stale or finalize_objection(state, finalize)
         case Compact() | Retire() | Generation():
             return stale_objection(entry.epoch, entry.body.window)
         case Drop():
@@ -102,7 +108,36 @@ def window_objection(state: FeedState, epoch: int, window: Window) -> str | None
         if covered.is_empty:
             return f"{covered} is empty"
         seen.add(covered.place)
-    return window.file_plan.objection(window.ranges) or last_records_objection(window)
+    return (
+        window.file_plan.objection(window.ranges)
+        or last_records_objection(window)
+        or finalized_objection(state, window)
+    )
+
+
+def finalized_objection(state: FeedState, body: Window | Replay) -> str | None:
+    """What delivers rows knows which days are final: else late ones would come without a mark."""
+    if body.finalized_at == state.finalized_at:
+        return None
+    return f"days were finalized by entry {state.finalized_at}, which it does not know"
+
+
+def finalize_objection(state: FeedState, finalize: Finalize) -> str | None:
+    """It knows all that was decided, and no frontier goes back."""
+    if finalize.as_of != state.number:
+        return f"it is as of entry {finalize.as_of}, and entry {state.number} came since"
+    if not finalize.frontier.is_in_form:
+        return f"{finalize.frontier} is not a frontier"
+    if not finalize.datasets or len(set(finalize.datasets)) != len(finalize.datasets):
+        return "it names no dataset, or one twice"
+    for dataset in finalize.datasets:
+        known = state.final.get(dataset, Frontier())
+        if known.furthest(finalize.frontier) == known:
+            return f"{dataset} is final up to there already"
+    others = {group.dataset for group in finalize.groups} - {*finalize.datasets}
+    if others or any(group.steps != FINALIZE for group in finalize.groups):
+        return "it has groups of other datasets, or with other steps"
+    return None
 
 
 def last_records_objection(window: Window) -> str | None:
@@ -200,8 +235,24 @@ def replace_objection(state: FeedState, replace: Replace) -> str | None:
 
 def append_objection(state: FeedState, entry: Entry) -> str | None:
     """What is asked of an entry only before it is appended: it depends on what markers prove."""
-    if isinstance(entry.body, Replace):
-        return done_objection(state, entry.body)
+    match entry.body:
+        case Replace() as replace:
+            return done_objection(state, replace)
+        case Finalize() as finalize:
+            return visible_objection(state, finalize)
+        case Bind() | Claim() | Seal() | Start() | Window() | Gap() | Seek() | Rebind():
+            return None
+        case Park() | Unpark() | Replay() | Drop() | Compact() | Retire() | Generation():
+            return None
+        case _ as never:
+            assert_never(never)
+
+
+def visible_objection(state: FeedState, finalize: Finalize) -> str | None:
+    """A day is complete only when all that was decided of its dataset is visible, and proven so."""
+    for dataset in finalize.datasets:
+        if has_undone(state, dataset):
+            return f"something of {dataset} is decided and not done"
     return None
 
 

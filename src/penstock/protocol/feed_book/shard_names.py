@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
+from penstock.model.day_directories import is_day, is_older
 from penstock.model.manifest import QUARANTINE, Content
 from penstock.model.names import FileName
 
@@ -53,6 +54,16 @@ def of_dataset(dataset: str, day: str = "") -> Wanted:
     return wanted
 
 
+def of_days_before(before: str, dataset: str = "") -> Wanted:
+    """The shards with files of older days, of a dataset, or of all when it is empty."""
+    datasets = of_dataset(dataset)
+
+    def wanted(name: str) -> bool:
+        return datasets(name) and is_older(day_of_shard(name), before)
+
+    return wanted
+
+
 def of_quarantine(name: str) -> bool:
     """True for the shards of everything that is in the quarantine: files and records."""
     return name.startswith((QUARANTINE_FILES, RECORDS))
@@ -61,6 +72,12 @@ def of_quarantine(name: str) -> bool:
 def dataset_in(name: str) -> str:
     """The dataset of a shard of files; empty for other shards."""
     return name.removeprefix(FILES).partition("/")[0] if name.startswith(FILES) else ""
+
+
+def day_of_shard(name: str) -> str:
+    """The day of a shard of files; empty for shards without a real day."""
+    before, found, day = name.rpartition(f"/{_DAY}")
+    return day if found and before.startswith(FILES) and is_day(day) else ""
 
 
 def touched_shards(content: Content) -> Iterator[str]:

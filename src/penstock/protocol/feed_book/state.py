@@ -9,6 +9,7 @@ import msgspec
 
 from penstock.model.entries import Counts
 from penstock.model.envelope import GENESIS, Seal
+from penstock.model.final_days import Frontier
 from penstock.model.lanes import dataset_of, part_of
 from penstock.model.learned import Learned
 from penstock.model.ranges import TopicPartition
@@ -16,7 +17,7 @@ from penstock.model.read_ways import ReadWays
 from penstock.model.window_cost import Spent
 from penstock.protocol.journal.book_state import UndoneEntry, keep_open
 
-FOLD = 4  # raised when the state gets another form, or when other state comes of the same entries
+FOLD = 5  # raised when the state gets another form, or when other state comes of the same entries
 
 
 class PartitionState(msgspec.Struct, forbid_unknown_fields=True):
@@ -25,6 +26,7 @@ class PartitionState(msgspec.Struct, forbid_unknown_fields=True):
     `watermark` is the next offset to read. `floor` is the lowest offset that a seek may go back
     to: everything below it was delivered, or lies between delivered offsets. `first_offset` is
     where reading began, `last_window` the window that covered the partition last.
+    `largest_timestamp_ms` is the largest timestamp of its records: see `LastRecord`.
     """
 
     topic: str
@@ -35,6 +37,7 @@ class PartitionState(msgspec.Struct, forbid_unknown_fields=True):
     last_hash: int = 0
     last_timestamp_ms: int = -1
     last_window: str = ""
+    largest_timestamp_ms: int = -1
 
 
 class Undone(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,6 +60,19 @@ class Owed(msgspec.Struct, forbid_unknown_fields=True):
     not_before_s: float = 0.0
 
 
+class LateRows(msgspec.Struct, forbid_unknown_fields=True):
+    """Rows of a dataset that came after their day or hour was final, in how many entries.
+
+    `number`, `window` and `at` are the last of these entries, its window and its time.
+    """
+
+    rows: int = 0
+    entries: int = 0
+    number: int = -1
+    window: str = ""
+    at: str = ""
+
+
 class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     """The fold of the entries 0 to `number`.
 
@@ -73,7 +89,8 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     `costed_windows` counts those that have one.
     `kept` are the values that plug-ins kept with the last window that had some. `refused` counts
     all records that windows since format 4 have put into the quarantine, by dataset and reason.
-    `seal` is the newest one.
+    `seal` is the newest one. `final` says by dataset which days and hours are final,
+    `finalized_at` which entry said so last, and `late` what came after that, by dataset.
     """
 
     number: int = -1
@@ -112,6 +129,9 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
     kept: dict[str, str] = {}
     refused: dict[str, dict[str, int]] = {}
     seal: Seal | None = None
+    final: dict[str, Frontier] = {}
+    finalized_at: int = -1
+    late: dict[str, LateRows] = {}
 
     @property
     def record_bytes(self) -> float:
@@ -169,6 +189,17 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
         if undone is None:
             return ()
         return tuple(part for part in undone.parts if part not in self.parked)
+
+
+def datasets_with_days(state: FeedState) -> list[str]:
+    """The datasets that can become complete, as far as entries have recorded their directories."""
+    known = {name for name, keys in state.directories.items() if "day" in keys}
+    return sorted(known | state.final.keys())
+
+
+def has_undone(state: FeedState, dataset: str) -> bool:
+    """True while anything that was decided of a dataset is not proven: files, or deletions."""
+    return any(dataset_of(part) == dataset for each in state.waiting() for part in each.parts)
 
 
 def is_pending(state: FeedState, number: int, dataset: str) -> bool:

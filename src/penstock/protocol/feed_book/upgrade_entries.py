@@ -15,6 +15,10 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
                windows say which ranges share files (`file_plan`), and files to which `group` of
                ranges they belong: before, each range was one; ways of reading have the number of
                `rows`; `seal` is a new kind
+    format 5   `finalize` is a new kind, `mark_complete` and `mark_late` are new steps; windows and
+               replays say which `finalize` they know (`finalized_at`) and what of them is `late`;
+               contents name directories that are `complete`; last records have the largest
+               timestamp of their range
 """
 
 from collections.abc import Mapping
@@ -74,4 +78,14 @@ def _with_rows(ways: Json) -> Json:
     return {**ways, "rows": sum(records)}
 
 
-UPGRADES: Mapping[int, Upgrade] = {1: from_1_to_2, 2: from_2_to_3, 3: from_3_to_4}
+def from_4_to_5(entry: JsonObject) -> JsonObject:
+    """Nothing was taken away. What is new has a default that says that it was not recorded."""
+    return entry
+
+
+UPGRADES: Mapping[int, Upgrade] = {
+    1: from_1_to_2,
+    2: from_2_to_3,
+    3: from_3_to_4,
+    4: from_4_to_5,
+}

@@ -24,14 +24,13 @@ from penstock.errors import (
     StoreUnavailable,
 )
 from penstock.model.entries import AnyBody, SealedEntry, Start, Unpark, Window
-from penstock.model.manifest import Content, groups_of
+from penstock.model.manifest import Content
 from penstock.model.names import window_id
-from penstock.model.plural import number_of
 from penstock.model.row_config import RowConfig
-from penstock.model.steps import DELIVER
 from penstock.model.window import Available, StagedWindow, StageOrder
 from penstock.ports.store.discard_windows import discard_windows
 from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.feed_book.late_rows import delivered_groups, late_rows
 from penstock.protocol.feed_book.row_configs import RowConfigs
 from penstock.protocol.feed_book.state import FeedState
 from penstock.protocol.journal.checkpoints import seal_checkpoint
@@ -42,6 +41,7 @@ from penstock.protocol.loop.file_planning import plan_files, volumes_in
 from penstock.protocol.loop.measured_cost import cost_of
 from penstock.protocol.loop.owner_spec import OwnerSpec
 from penstock.protocol.loop.prove import counts_of, findings_of, prove
+from penstock.protocol.loop.stopped_datasets import stops_of
 from penstock.protocol.loop.tidying import OwnWindows, TidyOrder, tidy
 from penstock.protocol.loop.topic_plan import plan_window, sizes_in
 from penstock.protocol.loop.window_plan import (
@@ -56,12 +56,14 @@ from penstock.protocol.loop.written_directories import (
     known_directories,
     new_directories,
 )
-from penstock.protocol.publish.acts import from_here
 from penstock.protocol.publish.finisher import Finisher
+from penstock.protocol.publish.group_work import from_here
 from penstock.protocol.publish.groups import append_marked, leave_tail_mark, load_content
 from penstock.protocol.publish.ownership import Ownership
 from penstock.protocol.publish.troubles import Troubles
 from penstock.runtime.surroundings import Surroundings
+
+DECISIONS = 5  # how often a window is decided anew because days became final in between
 
 
 class Intake(Protocol):
@@ -227,59 +229,59 @@ class Owner:
     def decide(
         self, order: StageOrder, staged: StagedWindow, content: Content
     ) -> SealedEntry | None:
-        """Append the window's entry. None: the plan was overtaken (a seek, a gap); plan again."""
+        """Append the window's entry. None: the plan was overtaken (a seek, a gap); plan again.
+
+        When days become final in between, the same files are decided again, some of them as late.
+        """
         self._watch("decide", order)
-        body = self._journal.with_content(
-            Window(
-                window=order.window,
-                groups=groups_of(content, DELIVER),
-                content=content,
-                ranges=order.ranges,
-                counts=counts_of(content, staged.read_bytes, staged.largest_bytes),
-                last_records=staged.last_records,
-                schemas=staged.schemas,
-                generation=order.generation,
-                planned_s=order.planned_s,
-                stops=self._stops_of(order, staged),
-                directories=self._new_directories(content),
-                settings=self._new_settings(),
-                ways=staged.ways,
-                config=self._configs.keep(self._config),
-                reading=staged.reading,
-                cost=cost_of(staged, content, self._around.tick() - self._planned_at),
-                kept=staged.kept,
-                refused=staged.refused,
-                file_plan=order.file_plan,
-            ),
-            content,
+        for _ in range(DECISIONS):
+            body = self._body(order, staged, content)
+            self._doubtful.add(order.window)  # until there is an answer, it may be decided
+            try:
+                sealed = self._journal.append(self.fold, body, self.epoch)
+            except EntryRefused:
+                self._doubtful.remove(order.window)  # known not to have landed, and it never will
+                if self.fold.state.finalized_at == body.finalized_at:
+                    self._abandon(order, body)
+                    return None
+            else:
+                self._doubtful.remove(order.window)
+                return sealed
+        self._abandon(order)
+        return None
+
+    def _body(self, order: StageOrder, staged: StagedWindow, content: Content) -> Window:
+        """The window's entry, as it has to be by what is known of the journal."""
+        state = self.fold.state
+        window = Window(
+            window=order.window,
+            groups=delivered_groups(state, content),
+            content=content,
+            ranges=order.ranges,
+            counts=counts_of(content, staged.read_bytes, staged.largest_bytes),
+            last_records=staged.last_records,
+            schemas=staged.schemas,
+            generation=order.generation,
+            planned_s=order.planned_s,
+            stops=stops_of(order.window, staged.misfits, self._rules.stops),
+            directories=self._new_directories(content),
+            settings=self._new_settings(),
+            ways=staged.ways,
+            config=self._configs.keep(self._config),
+            reading=staged.reading,
+            cost=cost_of(staged, content, self._around.tick() - self._planned_at),
+            kept=staged.kept,
+            refused=staged.refused,
+            file_plan=order.file_plan,
+            finalized_at=state.finalized_at,
+            late=late_rows(state, content),
         )
-        self._doubtful.add(order.window)  # until there is an answer, it may be decided
-        try:
-            sealed = self._journal.append(self.fold, body, self.epoch)
-        except EntryRefused:
-            self._doubtful.remove(order.window)
-            self._abandon(order, body)  # known not to have landed, and it never will
-            return None
-        self._doubtful.remove(order.window)
-        return sealed
+        return self._journal.with_content(window, content)
 
     def publish(self, sealed: SealedEntry, content: Content) -> None:
         """Make the window visible, and leave the done marker."""
         self._watch("publish", None)
         self._finisher().finish_fresh(sealed, content)
-
-    def _stops_of(self, order: StageOrder, staged: StagedWindow) -> dict[str, str]:
-        """The datasets that shall go no further because of records in this window, and why.
-
-        It stands in the window's own entry: no crash and no operator can come in between.
-        """
-        return {
-            dataset: f"{number_of(count, 'record')} came in window {order.window} whose schema "
-            "cannot be merged with that of the dataset; they are in the quarantine, and "
-            "`incompatible` is `stop`"
-            for dataset, count in sorted(staged.misfits.items())
-            if count and self._rules.stops(dataset)
-        }
 
     def _check_directories(self) -> None:
         """What was delivered lies in directories that the configuration must keep."""

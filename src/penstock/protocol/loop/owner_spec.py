@@ -7,7 +7,7 @@ from penstock.model.feed_shape import FeedShape
 from penstock.protocol.loop.file_planning import FilePolicy
 from penstock.protocol.loop.topic_plan import WindowPolicies
 from penstock.protocol.loop.window_plan import WindowPolicy
-from penstock.protocol.publish.acts import PublishAll, from_here
+from penstock.protocol.publish.group_work import PublishAll, from_here
 from penstock.protocol.publish.troubles import PublishPolicy
 
 

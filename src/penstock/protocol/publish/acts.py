@@ -1,96 +1,17 @@
 """Acts: how each step is done. Anyone who folded the journal may run them, any number of times."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias, assert_never
+from typing import assert_never
 
-from penstock.api.store import Store
 from penstock.errors import ForeignFile, OutcomeUnknown
-from penstock.model.entries import SealedEntry
-from penstock.model.lanes import FILES, part_of, steps_in
-from penstock.model.manifest import Group
 from penstock.model.outcome import FinalState
 from penstock.model.staged import StagedHandle
-from penstock.model.steps import DeleteInputs, PublishFiles, Step, Steps
-from penstock.runtime.surroundings import Acts, one_by_one
+from penstock.model.steps import DeleteInputs, MarkComplete, MarkLate, PublishFiles, Step
+from penstock.protocol.publish.group_work import Act, GroupWork, PartKey, StepTools
+from penstock.protocol.publish.mark_acts import MarkCompleteAct, MarkLateAct
 
 TRIES = 3
-
-PartKey: TypeAlias = tuple[int, str]  # the number of an entry, and one of its parts
-PublishAll: TypeAlias = Callable[[Store, Sequence[StagedHandle]], set[str]]
-
-
-def from_here(store: Store, handles: Sequence[StagedHandle]) -> set[str]:
-    """Publish many files by this process alone; the final names for which it is not certain."""
-    return store.publish_all(handles)
-
-
-@dataclass(frozen=True, slots=True)
-class StepTools:
-    """What acts may use: the store, and a way to do independent things one by one or in parallel.
-
-    `publish_all` is how many files are published: from here, or by many processes. Connections to
-    catalogs of tables belong here once there are steps that need them.
-    """
-
-    store: Store
-    do_all: Callable[[Acts], None] = one_by_one
-    publish_all: PublishAll = from_here
-
-
-@dataclass(frozen=True, slots=True)
-class GroupWork:
-    """One part of a decided entry, which is a lane of a group: what its steps are done to.
-
-    `handles` are the files of the group, with those that were lost replaced; `inputs` the names of
-    the files that it consumes.
-    """
-
-    sealed: SealedEntry
-    group: Group
-    lane: str = FILES
-    handles: tuple[StagedHandle, ...] = ()
-    inputs: tuple[str, ...] = ()
-
-    @property
-    def dataset(self) -> str:
-        """The dataset of the group."""
-        return self.group.dataset
-
-    @property
-    def part(self) -> str:
-        """The name of the part."""
-        return part_of(self.group.dataset, self.lane)
-
-    @property
-    def key(self) -> PartKey:
-        """The entry and the part."""
-        return self.sealed.number, self.part
-
-    @property
-    def steps(self) -> Steps:
-        """The steps of the lane in the order in which they were decided."""
-        return steps_in(self.group.steps, self.lane)
-
-
-class Act(Protocol):
-    """How one step is done. Runs on the driver; all of it may be repeated by anyone."""
-
-    def is_done(self, work: GroupWork) -> bool:
-        """Look, and change nothing. By identity (our size, our checksum), not by existence."""
-        ...
-
-    def do(self, work: GroupWork) -> None:
-        """Do it for one group. Raises `OutcomeUnknown` when no answer came."""
-        ...
-
-    def do_many(self, works: Sequence[GroupWork]) -> set[PartKey]:
-        """Do it for many groups in the quickest way; those for which it is certainly done.
-
-        Does not wait and does not try again. The others are done one by one afterwards.
-        """
-        ...
 
 
 class PublishFilesAct:
@@ -154,6 +75,10 @@ def act_of(step: Step, tools: StepTools) -> Act:
             return PublishFilesAct(tools)
         case DeleteInputs():
             return DeleteInputsAct(tools)
+        case MarkComplete():
+            return MarkCompleteAct(tools.store, tools.do_all)
+        case MarkLate() as late:
+            return MarkLateAct(tools.store, tools.do_all, late)
         case _ as never:
             assert_never(never)
 

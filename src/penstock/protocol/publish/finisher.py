@@ -25,16 +25,10 @@ from penstock.model.manifest import Content
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.state import Owed, Undone
 from penstock.protocol.journal.markers import Marker, first_marker, mark_done, still_undone
-from penstock.protocol.publish.acts import (
-    GroupWork,
-    PartKey,
-    StepTools,
-    from_here,
-    publish_at_once,
-    publish_group,
-)
+from penstock.protocol.publish.acts import publish_at_once, publish_group
 from penstock.protocol.publish.derive_again import Deriver, window_of
 from penstock.protocol.publish.earlier_attempts import take_back
+from penstock.protocol.publish.group_work import GroupWork, PartKey, StepTools, from_here
 from penstock.protocol.publish.groups import (
     append_marked,
     leave_tail_mark,

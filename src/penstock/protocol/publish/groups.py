@@ -3,6 +3,7 @@
 from collections.abc import Container
 
 from penstock.model.entries import AnyBody, Deciding, Replace, SealedEntry
+from penstock.model.final_days import dataset_of_directory
 from penstock.model.lanes import lanes_of, part_of
 from penstock.model.manifest import Content
 from penstock.model.staged import StagedHandle
@@ -11,7 +12,7 @@ from penstock.protocol.journal.book import B, L
 from penstock.protocol.journal.book_state import S
 from penstock.protocol.journal.journal import Journal
 from penstock.protocol.journal.markers import Marker, create_marker
-from penstock.protocol.publish.acts import GroupWork
+from penstock.protocol.publish.group_work import GroupWork
 
 
 def load_content(journal: FeedJournal, fold: FeedFold, sealed: SealedEntry) -> Content:
@@ -34,6 +35,7 @@ def with_replaced(content: Content, replacing: Content) -> Content:
         quarantined=content.quarantined,
         inputs=content.inputs,
         records=content.records,
+        complete=content.complete,
     )
 
 
@@ -63,11 +65,16 @@ def works_of(sealed: SealedEntry, content: Content, parts: Container[str]) -> li
     if not isinstance(sealed.body, Deciding):
         return []
     handles: dict[str, list[StagedHandle]] = {}
+    rows: dict[str, list[int]] = {}
     for file in sorted(content.files, key=lambda file: file.handle.final):
         handles.setdefault(file.dataset, []).append(file.handle)
+        rows.setdefault(file.dataset, []).append(file.evidence.count)
     inputs: dict[str, list[str]] = {}
     for taken in content.inputs:
         inputs.setdefault(taken.dataset, []).append(taken.final)
+    complete: dict[str, list[str]] = {}
+    for directory in content.complete:
+        complete.setdefault(dataset_of_directory(directory), []).append(directory)
     return [
         GroupWork(
             sealed,
@@ -75,6 +82,8 @@ def works_of(sealed: SealedEntry, content: Content, parts: Container[str]) -> li
             lane,
             tuple(handles.get(group.dataset, ())),
             tuple(inputs.get(group.dataset, ())),
+            tuple(rows.get(group.dataset, ())),
+            tuple(complete.get(group.dataset, ())),
         )
         for group in sealed.body.groups
         for lane in lanes_of(group.steps)

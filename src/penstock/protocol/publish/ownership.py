@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from penstock.model.row_config import RowConfig
-from penstock.protocol.publish.acts import PublishAll, from_here
 from penstock.protocol.publish.derive_again import Stage
+from penstock.protocol.publish.group_work import PublishAll, from_here
 from penstock.protocol.publish.troubles import Troubles
 
 

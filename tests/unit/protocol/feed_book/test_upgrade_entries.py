@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import EntryDamaged
-from penstock.model.entries import FORMAT, AnyBody, Deciding, Window
+from penstock.model.entries import FORMAT, AnyBody, Deciding, Finalize, Window
 from penstock.model.steps import DeleteInputs, PublishFiles
 from penstock.protocol.feed_book.feed_book import FEED_BOOK
 from penstock.protocol.feed_book.state import FeedState
@@ -23,7 +23,11 @@ def of_format_1(body: AnyBody) -> dict[str, Any]:
     return entry_of_format_1(next_entry(FeedState(), body, number=5, epoch=1))
 
 
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
+@pytest.mark.parametrize(
+    "body",
+    [body for body in BODIES if not isinstance(body, Finalize)],  # its step is of format 5
+    ids=lambda body: type(body).__name__,
+)
 def test_every_kind_of_format_1_is_read_as_its_present_value(body: AnyBody) -> None:
     raw = hashed(of_format_1(body))
     found = open_entry(FEED_BOOK, KEY, 5, raw)

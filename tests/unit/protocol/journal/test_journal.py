@@ -13,7 +13,7 @@ import pytest
 from penstock.api.store import Store
 from penstock.care.seek import unpark
 from penstock.errors import EntryDamaged, EntryRefused, Fenced, ManifestDamaged, OutcomeUnknown
-from penstock.model.entries import Bind, Compact, Park, Seek, Start
+from penstock.model.entries import FORMAT, Bind, Compact, Park, Seek, Start
 from penstock.model.envelope import Claim
 from penstock.model.manifest import INLINE_FILES, Content, Input, ManifestRef
 from penstock.model.ranges import TopicPartition
@@ -225,7 +225,11 @@ def test_the_envelope_of_packed_content_is_plain_and_smaller(store: Store) -> No
     raw = store.read(LAYOUT.entry(sealed.number))
     assert raw is not None
     read = json.loads(raw)
-    assert (read["format"], read["body"]["kind"], read["body"]["content"]) == (4, "window", None)
+    assert (read["format"], read["body"]["kind"], read["body"]["content"]) == (
+        FORMAT,
+        "window",
+        None,
+    )
     plain = zlib.decompress(base64.b64decode(read["body"]["packed"]))
     assert json.loads(plain) == json.loads(msgspec.json.encode(content))
     assert len(raw) < len(plain) / 2

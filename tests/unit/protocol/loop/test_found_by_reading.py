@@ -5,7 +5,8 @@ import hashlib
 import msgspec
 import pytest
 
-from penstock.care.compact import done_files, retire
+from penstock.care.done_files import done_files
+from penstock.care.retire import retire
 from penstock.care.seek import Approval, accept_gaps, unpark
 from penstock.errors import (
     EntryDamaged,

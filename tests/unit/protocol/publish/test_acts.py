@@ -8,47 +8,17 @@ import pytest
 
 from penstock.api.store import Store
 from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone, StoreUnavailable
-from penstock.model.entries import Compact, SealedEntry
-from penstock.model.lanes import DELETE, FILES, lanes_of, part_of
-from penstock.model.manifest import Content, Group
-from penstock.model.staged import StagedHandle, StagingSpot
-from penstock.model.steps import DELIVER, REMOVE, REWRITE, Step, Steps
+from penstock.model.lanes import DELETE, FILES, part_of
+from penstock.model.manifest import Group
+from penstock.model.staged import StagedHandle
+from penstock.model.steps import DELIVER, REMOVE, REWRITE, MarkLate, Step
 from penstock.ports.store.list_keys import list_keys
-from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.publish.acts import (
-    GroupWork,
-    PartKey,
-    StepTools,
-    act_of,
-    publish_at_once,
-    publish_group,
-)
+from penstock.protocol.publish.acts import act_of, publish_at_once, publish_group
+from penstock.protocol.publish.group_work import GroupWork, PartKey, StepTools
 from penstock.testing.fault_store import Fault, FaultStore, What
 from penstock.testing.memory_store import MemoryStore
-from tests.helpers.journals import WatchedStore, next_entry
-
-SEALED = SealedEntry(
-    next_entry(FeedState(), Compact(window="1-x1", groups=(), content=Content())), "0" * 64
-)
-
-
-def staged(store: MemoryStore, final: str, data: bytes = b"rows") -> StagedHandle:
-    """A file that waits to be published."""
-    writer = store.open_staged(final, StagingSpot("staging", "1-x1", final.replace("/", "-")))
-    writer.write(data)
-    return writer.finish()
-
-
-def work_on(
-    store: MemoryStore, dataset: str, steps: Steps, files: int = 2, inputs: int = 2
-) -> GroupWork:
-    """A group with staged files, and with inputs that are visible."""
-    handles = tuple(staged(store, f"{dataset}/new-{n}") for n in range(files))
-    names = tuple(f"{dataset}/old-{n}" for n in range(inputs))
-    for name in names:
-        store.create(name, b"old")
-    lane = lanes_of(steps)[0]
-    return GroupWork(SEALED, Group(dataset, files, files, 8, steps), lane, handles, names)
+from tests.helpers.group_works import DAY, SEALED, work_on
+from tests.helpers.journals import WatchedStore
 
 
 def keys(*datasets: str, lane: str = FILES) -> set[PartKey]:
@@ -61,14 +31,17 @@ def names(store: MemoryStore) -> list[str]:
     return list_keys(store, "a") + list_keys(store, "b")
 
 
-@pytest.mark.parametrize(
-    "step", [kind() for kind in get_args(Step)], ids=lambda s: type(s).__name__
-)
+STEPS: list[Step] = [
+    MarkLate("2026-11-16") if kind is MarkLate else kind() for kind in get_args(Step)
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda s: type(s).__name__)
 def test_every_step_has_an_act_that_looks_before_and_after(step: Step) -> None:
     """Goal: look, do and do-many agree, for every step there is, also for a later one."""
     store = MemoryStore()
     act = act_of(step, StepTools(store))
-    one, other = work_on(store, "a", (step,)), work_on(store, "b", (step,))
+    one, other = (work_on(store, each, (step,), below=f"{DAY}/") for each in ("a", "b"))
     assert not act.is_done(one)
     act.do(one)
     assert act.is_done(one)

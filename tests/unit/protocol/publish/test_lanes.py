@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from penstock.audit.shallow import audit
-from penstock.care.compact import RewriteOrder, compact, retire
+from penstock.care.compact import RewriteOrder, compact
+from penstock.care.retire import retire
 from penstock.errors import EntryRefused, OutcomeUnknown, StoreUnavailable
 from penstock.model.entries import Compact, Park, Unpark
 from penstock.model.layout import number_in

@@ -26,6 +26,18 @@ def gcs_risks_of(asks: GcsRequests, prefix: str) -> list[str]:
     ]
 
 
+def gcs_keeps_deleted(asks: GcsRequests) -> list[str]:
+    """Sentences about what stays of deleted objects; none where the bucket may not be read."""
+    try:
+        bucket = asks.bucket_facts()
+    except StoreUnavailable:
+        return []
+    return [
+        *_risk_of_versions(asks.bucket, bool(bucket.versioning_enabled)),
+        *_risk_of_soft_delete(asks.bucket, bucket.soft_delete_policy),
+    ]
+
+
 def _risks_of_rules(name: str, rules: Iterable[Mapping[str, object]], prefix: str) -> list[str]:
     """Rules that delete live objects of the lake, staged ones among them."""
     found = []

@@ -13,7 +13,7 @@ from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff, Waiting
 from penstock.ports.store.block_reading import open_object
-from penstock.ports.store.gcs.gcs_bucket_rules import gcs_risks_of
+from penstock.ports.store.gcs.gcs_bucket_rules import gcs_keeps_deleted, gcs_risks_of
 from penstock.ports.store.gcs.gcs_clients import GcsClients
 from penstock.ports.store.gcs.gcs_failures import GcsAnswer, GcsKind
 from penstock.ports.store.gcs.gcs_keys import GcsKeys
@@ -199,6 +199,10 @@ class GcsStore:
     def upload_risks(self) -> list[str]:
         """What lifecycle rules, versions and soft deletion of the bucket mean for the lake."""
         return gcs_risks_of(self._requests, self._keys.base(""))
+
+    def deleted_stays(self) -> list[str]:
+        """What versions and soft deletion of the bucket mean for what is deleted."""
+        return gcs_keeps_deleted(self._requests)
 
     def _put(self, act: str, key: str, data: bytes, tag: str | None) -> str | None:
         """The generation of what was put; None when something else is there."""

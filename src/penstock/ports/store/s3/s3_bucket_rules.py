@@ -17,7 +17,7 @@ _NO_RULES = "NoSuchLifecycleConfiguration"
 
 def risks_of(requests: Requests, prefix: str) -> list[str]:
     """Sentences about rules of the bucket that can harm a lake, or that could not be read."""
-    return [*_risks_of_rules(requests, prefix), *_risk_of_versions(requests)]
+    return [*_risks_of_rules(requests, prefix), *risk_of_versions(requests)]
 
 
 def _risks_of_rules(requests: Requests, prefix: str) -> list[str]:
@@ -100,7 +100,8 @@ def _concerns(rule: "LifecycleRuleOutputTypeDef", prefix: str) -> bool:
     return rule["Status"] == "Enabled" and (word.startswith(prefix) or prefix.startswith(word))
 
 
-def _risk_of_versions(requests: Requests) -> list[str]:
+def risk_of_versions(requests: Requests) -> list[str]:
+    """What stays of deleted objects; nothing is known where the versioning may not be read."""
     bucket = requests.bucket
     try:
         answer = requests.expect(

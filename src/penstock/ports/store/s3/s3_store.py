@@ -15,7 +15,7 @@ from penstock.ports.store.block_reading import open_object
 from penstock.ports.store.keys import check_component, check_key
 from penstock.ports.store.open_store import reopen_store
 from penstock.ports.store.probe import probe_promises
-from penstock.ports.store.s3.s3_bucket_rules import risks_of
+from penstock.ports.store.s3.s3_bucket_rules import risk_of_versions, risks_of
 from penstock.ports.store.s3.s3_clients import Clients
 from penstock.ports.store.s3.s3_failures import Kind, S3Answer
 from penstock.ports.store.s3.s3_keys import Keys
@@ -191,6 +191,10 @@ class S3Store:
     def upload_risks(self) -> list[str]:
         """What lifecycle rules and versions of the bucket mean for the lake."""
         return risks_of(self._requests, self._keys.base(""))
+
+    def deleted_stays(self) -> list[str]:
+        """What versions of the bucket mean for what is deleted."""
+        return risk_of_versions(self._requests)
 
     def _put(self, act: str, key: str, data: bytes, tag: str | None) -> str | None:
         """The tag of what was put; None when something else is there."""
