@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 QUICKSTART = ROOT / "docs" / "quickstart.md"
 STORES = ROOT / "docs" / "stores.md"
+BACKUP = ROOT / "docs" / "backup.md"
 
 _FENCE = re.compile(
     r"(?:^<!-- not run: (?P<why>[^>]+) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$",

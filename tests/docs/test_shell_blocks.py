@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.shell import (
+    BACKUP,
     PAGES,
     QUICKSTART,
     ROOT,
@@ -18,10 +19,11 @@ from tests.docs.shell import (
     unshown,
 )
 
-# Run from top to bottom, by tests/integration/test_quickstart.py and test_stores_page.py.
+# Run from top to bottom, by test_quickstart.py, test_stores_page.py and test_backup_page.py of
+# tests/integration.
 RUN = {
     command
-    for page in (QUICKSTART, STORES)
+    for page in (QUICKSTART, STORES, BACKUP)
     for block in blocks_of(page)
     if not block.why_not
     for command in block.commands

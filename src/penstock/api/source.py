@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANY_SIZE",
     "AT_WATERMARKS",
+    "LEAST_READ",
     "MOST_KEPT",
     "RECORD_COLUMNS",
     "REPORT",
@@ -45,6 +46,7 @@ __all__ = [
     "OpensSource",
     "ReadFailed",
     "ReadRequest",
+    "ReadTooMuch",
     "ResolvesStarts",
     "RunsTasks",
     "Source",
@@ -56,6 +58,7 @@ __all__ = [
 
 REPORT = "report"  # the one column of what a task returns, of type binary
 AT_WATERMARKS = "at the watermarks"  # the name of the read that hashes last records
+LEAST_READ = 1_000  # records of one read that no source may call too much
 MOST_KEPT = 4_096  # characters that a source may keep with a window
 ANY_SIZE = 2**31 - 1  # as `largest_bytes`: no record is larger, so none may come without contents
 _OF_ARROW = frozenset({"RECORD_COLUMNS", "TOPIC_COLUMN"})
@@ -111,7 +114,16 @@ class ReadFailed(PenstockError):
             "Nothing became visible and the watermark did not move. Remove the cause and run "
             "again. If records are gone from the source, the next run reports them as a gap.",
         )
-        self.window = window
+        self.window, self.why = window, why
+
+
+class ReadTooMuch(ReadFailed):
+    """The source can hand out these records, but only a few at a time.
+
+    `LEAST_READ` records or fewer are never too much. The caller tries again with fewer.
+    """
+
+    code = "READ_TOO_MUCH"
 
 
 class ReadRequest(Value, frozen=True):
@@ -160,14 +172,16 @@ class Source(Protocol):
         Called once per window, and again when something new was learned. Every range goes to one
         task as a whole, in the order of offsets; a task may get several, one after the other, in
         any order. Where the request has `tasks`, these are the tasks. Batches have the columns
-        `RECORD_COLUMNS`, and `TOPIC_COLUMN` where the ranges are of several topics. A task that
-        fails may be tried again, and a slow one run twice: reports of one attempt each are
+        `RECORD_COLUMNS`, and `TOPIC_COLUMN` where the ranges are of several topics. Where the feed
+        includes `timestamp_type`, a source that knows it adds a text column of that name. A task
+        that fails may be tried again, and a slow one run twice: reports of one attempt each are
         returned, in any order.
 
         Offsets at which there is no record are skipped. If a record that was there is gone, the
         read fails: it never returns less than there was. Changes nothing in the source, and is
-        safe to repeat: the same records come with the same hashes. Raises `ReadFailed`, or
-        `SourceUnavailable` if the source refused; tasks may still be running afterwards.
+        safe to repeat: the same records come with the same hashes. Raises `ReadFailed`, or its
+        kind `ReadTooMuch`, or `SourceUnavailable` if the source refused; tasks may still be running
+        afterwards.
         """
         ...
 

@@ -118,11 +118,12 @@ feeds:
       unit: auto               # auto | s | ms | us | ns | iso8601 | a pattern such as '%d.%m.%Y'
       missing: quarantine      # absent or null: quarantine | kafka | a day to use instead
       unreadable: quarantine   # there, but not a time: the same choices
-      not_before: 2015-01-01   # earlier times go to the quarantine
-      not_after: 2d            # and so do times further in the future
+      not_before: 2015-01-01   # the earliest time that is accepted
+      not_after: 2d            # and how far in the future a time may be
+      outside: quarantine      # times that are not accepted: the same choices
       zone: UTC                # the time zone of days and hours
     partition: [day]           # day | hour | minute | field:PATH | plugin:NAME
-    include: []                # additional columns: key, headers, window
+    include: []                # additional columns: key, headers, window, timestamp_type
     tombstones: filter         # records without a value: filter | quarantine | keep
     convert: []                # steps, such as [{drop: [debug]}, {mask: {phone: 4}}]
     # rename drop keep cast set filter flatten mask hash encrypt plugin; see docs/converters.md
@@ -142,12 +143,39 @@ feeds:
     # seal: 30d                # pack journal entries older than this; for stores that count objects
     generation: 0              # a number in file names
     backup: null               # a feed with `decode: {format: raw}` over the same topics
-
+_BACKUP_FEED_
 # Recognised, and not available in this version:
 # dispersals: {}
 """
 
 
-def example_text() -> str:
-    """The text of a new configuration. It is valid, and it explains every key."""
-    return _EXAMPLE
+_NO_BACKUP = "backup: null               # a feed with `decode: {format: raw}` over the same topics"
+_BACKUP = "backup: raw_events         # the feed below, which keeps the same records as they came"
+_BACKUP_FEED = """
+  # The backup of `events`: every byte of every record, whatever `events` thinks of it. No record of
+  # it is ever decoded, filtered or refused; see docs/backup.md.
+  raw_events:
+    topics: [events]           # all topics of the feed that it backs up
+    start: earliest
+    decode: {format: raw}      # the value as it is, in the column `value`
+    route: {by: topic}         # one dataset for each topic
+    include: [key, headers, timestamp_type]
+    tombstones: keep           # a record without a value is a record
+    time:                      # days by Kafka's timestamp; records with an odd one are kept, too
+      missing: 9999-12-31      # a day that retention and complete days leave alone
+      outside: 9999-12-31
+    partition: [day]
+    on_gap: accept             # save what is left; the journal names what had expired
+    window: {every: 5m}        # fewer and larger files
+    # retain: 365d             # longer than Kafka keeps the records
+"""
+
+
+def example_text(*, with_backup: bool = False) -> str:
+    """The text of a new configuration. It is valid, and it explains every key.
+
+    `with_backup` adds a feed that keeps every record as it came.
+    """
+    if not with_backup:
+        return _EXAMPLE.replace("_BACKUP_FEED_", "")
+    return _EXAMPLE.replace(_NO_BACKUP, _BACKUP).replace("_BACKUP_FEED_", _BACKUP_FEED)

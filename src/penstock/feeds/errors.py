@@ -256,6 +256,22 @@ class WindowTimedOut(PenstockError):
         self.window, self.records = window, records
 
 
+class WindowTooMuch(WindowTimedOut):
+    """The source can hand out the records of a window, but only a few at a time."""
+
+    code = "WINDOW_TOO_MUCH"
+
+    def __init__(self, feed: str, window: str, records: int, why: str) -> None:
+        PenstockError.__init__(
+            self,
+            f"Window {window} of feed {feed!r} ({number_of(records, 'record')}) cannot be read at "
+            f"once: {why}.",
+            "Nothing of it is visible and the watermark did not move. The next try takes half as "
+            "many records.",
+        )
+        self.window, self.records = window, records
+
+
 class WindowsTimedOut(FeedHalted):
     """Even the smallest window took longer than `timeout`, several times in a row."""
 

@@ -14,13 +14,14 @@ from penstock.api.source import (
     HashesLastRecords,
     KeepsValue,
     ReadFailed,
+    ReadTooMuch,
     Source,
     SourceUnavailable,
     TellsRetention,
 )
 from penstock.datapath.driver.stager import Stager
 from penstock.errors import TopicMissing
-from penstock.feeds.errors import KeptValueWrong, WindowTimedOut
+from penstock.feeds.errors import KeptValueWrong, WindowTimedOut, WindowTooMuch
 from penstock.feeds.last_records import check_last_records
 from penstock.feeds.slots import FeedSlot
 from penstock.model.ranges import OffsetRange
@@ -148,13 +149,15 @@ class FeedIntake:
 
     def _read(self, order: StageOrder) -> StagedWindow:
         with self._job(order.window) as reading:
+            records = sum(map(len, order.ranges))
             try:
                 return self._stager.stage(order)
+            except ReadTooMuch as error:
+                raise WindowTooMuch(order.feed, order.window, records, error.why) from error
             except ReadFailed as error:
                 if not reading.is_late:
                     raise
                 took_s = self._around.tick() - reading.since
-                records = sum(map(len, order.ranges))
                 raise WindowTimedOut(order.feed, order.window, records, took_s) from error
 
     @contextmanager

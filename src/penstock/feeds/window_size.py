@@ -7,9 +7,10 @@ faster machine its windows soon grow.
 
 from collections.abc import Mapping
 
+from penstock.api.source import LEAST_READ
 from penstock.protocol.feed_book.feed_lease import LimitedSize
 
-SMALLEST = 1_000  # records; halving a window further would not make its job much shorter
+SMALLEST = LEAST_READ  # records; halving a window further would not make its job much shorter
 TRIES = 3  # so many timeouts in a row at the smallest size halt the feed
 
 
@@ -54,7 +55,7 @@ class WindowSize:
         return found
 
     def timed_out(self, records: int) -> None:
-        """A window of so many records took too long."""
+        """A window of so many records took too long, or was too much for the source."""
         self.smallest_tries = self.smallest_tries + 1 if records <= SMALLEST else 0
         self.most = max(records // 2, SMALLEST)
 

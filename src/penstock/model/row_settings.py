@@ -94,7 +94,8 @@ def _dataset(declared: DatasetSpec) -> Settings:
 
 
 def _time(time: TimeSpec) -> Settings:
-    return _given({"field": time.field}) | {
+    outside = "" if time.outside == "quarantine" else time.outside  # digests of before had no word
+    return _given({"field": time.field, "outside": outside}) | {
         "unit": time.unit,
         "missing": time.missing,
         "unreadable": time.unreadable,

@@ -142,7 +142,8 @@ class TimeSpec(Value, frozen=True):
 
     `field` empty: Kafka's timestamp. `unit`: auto, s, ms, us, ns, iso8601, or a strptime pattern.
     `missing` is for records whose field is absent or null, `unreadable` for those whose field has a
-    value that is not a time: quarantine, kafka, or a day such as 1970-01-01 to use instead.
+    value that is not a time, `outside` for those whose time is not accepted: quarantine, kafka, or
+    a day such as 1970-01-01 to use instead.
     """
 
     field: str = ""
@@ -152,6 +153,7 @@ class TimeSpec(Value, frozen=True):
     not_after_s: float = 2 * 86_400.0
     zone: str = "UTC"
     unreadable: str = "quarantine"
+    outside: str = "quarantine"
 
 
 class QuarantineSpec(Value, frozen=True):
@@ -262,7 +264,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     forks: tuple[ForkSpec, ...] = ()
     time: TimeSpec = TimeSpec()
     partition: tuple[PartitionKey, ...] = (PartitionKey(),)
-    include: tuple[Literal["key", "headers", "window"], ...] = ()
+    include: tuple[Literal["key", "headers", "window", "timestamp_type"], ...] = ()
     tombstones: Literal["filter", "quarantine", "keep"] = "filter"
     convert: tuple[ConvertSpec, ...] = ()
     format: str = "parquet"

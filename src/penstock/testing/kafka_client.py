@@ -47,7 +47,10 @@ class Record(NamedTuple):
 
 
 class ReadRecord(NamedTuple):
-    """A record as the broker has it, with its place."""
+    """A record as the broker has it, with its place.
+
+    `timestamp_type` is 1 for the time of the producer, 2 for that of the broker, 0 for none.
+    """
 
     partition: int
     offset: int
@@ -55,6 +58,7 @@ class ReadRecord(NamedTuple):
     value: bytes | None
     headers: Headers
     timestamp_ms: int
+    timestamp_type: int = 0
 
 
 class KafkaClient:
@@ -320,6 +324,7 @@ def _read(message: Message) -> ReadRecord:
         message.value(),
         tuple((name, value.encode() if isinstance(value, str) else value) for name, value in pairs),
         message.timestamp()[1],
+        message.timestamp()[0],
     )
 
 

@@ -361,10 +361,11 @@ def test_the_keys_of_time_and_quarantine_arrive_in_the_spec(tmp_path: Path) -> N
     feed = feed_of(
         tmp_path,
         "time: {field: a.at, unit: '%d.%m.%Y', missing: 1970-01-01, not_before: 2020-02-29, "
-        "not_after: 1h, zone: Europe/Berlin, unreadable: kafka}",
+        "not_after: 1h, zone: Europe/Berlin, unreadable: kafka, outside: 2000-01-01}",
     )
     assert msgspec.structs.astuple(feed.time) == (
         "a.at", "%d.%m.%Y", "1970-01-01", "2020-02-29", 3600.0, "Europe/Berlin", "kafka",
+        "2000-01-01",
     )  # fmt: skip
     feed = feed_of(tmp_path, "quarantine: {max_ratio: 0.25, min_records: 0}")
     assert msgspec.structs.astuple(feed.quarantine) == (0.25, 0)

@@ -62,6 +62,7 @@ SHAPING: dict[type[msgspec.Struct], dict[str, Any]] = {
         "not_after_s": 60.0,
         "zone": "Europe/Berlin",
         "unreadable": "kafka",
+        "outside": "kafka",
     },
     DatasetSpec: {
         "route": "view",

@@ -30,6 +30,7 @@ from penstock.cli.sample_check import (
     type_rows,
 )
 from penstock.cli.source_connection import AskedSource, AskedSources, asking_sources
+from penstock.config.backup_feeds import backup_warnings
 from penstock.config.convert_section import reveal_keys
 from penstock.config.places import java_home
 from penstock.datapath.driver.key_limits import check_key_room
@@ -285,6 +286,8 @@ def _feed(spec: LakeSpec, feed: FeedSpec, sources: AskedSources, sample: int) ->
         _check_layout(feed, journal, state)
         for event in change_events(feed, state):
             finding.warn(event.sentence)
+        for sentence in backup_warnings(feed, spec.feeds):
+            finding.warn(sentence)
         source = sources.of(feed)
         available = source.look()
         _tell_topics(finding, feed, state, available, source)

@@ -10,7 +10,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Write the file, if it does not exist."""
     try:
         with chosen.file.open("x") as file:
-            file.write(example_text())
+            file.write(example_text(with_backup=chosen.backup))
     except FileExistsError as error:
         raise UsageMistake(
             f"{chosen.file} exists already.", "It was not changed. Choose another name."

@@ -84,7 +84,9 @@ def type_name(kind: FieldType, dialect: Dialect = "spark", form: FileFormat | No
 
 def own_columns(feed: FeedSpec) -> tuple[str, ...]:
     """The columns that files of a feed have besides those that all files have."""
-    wanted = [name for name in ("key", "headers", "window") if name in feed.include]
+    wanted = [
+        name for name in ("key", "headers", "window", "timestamp_type") if name in feed.include
+    ]
     rows = (ROW_COLUMN,) if feed.has_rows else ()
     return (*rows, *(f"_{name}" for name in wanted))
 
@@ -101,7 +103,8 @@ def columns_of(
     found = [(field.column, type_name(field.type, dialect, form)) for field in schema.fields]
     text, integer = plain["string"], "integer" if dialect == "trino" else "int"
     ours = [("_topic", text), ("_partition", integer), ("_offset", plain["int64"])]
-    more = {"_key": plain["binary"], "_headers": text, "_window": text, ROW_COLUMN: integer}
+    texts = dict.fromkeys(("_headers", "_window", "_timestamp_type"), text)
+    more = {"_key": plain["binary"], **texts, ROW_COLUMN: integer}
     kafka_time = ("_timestamp", plain.get("kafka_ms", plain["timestamp_us"]))
     kinds = [*ours, kafka_time, *((name, more[name]) for name in own)]
     columns = [*found, (REST, text), *kinds]

@@ -12,13 +12,22 @@ from penstock.evidence.position_columns import Offsets
 from penstock.model.spec import FeedSpec
 
 TIMESTAMP = pa.timestamp("ms", tz="UTC")
-KEPT = ("key", "headers")
+_TEXT = pa.string()
+KEPT = ("key", "headers", "timestamp_type")
 
 
 def extra_columns(feed: FeedSpec, some: BatchRows) -> dict[str, pa.Array]:
-    """The columns of a record that a feed wants to keep beside those of the event."""
+    """The columns of a record that a feed wants to keep beside those of the event.
+
+    Only some sources know what kind of time a timestamp is, and a replay does not.
+    """
     rows = pa.array(some.rows)  # copied, also if that is all: a column holds its whole batch
-    return {f"_{name}": some.batch[name].take(rows) for name in KEPT if name in feed.include}
+    given = some.batch.schema.names
+    return {
+        f"_{name}": some.batch[name].take(rows) if name in given else pa.nulls(len(rows), _TEXT)
+        for name in KEPT
+        if name in feed.include
+    }
 
 
 def row_column(numbers: Offsets) -> pa.Array:

@@ -1,4 +1,7 @@
-"""Values as they are: one column of bytes. The key and the headers are columns if asked for."""
+"""Values as they are: one column of bytes. The key and the headers are columns if asked for.
+
+The column may be null, for records without a value: an empty value is another one.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -8,8 +11,8 @@ from penstock.datapath.codec.raw.codec import RAW
 from penstock.model.registered_schema import RegisteredSchema
 from penstock.model.schema import BINARY, Field
 
-_FIELDS = (Field("value", "value", BINARY, nullable=False),)
-_SCHEMA = pa.schema([pa.field("value", pa.binary(), nullable=False)])
+_FIELDS = (Field("value", "value", BINARY),)
+_SCHEMA = pa.schema([pa.field("value", pa.binary())])
 
 
 def raw_reader(_schema: RegisteredSchema = RAW, _message: Message = ()) -> RecordReader:

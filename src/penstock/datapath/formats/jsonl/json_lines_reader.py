@@ -27,6 +27,7 @@ _OURS = {
     "_partition": pa.int32(),
     "_offset": pa.int64(),
     "_timestamp": pa.timestamp("ms", tz="UTC"),
+    "_timestamp_type": pa.string(),
     "_row": pa.int32(),
     "_window": pa.string(),
     "_headers": pa.string(),

@@ -59,7 +59,7 @@ class BadTime:
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """What to use if the field gives no time: Kafka's timestamp, a day's midnight, or nothing."""
+    """What to use in place of a time: Kafka's timestamp, a day's midnight, or nothing."""
 
     is_kafka: bool = False
     stand_in: int | None = None
@@ -75,6 +75,7 @@ class _Rule:
     latest: int
     missing: _Policy
     unreadable: _Policy
+    outside: _Policy
 
     def of_value(self, value: object, kafka_ms: int) -> int | BadTime:
         """The time of a record by its field."""
@@ -87,12 +88,12 @@ class _Rule:
         if isinstance(found, Unreadable):
             bad = BadTime(TIME_UNREADABLE, f"{self.spec.field}: {found.why}")
             return self._by_policy(self.unreadable, bad, kafka_ms)
-        return self._judged(found, self.spec.field)
+        return self._judged(found, self.spec.field, kafka_ms)
 
     def of_kafka(self, kafka_ms: int) -> int | BadTime:
         """The time of a record by Kafka's timestamp. Without one, `missing` can give a day."""
         if kafka_ms != NO_KAFKA_TIME:
-            return self._judged(kafka_ms * 1_000, _KAFKA)
+            return self._judged(kafka_ms * 1_000, _KAFKA, kafka_ms)
         day = self.missing.stand_in
         return BadTime(TIME_MISSING, f"{_KAFKA}: none") if day is None else day
 
@@ -102,14 +103,18 @@ class _Rule:
             return self.of_kafka(kafka_ms)
         return bad if policy.stand_in is None else policy.stand_in
 
-    def _judged(self, micros: int, origin: str) -> int | BadTime:
-        """The time itself when it is believed."""
+    def _judged(self, micros: int, origin: str, kafka_ms: int) -> int | BadTime:
+        """The time itself when it is believed. Kafka's timestamp never stands in for itself."""
+        if self.earliest <= micros <= self.latest:
+            return micros
         if micros < self.earliest:
-            return BadTime(TIME_TOO_EARLY, f"{origin}: a time before {self.spec.not_before}")
-        if micros > self.latest:
+            bad = BadTime(TIME_TOO_EARLY, f"{origin}: a time before {self.spec.not_before}")
+        else:
             limit = f"{self.spec.not_after_s:g} s after the window's time"
-            return BadTime(TIME_TOO_LATE, f"{origin}: a time more than {limit}")
-        return micros
+            bad = BadTime(TIME_TOO_LATE, f"{origin}: a time more than {limit}")
+        if self.outside.is_kafka and origin == _KAFKA:
+            return bad
+        return self._by_policy(self.outside, bad, kafka_ms)
 
 
 def event_time_of(value: object, kafka_ms: int, spec: TimeSpec, now_s: float) -> int | BadTime:
@@ -200,8 +205,8 @@ def _rule(spec: TimeSpec, now_s: float) -> _Rule:
         raise ValueError(f"not_before is {not_before.why}: {spec.not_before!r}")  # noqa: TRY004
     not_after_s = min(now_s + spec.not_after_s, LATEST / SECOND)
     latest = min(LATEST, math.floor(not_after_s * SECOND))
-    missing, unreadable = _policy(spec.missing, zone), _policy(spec.unreadable, zone)
-    return _Rule(spec, zone, max(EARLIEST, not_before), latest, missing, unreadable)
+    policies = (_policy(word, zone) for word in (spec.missing, spec.unreadable, spec.outside))
+    return _Rule(spec, zone, max(EARLIEST, not_before), latest, *policies)
 
 
 def _policy(word: str, zone: ZoneInfo) -> _Policy:

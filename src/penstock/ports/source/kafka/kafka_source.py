@@ -11,9 +11,11 @@ from pyspark.sql import DataFrame
 
 from penstock.api.source import (
     AT_WATERMARKS,
+    LEAST_READ,
     REPORT,
     ReadFailed,
     ReadRequest,
+    ReadTooMuch,
     SourceTools,
     SourceUnavailable,
     Task,
@@ -24,6 +26,7 @@ from penstock.model.spec import FeedSpec
 from penstock.model.window import Available, Place
 from penstock.ports.source.errors import KafkaUnavailable
 from penstock.ports.source.kafka.admin import KafkaAdmin
+from penstock.ports.source.kafka.far_times import far_time_in, read_by_consumer
 from penstock.ports.source.kafka.hidden_values import hidden, secrets_in
 from penstock.ports.source.kafka.reader import read_ranges
 from penstock.ports.source.kafka.refusals import refusal_of
@@ -77,8 +80,17 @@ class KafkaSource:
         Where one might be, batches are weighed, in a session of its own.
         """
         spark, most_bytes = batches_for(self._session(), request.largest_bytes)
-        frame = read_ranges(spark, self._options, request.ranges, most_bytes, request.tasks)
-        rows = self._collect(request.name, frame.mapInArrow(carrying(task), f"{REPORT} binary"))
+        ranges, tasks = request.ranges, request.tasks
+        types = "timestamp_type" in self._feed.include
+        frame = read_ranges(spark, self._options, ranges, most_bytes, tasks, with_types=types)
+        run, columns = carrying(task), f"{REPORT} binary"
+        try:
+            rows = self._collect(request.name, frame.mapInArrow(run, columns))
+        except ReadTooMuch:
+            if sum(map(len, ranges)) > LEAST_READ:
+                raise
+            few = read_by_consumer(spark, self._options, ranges, tasks, with_types=types)
+            rows = self._collect(request.name, few.mapInArrow(run, columns))
         return [opened_report(bytes(row[REPORT])) for row in rows]
 
     def tasks_at_once(self) -> int:
@@ -87,8 +99,13 @@ class KafkaSource:
 
     def hashes(self, ranges: tuple[OffsetRange, ...]) -> dict[OffsetRange, int]:
         """The hash of the record at each of these single offsets, where Kafka still has one."""
-        frame = read_ranges(self._session(), self._options, ranges).drop("key", "value")
-        rows = self._collect(AT_WATERMARKS, frame.coalesce(1))
+        spark, options = self._session(), self._options
+        frame = read_ranges(spark, options, ranges)
+        try:
+            rows = self._collect(AT_WATERMARKS, frame.drop("key", "value").coalesce(1))
+        except ReadTooMuch:
+            few = read_by_consumer(spark, options, ranges)
+            rows = self._collect(AT_WATERMARKS, few.drop("key", "value").coalesce(1))
         only = ranges[0].topic
         found = {(getattr(row, "topic", only), row.partition): row.hash % 2**64 for row in rows}
         return {
@@ -135,6 +152,9 @@ class KafkaSource:
         """Why the job failed: Kafka has refused the tasks, or anything else. Without secrets."""
         secrets = secrets_in(self._options)
         causes = [hidden(cause, secrets) for cause in java_causes(error)]
+        far = far_time_in(causes, name)
+        if far is not None:
+            return far
         refused = refusal_of(causes, self._options)
         if refused is None:
             return ReadFailed(name, hidden(cause_of_job(error), secrets))

@@ -13,6 +13,10 @@ from penstock.ports.source.kafka.consumer_groups import ReadingGroups
 
 CONTENTS = ("key", "value", "headers")
 HEADERS = "case when size(headers) > 0 then to_json(headers) end as headers"
+# In Kafka's own words; a record of before Kafka 0.10 has none.
+TIMESTAMP_TYPE = (
+    "case timestampType when 0 then 'CreateTime' when 1 then 'LogAppendTime' end as timestamp_type"
+)
 # A window is read from end to end, so fewer and larger fetches serve it better than Kafka's
 # defaults, which are made for single records soon. What is planned is there, so there is nothing to
 # wait for; only a fetch that an earlier window left open would make us wait for its end, half a
@@ -32,6 +36,8 @@ def read_ranges(
     ranges: tuple[OffsetRange, ...],
     most_bytes: int | None = None,
     tasks: Sequence[tuple[OffsetRange, ...]] = (),
+    *,
+    with_types: bool = False,
 ) -> DataFrame:
     """The records of the ranges with a hash of offset, key and value, made while reading.
 
@@ -39,26 +45,29 @@ def read_ranges(
     has its own. Spark promises nothing about which partitions a `coalesce` puts together, but for
     one: `coalesce(1)` is all of them. So every task of several ranges is read by itself, and what
     comes of it are the partitions of one union, which must not be joined in turn (`KEEP_APART`).
+    `with_types` adds the types of timestamps.
     """
     group = _groups.next(options, ranges)
     several = [task for task in tasks if len(task) > 1]
     single = tuple(task[0] for task in tasks if len(task) == 1) if tasks else ranges
-    has_topics = len({each.topic for each in ranges}) > 1
+    more = (
+        ["topic"] if len({each.topic for each in ranges}) > 1 else [],
+        [TIMESTAMP_TYPE] if with_types else [],
+    )
     frames = [
-        _records(ranges_reader(spark, options, task, group), has_topics).coalesce(1)
-        for task in several
+        _records(ranges_reader(spark, options, task, group), *more).coalesce(1) for task in several
     ]
     if single:
-        frames.append(_records(ranges_reader(spark, options, single, group), has_topics))
+        frames.append(_records(ranges_reader(spark, options, single, group), *more))
     return _marked(reduce(DataFrame.union, frames), most_bytes)
 
 
-def _records(reader: DataFrameReader, has_topics: bool) -> DataFrame:
+def _records(reader: DataFrameReader, before: list[str], after: list[str]) -> DataFrame:
     """The records of a reader, in the columns that tasks are given.
 
     A partition's range stays in one task. The read fails when a record of the range is gone. Every
     record pays for every column on its way to Python: the topic's name comes along only where
-    there are several.
+    there are several, and the type of its timestamp where the feed keeps it.
     Headers become text, because null arrays are slow on their way to Python. They are always read,
     since any record may turn out to be broken, and goes to the quarantine with all it had.
     """
@@ -67,7 +76,7 @@ def _records(reader: DataFrameReader, has_topics: bool) -> DataFrame:
         .option("includeHeaders", "true")
         .load()
         .selectExpr(
-            *(["topic"] if has_topics else []),
+            *before,
             "partition",
             "offset",
             "unix_millis(timestamp) as timestamp",
@@ -75,6 +84,7 @@ def _records(reader: DataFrameReader, has_topics: bool) -> DataFrame:
             "value",
             HEADERS,
             "xxhash64(offset, key, value) as hash",
+            *after,
         )
     )
 

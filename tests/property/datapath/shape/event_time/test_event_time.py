@@ -134,9 +134,10 @@ def batches(draw: st.DrawFn) -> tuple[list[object | None], TimeSpec]:
     kind = draw(st.sampled_from(kinds))
     values = draw(st.lists(kind | kind | kind | st.one_of(kinds), max_size=20) | st.lists(kind))
     not_before, not_after_s = draw(BELIEFS)
-    missing, unreadable = draw(POLICIES), draw(POLICIES)
+    missing, unreadable, outside = draw(POLICIES), draw(POLICIES), draw(POLICIES)
     zone = draw(ZONES)
-    return values, TimeSpec("at", unit, missing, not_before, not_after_s, zone, unreadable)
+    spec = TimeSpec("at", unit, missing, not_before, not_after_s, zone, unreadable, outside)
+    return values, spec
 
 
 KAFKA_MS = st.sampled_from([-1, 0, 1_794_000_000_000, -(2**63), 2**63 - 1]) | st.integers(
@@ -173,11 +174,11 @@ def test_a_column_of_whole_numbers_is_read_as_a_list_of_them(
     assert column.bad == listed.bad
 
 
-@given(st.lists(KAFKA_MS), BELIEFS)
+@given(st.lists(KAFKA_MS), BELIEFS, POLICIES)
 def test_a_batch_of_kafka_times_is_read_as_its_rows_are(
-    stamps: list[int], belief: tuple[str, float]
+    stamps: list[int], belief: tuple[str, float], outside: str
 ) -> None:
-    spec = TimeSpec(not_before=belief[0], not_after_s=belief[1])
+    spec = TimeSpec(not_before=belief[0], not_after_s=belief[1], outside=outside)
     times = event_times(None, np.array(stamps, np.int64), spec, NOW_S)
     said = [event_time_of(None, stamp, spec, NOW_S) for stamp in stamps]
     assert times.micros.tolist() == [0 if isinstance(a, BadTime) else a for a in said]

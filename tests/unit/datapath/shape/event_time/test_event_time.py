@@ -304,6 +304,25 @@ def test_no_policy_is_about_a_time_that_is_too_early_or_too_late(unreadable: str
     assert time_of("9999-01-01", missing=unreadable, unreadable=unreadable) == TIME_TOO_LATE
 
 
+@pytest.mark.parametrize("time", ["2014-12-31", "9999-01-01"])
+def test_a_time_that_is_not_accepted_gets_another_if_the_configuration_says_so(time: str) -> None:
+    assert time_of(time, outside="1970-01-01") == 0
+    assert time_of(time, outside="9999-12-31") == micros(9999, 12, 31)
+    assert time_of(time, outside="kafka") == KAFKA_MS * 1000
+    assert time_of(None, outside="kafka") == TIME_MISSING
+
+
+@pytest.mark.parametrize("kafka_ms", [-(2**63), -2, 0, 253_402_300_799_999, 2**63 - 1])
+@pytest.mark.parametrize("missing", ["quarantine", "kafka"])
+def test_kafkas_own_time_does_not_stand_in_for_itself(kafka_ms: int, missing: str) -> None:
+    column = np.array([kafka_ms], np.int64)
+    for spec in (TimeSpec(outside="kafka"), TimeSpec("at", missing=missing, outside="kafka")):
+        (bad,) = event_times([None], column, spec, NOW_S).bad
+        assert bad.reason in {TIME_TOO_EARLY, TIME_TOO_LATE, TIME_MISSING}
+    times = event_times(None, column, TimeSpec(outside="1970-01-02"), NOW_S)
+    assert (times.bad, times.micros.tolist()) == ([], [86_400_000_000])
+
+
 def test_unreadable_does_not_decide_about_a_missing_time() -> None:
     assert time_of(None, unreadable="kafka") == TIME_MISSING
     assert time_of(None, unreadable="1970-01-01") == TIME_MISSING
