@@ -7,7 +7,7 @@
 .PHONY: help setup demo lock format lint test unit property durations simulate simulate-all \
 	mutations bench bench-shapes bench-formats bench-growth bench-window bench-first-window \
 	bench-journal bench-large bench-memory bench-audit bench-commands \
-	bench-delay bench-instances bench-cores bench-tiny fuzz certify clean
+	bench-delay bench-instances bench-cores bench-tiny bench-year fuzz certify clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -249,6 +249,9 @@ bench-journal: setup ## Measure the journal
 
 bench-large: setup ## Measure feeds that are large and old
 	$(PY) -m bench.large_journal $(ARGS)
+
+bench-year: setup ## Live through a year of a feed in small; writes bench/year.* (ARGS="--days 90 --windows 4000")
+	$(PY) -m bench.year --out bench $(ARGS)
 
 bench-tiny: setup ## Measure a warm window of 100 records
 	$(PY) -m bench.tiny

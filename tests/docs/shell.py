@@ -21,6 +21,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 QUICKSTART = ROOT / "docs" / "quickstart.md"
 STORES = ROOT / "docs" / "stores.md"
 BACKUP = ROOT / "docs" / "backup.md"
+OPERATE = ROOT / "docs" / "operate.md"
 
 _FENCE = re.compile(
     r"(?:^<!-- not run: (?P<why>[^>]+) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$",

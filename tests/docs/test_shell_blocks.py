@@ -7,6 +7,7 @@ import pytest
 
 from tests.docs.shell import (
     BACKUP,
+    OPERATE,
     PAGES,
     QUICKSTART,
     ROOT,
@@ -20,10 +21,10 @@ from tests.docs.shell import (
 )
 
 # Run from top to bottom, by test_quickstart.py, test_stores_page.py and test_backup_page.py of
-# tests/integration.
+# tests/integration; the last one runs those of operate.md, too.
 RUN = {
     command
-    for page in (QUICKSTART, STORES, BACKUP)
+    for page in (QUICKSTART, STORES, BACKUP, OPERATE)
     for block in blocks_of(page)
     if not block.why_not
     for command in block.commands

@@ -13,7 +13,7 @@ from penstock.config.example import example_text
 from penstock.config.load import load
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
-from tests.docs.shell import BACKUP, blocks_of
+from tests.docs.shell import BACKUP, OPERATE, blocks_of
 from tests.integration.lakes import data_files
 from tests.integration.odd_records import compare_bytes
 from tests.integration.page_topic import NAME, fill_topic_of_pages
@@ -43,7 +43,8 @@ def test_the_pair_of_the_page_is_the_one_that_init_writes(tmp_path: Path) -> Non
 def test_the_page_about_backups_does_what_it_says(
     kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
 ) -> None:
-    """Goal: a stranger gets a byte-exact backup. Method: paste every block."""
+    """Goal: a stranger gets a byte-exact backup, and keeps it running. Method: paste every block,
+    those of docs/operate.md too."""
     fill_topic_of_pages(client)
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -58,7 +59,7 @@ def test_the_page_about_backups_does_what_it_says(
         assert ran.returncode == 0, f"{command}\n{ran.stdout[-2000:]}\n{ran.stderr[-2000:]}"
         return ran.stdout
 
-    for block in blocks_of(BACKUP):
+    for block in [*blocks_of(BACKUP), *blocks_of(OPERATE)]:
         told = run(["/bin/sh", "-e", "-c", block.text])
         assert "its backup" not in told
     pair = (tmp_path / "penstock.yaml").read_text()

@@ -1,0 +1,348 @@
+"""A year of a feed in small: `make bench-year`. What grows, and what does not?
+
+A feed of 50 datasets delivers 20,000 windows in 365 days of a clock that is moved on, with the code
+of a run: owner, stager, files in Parquet, journal. Its source is a list in memory, so there is
+neither Kafka nor Spark. Once a day its upkeep has a round, in the order of a run: cleaning,
+inventory, sealing, retention. Once a week its process dies in the middle of a window, and another
+one takes over. After each day this is measured:
+
+  live       files that readers see, by the inventory, and those that lie in the directories
+  staged     files that nobody sees, after the day's cleaning
+  journal    entries and done markers; segments; all other objects of the feed
+  open       a new process opens the journal: time, and requests to the store
+  files      `penstock files` of a dataset and day, and of all: time
+
+Each has a bound (`BOUNDS`). The exit code is 1 if one is not kept.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
+from typing import TypeVar
+
+from bench.interrupted import in_one_line
+from bench.machine import machine
+from bench.pictures import place_for, stacked, write_down
+from penstock.care.clean import clean
+from penstock.care.retire import retire_old
+from penstock.charts.svg_charts import Axes, Series, line_chart
+from penstock.feeds.feed_tools import FeedTools
+from penstock.feeds.feed_upkeep import Caring
+from penstock.feeds.running_feed import RunningFeed
+from penstock.model.layout import Layout
+from penstock.model.spec import FeedSpec, RouteSpec, WindowSpec
+from penstock.ports.store.local.local_store import LocalStore
+from penstock.protocol.feed_book.feed_journal import FeedJournal
+from penstock.protocol.feed_book.inventory_writer import INVENTORY_EVERY
+from penstock.protocol.feed_book.shard_names import of_dataset
+from penstock.protocol.journal.lake_identity import lake_identity
+from penstock.testing.cost_store import CostStore
+from penstock.testing.list_source import ListCluster, ListedRecord, ListSource
+from tests.helpers.clock import Clock
+
+DAY_S = 86_400.0
+NAME, TOPIC = "year", "events"
+DEATH_EVERY = 7  # days
+JOURNAL = ("journal", "done")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How large the year is. `each` is in how many datasets a window has records."""
+
+    windows: int = 20_000
+    datasets: int = 50
+    days: int = 365
+    each: int = 10
+    retain_days: int = 30
+    seal_days: int = 7
+
+    @property
+    def windows_a_day(self) -> int:
+        """As many on each day; at least one."""
+        return max(self.windows // self.days, 1)
+
+    @property
+    def entries_a_day(self) -> int:
+        """Windows, and one retirement of each dataset; a claim and a seal now and then."""
+        return self.windows_a_day + self.datasets + 2
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What was there after a day, and what it cost to look at it."""
+
+    day: int
+    windows: int
+    live: int
+    in_directories: int
+    staged: int
+    journal: int
+    segments: int
+    others: int
+    open_requests: int
+    open_s: float
+    files_of_day_s: float
+    files_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What must hold of the days after the first weeks, in words and as numbers."""
+
+    what: str
+    figure: Callable[[Day], float]
+    most: Callable[[Shape], float]
+
+
+BOUNDS = (
+    Bound(
+        "live files: those of the days that are kept, and of two more",
+        lambda day: day.live,
+        lambda shape: shape.each * shape.windows_a_day * (shape.retain_days + 2),
+    ),
+    Bound(
+        "files in the directories that no reader of the inventory sees",
+        lambda day: abs(day.in_directories - day.live),
+        lambda _shape: 0,
+    ),
+    Bound("staged files after the day's cleaning", lambda day: day.staged, lambda _shape: 0),
+    Bound(
+        "entries and markers: those of twice `seal` and two days, and of two inventory roots",
+        lambda day: day.journal,
+        lambda shape: 2 * (shape.entries_a_day * (2 * shape.seal_days + 2) + 2 * INVENTORY_EVERY),
+    ),
+    Bound(
+        "segments: one for each `seal`, and two more",
+        lambda day: day.segments,
+        lambda shape: shape.days / shape.seal_days + 2,
+    ),
+    Bound("requests to open the journal", lambda day: day.open_requests, lambda _shape: 600),
+)
+
+
+class Year:
+    """The feed, its lake in a directory, and the clock that both live by."""
+
+    def __init__(self, place: Path, shape: Shape) -> None:
+        self.place, self.shape = place, shape
+        self._store = LocalStore(place)
+        self._clock = Clock()
+        self._cluster = ListCluster()
+        self._cluster.create_topic(TOPIC)
+        self._numbers = count()
+        self._feed = FeedSpec(
+            name=NAME,
+            topics=(TOPIC,),
+            route=RouteSpec("field", "type"),
+            retain_s=shape.retain_days * DAY_S,
+            seal_s=shape.seal_days * DAY_S,
+            window=WindowSpec(every_s=0.0),
+        )
+        self._running = self._started()
+
+    def days(self) -> Iterator[Day]:
+        """Live through the year, day by day."""
+        for day in range(self.shape.days):
+            for window in range(self.shape.windows_a_day):
+                self._produce()
+                if day % DEATH_EVERY == DEATH_EVERY - 1 and window == self.shape.windows_a_day // 2:
+                    self._die()
+                self._deliver()
+            self._upkeep()
+            yield self._measured(day)
+
+    def _started(self) -> RunningFeed:
+        """A new process, which takes the feed over."""
+        tools = FeedTools(
+            lambda feed: ListSource(feed, self._cluster),
+            self._store,
+            self._clock.around(),
+            caring=Caring(clean, retire_old),
+        )
+        running = RunningFeed(self._feed, tools, once=False)
+        running.try_start(force=True)
+        return running
+
+    def _produce(self) -> None:
+        """Records of some datasets, after a pause."""
+        self._clock.passes(DAY_S / self.shape.windows_a_day)
+        at_ms = int(self._clock.now() * 1000)
+        for _ in range(self.shape.each):
+            number = next(self._numbers)
+            event = {"type": f"kind{number % self.shape.datasets}", "n": number}
+            self._cluster.append(
+                TOPIC, 0, ListedRecord(json.dumps(event).encode(), timestamp_ms=at_ms)
+            )
+
+    def _deliver(self) -> None:
+        """A window, and what it asks to be done beside the loop."""
+        if not self._running.run_window():
+            raise AssertionError("there was nothing to read")
+        for job in self._running.due_jobs():
+            job.act()
+
+    def _die(self) -> None:
+        """Die with a window that is staged and not decided; another process takes over."""
+        order = self._running.owner.plan()
+        if order is None:
+            raise AssertionError("there was nothing to read")
+        self._running.owner.stage(order)
+        self._running = self._started()
+
+    def _upkeep(self) -> None:
+        """A round of what a run does after each claim and every hour: here once a day.
+
+        Compaction inside a run is another such job, of a thread of its own; it belongs here.
+        """
+        for job in self._running.regular_jobs():
+            job.act()
+
+    def _measured(self, day: int) -> Day:
+        inner = CostStore(self._store)
+        journal = self._journal(inner)
+        _, open_s = _timed(journal.open)
+        requests = inner.take().total
+        dataset, today = "kind0", time.strftime("%Y-%m-%d", time.gmtime(self._clock.now()))
+        wanted = of_dataset(dataset, today)
+        _, files_of_day_s = _timed(lambda: self._journal(self._store).open_partial(wanted))
+        deep, files_s = _timed(lambda: self._journal(self._store).open(deep=True))
+        if deep.inventory is None:
+            raise AssertionError("a deep fold has an inventory")
+        objects = self._objects()
+        in_journal = sum(objects.pop(name, 0) for name in JOURNAL)
+        return Day(
+            day + 1,
+            deep.state.windows,
+            len(deep.inventory.files),
+            sum(1 for _ in (self.place / NAME).rglob("*.parquet")),
+            objects.pop("staging", 0),
+            in_journal,
+            objects.pop("segments", 0),
+            sum(objects.values()),
+            requests,
+            round(open_s, 4),
+            round(files_of_day_s, 4),
+            round(files_s, 4),
+        )
+
+    def _journal(self, store: LocalStore | CostStore) -> FeedJournal:
+        """A client that has folded nothing."""
+        around = self._clock.around()
+        return FeedJournal(store, Layout(NAME), lake_identity(self._store, around), around)
+
+    def _objects(self) -> Counter[str]:
+        """How many files there are below each directory of the feed's own."""
+        own = self.place / "_penstock" / NAME
+        files = (path for path in own.rglob("*") if path.is_file())
+        return Counter(path.relative_to(own).parts[0] for path in files)
+
+
+def _timed(act: Callable[[], T]) -> tuple[T, float]:
+    began = time.perf_counter()
+    found = act()
+    return found, time.perf_counter() - began
+
+
+def steady(days: Sequence[Day], shape: Shape) -> Sequence[Day]:
+    """The days after which nothing has to grow any more: retention and sealing have begun."""
+    return [day for day in days if day.day > max(shape.retain_days, 2 * shape.seal_days) + 2]
+
+
+def broken_bounds(days: Sequence[Day], shape: Shape) -> list[str]:
+    """What did not keep its bound."""
+    return [
+        f"{bound.what}: {worst:g}, and the bound is {bound.most(shape):g}"
+        for bound in BOUNDS
+        if (worst := max(map(bound.figure, days))) > bound.most(shape)
+    ]
+
+
+def picture(days: Sequence[Day]) -> str:
+    """What was there, and what it cost, over the days of the year."""
+
+    def line(label: str, figure: Callable[[Day], float]) -> Series:
+        return Series(label, [(day.day, figure(day)) for day in days[:: max(len(days) // 60, 1)]])
+
+    charts = (
+        ("Files", "", (line("live", lambda day: day.live), line("staged", lambda day: day.staged))),
+        (
+            "Objects of the journal",
+            "",
+            (
+                line("entries and markers", lambda day: day.journal),
+                line("segments", lambda day: day.segments),
+                line("checkpoints, inventory and others", lambda day: day.others),
+            ),
+        ),
+        (
+            "Looking at the feed",
+            "milliseconds",
+            (
+                line("open", lambda day: 1e3 * day.open_s),
+                line("files of a day", lambda day: 1e3 * day.files_of_day_s),
+                line("all files", lambda day: 1e3 * day.files_s),
+            ),
+        ),
+    )
+    return stacked(
+        "A year of a feed",
+        [line_chart(title, series, Axes("day", unit)) for title, unit, series in charts],
+    )
+
+
+def show(days: Sequence[Day], shape: Shape) -> None:
+    """Print each bound with the worst day, and the cost of looking in the first and last weeks."""
+    for bound in BOUNDS:
+        worst = max(days, key=bound.figure)
+        print(f"{bound.figure(worst):>9,.0f} of {bound.most(shape):>9,.0f}  {bound.what}")
+    kept = steady(days, shape)
+    for what, some in (("first", kept[:30]), ("last", kept[-30:])):
+        means = [
+            1e3 * sum(getattr(day, name) for day in some) / len(some)
+            for name in ("open_s", "files_of_day_s", "files_s")
+        ]
+        print(
+            f"{what} 30 steady days: open {means[0]:.0f} ms, files of a day {means[1]:.0f} ms, "
+            f"all files {means[2]:.0f} ms"
+        )
+
+
+def main() -> int:
+    """Live through the year, print its figures, and write them down."""
+    parser = argparse.ArgumentParser(description="A year of a feed in small.")
+    usual = Shape()
+    for name, value in asdict(usual).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=value)
+    parser.add_argument("--place", type=Path, help="make the lake in this directory")
+    parser.add_argument("--out", type=Path, help="write year.json and year.svg there")
+    asked = vars(parser.parse_args())
+    place, out = asked.pop("place"), asked.pop("out")
+    shape, began = Shape(**asked), time.perf_counter()
+    days = []
+    with tempfile.TemporaryDirectory(dir=place) as lake:
+        for day in Year(Path(lake), shape).days():
+            days.append(day)
+            if day.day % 10 == 0:
+                print(json.dumps(asdict(day)), file=sys.stderr, flush=True)
+    took_s = round(time.perf_counter() - began)
+    show(days, shape)
+    out = place_for(out, shape == usual)
+    if out is not None:
+        found = {"machine": machine(), "took_s": took_s, "shape": asdict(shape)}
+        write_down(out, "year", {**found, "days": [asdict(day) for day in days]}, picture(days))
+    broken = broken_bounds(days, shape)
+    print("\n".join(broken) or f"every bound is kept, in {took_s} s", flush=True)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    in_one_line(main)
