@@ -282,7 +282,8 @@ fuzz: setup ## Search ten minutes per decoder for bytes that do harm (SECONDS=60
 CERTIFY_TESTS_hdfs := tests/contract/test_hdfs_kerberos.py tests/integration/test_hdfs_page.py \
 	tests/certify/test_hdfs_demo.py
 CERTIFY_TESTS_gcs := tests/certify/test_gcs_demo.py
-CERTIFY_TESTS = $(if $(ONLY),true,$(if $(CERTIFY_TESTS_$(STORE)),\
+CERTIFY_TESTS_ := tests/certify/test_backup.py
+CERTIFY_TESTS = $(if $(ONLY)$(LAKE),true,$(if $(CERTIFY_TESTS_$(STORE)),\
 	$(PY) -m pytest -n0 -m certify $(CERTIFY_TESTS_$(STORE)),true))
 
 # STORE=s3, hdfs or gcs: lakes on a store that is started here. LAKE=s3://bucket/prefix: on your own.

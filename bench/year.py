@@ -61,7 +61,7 @@ class Shape:
     windows: int = 20_000
     datasets: int = 50
     days: int = 365
-    each: int = 10
+    each: int = 4
     retain_days: int = 30
     seal_days: int = 7
 
