@@ -4,7 +4,12 @@ import argparse
 from typing import Any
 
 from penstock.api.later import Later
-from penstock.cli.options.shared_options import with_commands, with_config, with_output
+from penstock.cli.options.shared_options import (
+    with_approval,
+    with_commands,
+    with_config,
+    with_output,
+)
 
 SHOWN_RECORDS = 20
 
@@ -160,18 +165,7 @@ def add_drop(acts: Any) -> None:
         metavar="T",
         help="only records of this topic id, if the topic was deleted and created again",
     )
-    act.add_argument(
-        "--execute",
-        action="store_true",
-        help="do it; without this option the command only shows what it would do",
-    )
-    act.add_argument(
-        "--reason",
-        default="",
-        metavar="TEXT",
-        help="why; recorded in the journal, and required with --execute",
-    )
-    act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
+    with_approval(act)
     with_config(act)
     with_output(act)
     act.set_defaults(command=Later("penstock.cli.commands.errors_replay:run_drop"))
