@@ -15,8 +15,13 @@ from penstock.spark.session import open_session
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
 from tests.integration.lakes import audit_deep, data_files, run_feeds
-from tests.integration.odd_records import LARGE, ODD_TIMES, compare_bytes, odd_records
-from tests.integration.test_backup import raw_feed
+from tests.integration.odd_records import (
+    LARGE,
+    ODD_TIMES,
+    compare_bytes,
+    odd_records,
+    raw_feed,
+)
 
 pytestmark = [pytest.mark.certify, pytest.mark.timeout(7200)]
 

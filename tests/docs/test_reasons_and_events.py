@@ -1,17 +1,12 @@
 """The tables of reasons, of events and of alerts name what the code has, and nothing else."""
 
-import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "penstock"
+from tests.docs.run_events import PACKAGE, ROOT, events_in_code, first_cells
+from tests.docs.shell import OPERATE
+
 REASONS = ROOT / "docs" / "reasons.md"
-OPERATE = ROOT / "docs" / "operate.md"
 _REASON = re.compile(r'^([A-Z][A-Z0-9_]+) = "([A-Z0-9_]+)"', re.MULTILINE)
-# Which argument is the name of the event, by what is called.
-_TELLS = {"Event": 1, "say": 0, "warn": 0}
 
 
 def reasons_in_code() -> set[str]:
@@ -19,52 +14,6 @@ def reasons_in_code() -> set[str]:
     files = [*(PACKAGE / "datapath").rglob("*.py"), PACKAGE / "model" / "schema_merging.py"]
     found = (pair for file in files for pair in _REASON.findall(file.read_text(encoding="utf-8")))
     return {name for name, value in found if name == value}
-
-
-def events_in_code() -> set[str]:
-    """Every name that an event of a run may have."""
-    own = [
-        PACKAGE / "cli" / name for name in ("run_output.py", "waiting_feeds.py", "commands/run.py")
-    ]
-    files = [*(PACKAGE / "feeds").glob("*.py"), *own]
-    return {name for file in files for name in _events(ast.parse(file.read_text("utf-8")))}
-
-
-def _events(tree: ast.Module) -> Iterator[str]:
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        named = {
-            target.id: node.value
-            for node in ast.walk(function)
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        for node in ast.walk(function):
-            if not isinstance(node, ast.Call):
-                continue
-            at = _TELLS.get(_called(node.func))
-            if at is not None and len(node.args) > 1:
-                name = node.args[at]
-                yield from _texts(named.get(name.id) if isinstance(name, ast.Name) else name)
-
-
-def _called(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _texts(value: ast.expr | None) -> Iterator[str]:
-    """The texts that an expression may be."""
-    if isinstance(value, ast.IfExp):
-        yield from (*_texts(value.body), *_texts(value.orelse))
-    elif isinstance(value, ast.Constant) and isinstance(value.value, str):
-        yield value.value
-
-
-def first_cells(page: str) -> set[str]:
-    """The names in the first column of the tables."""
-    return set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
 
 
 def test_the_page_has_every_reason_and_no_other() -> None:

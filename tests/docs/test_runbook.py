@@ -10,8 +10,8 @@ import yaml
 
 from penstock.config.load import load
 from tests.docs import runbook
-from tests.docs.shell import complaint
-from tests.docs.test_reasons_and_events import OPERATE, events_in_code, first_cells
+from tests.docs.run_events import events_in_code, first_cells
+from tests.docs.shell import OPERATE, complaint
 
 BASE = {"version": 1, "lake": "./lake", "kafka": {"bootstrap.servers": "nowhere:1"}}
 

@@ -14,9 +14,13 @@ from random import Random
 from typing import NamedTuple
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.config.example import example_text
+from penstock.config.load import load
+from penstock.model.spec import FeedSpec
 from penstock.testing.kafka_client import Headers, KafkaClient, ReadRecord, Record
 
 ODD_TIMES = {
@@ -38,6 +42,14 @@ class Kept(NamedTuple):
     value: bytes | None
     headers: Headers
     timestamp_ms: int
+
+
+def raw_feed(folder: Path, *topics: str, **changes: object) -> FeedSpec:
+    """The backup feed of the written file, over other topics."""
+    path = folder / "penstock.yaml"
+    path.write_text(example_text(with_backup=True))
+    (raw,) = [feed for feed in load(path, {}).feeds if feed.name == "raw_events"]
+    return msgspec.structs.replace(raw, topics=topics, **changes)
 
 
 def odd_records(count: int, seed: int, large: int = 0) -> Iterator[Record]:

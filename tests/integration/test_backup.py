@@ -7,8 +7,6 @@ import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.config.example import example_text
-from penstock.config.load import load
 from penstock.model.exit_codes import HALTED
 from penstock.model.spec import (
     DatasetSpec,
@@ -24,17 +22,15 @@ from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient, Record
 from tests.helpers.files_by_others import rows_of_files
 from tests.integration.lakes import audit_deep, data_files, event, journal_of, run_feeds
-from tests.integration.odd_records import LARGE, ODD_TIMES, compare_bytes, odd_records
+from tests.integration.odd_records import (
+    LARGE,
+    ODD_TIMES,
+    compare_bytes,
+    odd_records,
+    raw_feed,
+)
 
 pytestmark = pytest.mark.xdist_group("kafka")
-
-
-def raw_feed(folder: Path, *topics: str, **changes: object) -> FeedSpec:
-    """The backup feed of the written file, over other topics."""
-    path = folder / "penstock.yaml"
-    path.write_text(example_text(with_backup=True))
-    (raw,) = [feed for feed in load(path, {}).feeds if feed.name == "raw_events"]
-    return msgspec.structs.replace(raw, topics=topics, **changes)
 
 
 def test_every_byte_of_odd_records_is_in_the_backup(

@@ -59,7 +59,8 @@ def test_the_page_about_backups_does_what_it_says(
         assert ran.returncode == 0, f"{command}\n{ran.stdout[-2000:]}\n{ran.stderr[-2000:]}"
         return ran.stdout
 
-    for block in [*blocks_of(BACKUP), *blocks_of(OPERATE)]:
+    pages = [*blocks_of(BACKUP), *blocks_of(OPERATE)]
+    for block in (each for each in pages if not each.why_not):
         told = run(["/bin/sh", "-e", "-c", block.text])
         assert "its backup" not in told
     pair = (tmp_path / "penstock.yaml").read_text()

@@ -53,6 +53,8 @@ def _left_out(backup: FeedSpec) -> Iterator[str]:
         yield f"does not keep all of a record; add {', '.join(absent)} to `include` there"
     if backup.convert:
         yield "has `convert`, so that its rows are not the records as they came"
+    if backup.format != "parquet":
+        yield f"has `format: {backup.format}`; only Parquet is known to take every record whole"
     if backup.unknown == "filter":
         yield "leaves out records of datasets that are not declared; set `unknown: create` there"
 

@@ -24,11 +24,13 @@ def test_days_are_delivered_retired_and_cleaned(days: list[Day]) -> None:
     assert len(steady(days, SHAPE)) == 9
 
 
-@pytest.mark.parametrize("name", ["live", "in_directories", "staged", "journal", "open_requests"])
+@pytest.mark.parametrize(
+    "name", ["live", "in_directories", "staged", "journal", "segments", "others", "open_requests"]
+)
 def test_a_figure_that_grows_breaks_its_bound(days: list[Day], name: str) -> None:
     grown = replace(days[-1], **{name: 10**6})
     assert len(broken_bounds([*days, grown], SHAPE)) >= 1
-    assert len(BOUNDS) == 6
+    assert len(BOUNDS) == 7
 
 
 def test_the_picture_has_three_charts(days: list[Day]) -> None:

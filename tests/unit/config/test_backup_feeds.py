@@ -79,6 +79,7 @@ def test_the_pair_that_init_writes_needs_no_warning(tmp_path: Path) -> None:
         ("route: {by: topic}", "unknown: quarantine", "datasets that are not declared"),
         ("route: {by: topic}", "unknown: filter", "leaves out records of datasets"),
         ("route: {by: topic}", "convert: [{drop: [a]}]", "has `convert`"),
+        ("partition: [day]", "format: orc", "only Parquet is known to take every record whole"),
         ("missing: 9999-12-31", "missing: kafka", "`time: {missing: 9999-12-31}`"),
         ("      outside: 9999-12-31\n", "", "`time: {outside: 9999-12-31}`"),
         ("missing: 9999-12-31", "field: at", "takes the time from a field"),
