@@ -35,8 +35,9 @@ def test_after_some_failures_in_a_row_nothing_is_asked(error: PenstockError) -> 
 def test_an_answer_in_between_begins_the_row_again() -> None:
     breaker = Breaker()
     fails = breaker.guarded(failing(StoreUnavailable("publish", "a", "down")), "publish")
+    succeeds = breaker.guarded(lambda _thing: None, "publish")
     foreign = breaker.guarded(failing(ForeignFile("a", "b", "c")), "publish")
-    for each in (fails, fails, foreign, fails, fails, breaker.guarded(str.upper, "publish")):
+    for each in (fails, fails, foreign, fails, fails, succeeds):
         with suppress(PenstockError):
             each("a")
     assert not breaker.is_open
