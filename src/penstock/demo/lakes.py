@@ -1,6 +1,5 @@
 """The lake of a demo: a directory beside its other files, or a place in a store of the user's."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -57,7 +56,7 @@ def lake_of(place: Place) -> DemoLake:
     spec = reveal_store(load(place.config, {}).lake, place.environ)
     store = open_store(spec)
     uri = place.lake_uri.rstrip("/")
-    settings = _with_emulator(spec)
+    settings = _with_emulator(spec, place.environ)
     root = _folder_of(spec.scheme, uri, settings)
     if spec.scheme == "hdfs":
         lines = hdfs_query_lines(f"{uri}/{FEED}")
@@ -68,9 +67,9 @@ def lake_of(place: Place) -> DemoLake:
     return DemoLake(uri, root, BucketOnlooker(store, FEED, root / FEED), lines, store)
 
 
-def _with_emulator(spec: StoreSpec) -> dict[str, str]:
+def _with_emulator(spec: StoreSpec, environ: Mapping[str, str]) -> dict[str, str]:
     """With the emulator that Google's client finds in the environment; other readers do not."""
-    emulator = os.environ.get("STORAGE_EMULATOR_HOST", "")
+    emulator = environ.get("STORAGE_EMULATOR_HOST", "")
     if spec.scheme != "gs" or not emulator:
         return dict(spec.settings)
     return {"endpoint": emulator, "anonymous": "true", **spec.settings}

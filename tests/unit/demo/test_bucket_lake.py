@@ -128,11 +128,11 @@ def test_the_reader_has_an_address_without_a_scheme_and_keys_of_the_settings() -
 
 
 def test_an_emulator_of_the_environment_is_where_other_readers_look_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     """Google's client takes it from there; pyarrow would ask Google for a quarter of an hour."""
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:9")
-    place = Place(tmp_path, "gs://b/p")
+    environ = {"STORAGE_EMULATOR_HOST": "http://127.0.0.1:9"}
+    place = Place(tmp_path, "gs://b/p", environ=environ)
     place.write_config("127.0.0.1:1", 100)
     lines = lake_of(place).queries
     assert lines

@@ -4,7 +4,7 @@ from threading import get_ident
 from typing import Any
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
 from penstock.errors import StoreUnavailable
 from penstock.runtime.carried_error import CarriedError
