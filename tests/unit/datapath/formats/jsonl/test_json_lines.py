@@ -223,7 +223,7 @@ def test_lines_that_are_none_are_told(raw: bytes, why: str) -> None:
 
 
 def test_a_few_bytes_that_unpack_to_very_many_are_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines_reader, "MOST_LINE_BYTES", 4 << 20)
+    monkeypatch.setattr(line_packing, "MOST_LINE_BYTES", 4 << 20)
 
     def endless() -> Iterator[bytes]:
         for _ in range(1_000):
