@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.api.file_format import FileUnreadable, WriteOptions
-from penstock.datapath.formats.jsonl import json_lines_reader
+from penstock.datapath.formats import line_packing
 from penstock.datapath.formats.jsonl.jsonl import FORMAT
 from penstock.testing.contracts.file_format_rows import opened, some_rows, values_of, written
 
