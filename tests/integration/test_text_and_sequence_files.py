@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.model.names import parse_name
-from penstock.model.spec import DecodeSpec, FeedSpec, FilesSpec, RouteSpec
+from penstock.model.spec import DecodeSpec, FeedSpec, FilesSpec
 from penstock.spark.java import Java
 from penstock.testing.broker import EmbeddedKafka
 from penstock.testing.kafka_client import KafkaClient
@@ -52,63 +52,65 @@ def values_of(client: KafkaClient, topic: str) -> Values:
     return {place: sorted(values) for place, values in found.items()}
 
 
-def told_by_hadoop(files: list[Path], java: Java, folder: Path) -> list[str]:
-    """What `hadoop fs -text` prints of some files: a line for each record."""
+def told_by_hadoop(files: list[Path], java: Java, folder: Path) -> list[list[str]]:
+    """What `hadoop fs -text` prints of all records of some files: the key and the value of each."""
     (folder / "core-site.xml").write_text("<configuration/>")
-    jars = Path(pyspark.__file__).parent / "jars"
-    words = [str(java.path), "-XX:TieredStopAtLevel=1", "-cp", f"{folder}{os.pathsep}{jars}/*",
-             "org.apache.hadoop.fs.FsShell", "-text", *(file.as_uri() for file in files)]  # fmt: skip
+    path = f"{folder}{os.pathsep}{Path(pyspark.__file__).parent / 'jars'}/*"
+    shell = ["-cp", path, "org.apache.hadoop.fs.FsShell", "-text"]
+    words = [str(java.path), "-XX:TieredStopAtLevel=1", *shell, *(f.as_uri() for f in files)]
     told = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert told.returncode == 0, told.stderr
-    return told.stdout.splitlines()
+    return [line.split("\t") for line in told.stdout.splitlines()]
 
 
-def as_hadoop(value: bytes) -> str:
-    """How Hadoop prints bytes."""
-    return value.hex(" ")
+def key_by_hadoop(form: str, offset: int) -> str:
+    """How Hadoop prints the key of a record without a key of Kafka."""
+    if form == "sequencefile":
+        return str(offset)
+    return msgspec.msgpack.encode({1: offset}).hex(" ")
+
+
+KINDS = (
+    ("sequencefile", "none"),
+    ("sequencefile", "record"),
+    ("sequencefile", "block"),
+    ("sequencefile-msgpack", "block"),
+)
 
 
 def test_hadoop_and_spark_read_every_kind_of_sequence_file(
     spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, java: Java, tmp_path: Path
 ) -> None:
-    """Goal: offsets, keys and values are Kafka's. Method: Hadoop's own reader, and `sequenceFile`."""
+    """Goal: offsets and values are Kafka's. Method: Hadoop's reader, and Spark's `sequenceFile`."""
     client.create_topic("seq-raw", partitions=2)
     for partition in (0, 1):
         values = [b"\x00\n%d" % n + b"x" * (n % 700) for n in range(3_000)]
         client.produce("seq-raw", partition, values)
-    wanted = {(r.partition, r.offset): r.value for r in client.read_all("seq-raw")}
+    wanted = {(r.partition, r.offset): r.value or b"" for r in client.read_all("seq-raw")}
     raw = FeedSpec(
         name="events",
         topics=("seq-raw",),
         decode=DecodeSpec("raw"),
-        route=RouteSpec(),
         partition=(),
         files=FilesSpec(gather="auto"),
     )
-    for form, compression in (
-        ("sequencefile", "none"),
-        ("sequencefile", "record"),
-        ("sequencefile", "block"),
-        ("sequencefile-msgpack", "block"),
-    ):
+    files: list[Path] = []
+    printed: list[list[str]] = []
+    for form, compression in KINDS:
         lake = tmp_path / f"{form}-{compression}"
         feed = msgspec.structs.replace(raw, format=form, compression=compression)
         code, told = run_once(spark, kafka, lake, feed)
         assert code == 0, told
-        for file in data_files(lake):
-            partition = int(file.name.split("_")[2])
-            mine = {
-                offset: value for (place, offset), value in wanted.items() if place == partition
-            }
-            if form == "sequencefile":
-                pairs = spark.sparkContext.sequenceFile(str(file), minSplits=3)
-                assert pairs.getNumPartitions() >= 3 or compression == "block"
-                assert {n: bytes(value) for n, value in pairs.collect()} == mine
-            lines = [line.split("\t") for line in told_by_hadoop([file], java, tmp_path)]
-            assert [value for _, value in lines] == [as_hadoop(mine[n]) for n in sorted(mine)]
-            if form == "sequencefile":
-                assert [int(key) for key, _ in lines] == sorted(mine)
-        assert len(data_files(lake)) == 2
+        found = data_files(lake)
+        assert [file.name.split("_")[2] for file in found] == ["0", "1"]
+        files += found
+        printed += [[key_by_hadoop(form, offset), value.hex(" ")]
+                    for (_, offset), value in sorted(wanted.items())]  # fmt: skip
+        if form == "sequencefile":
+            pairs = spark.sparkContext.sequenceFile(str(found[1]), minSplits=3)
+            read = {(1, offset): bytes(value) for offset, value in pairs.collect()}
+            assert read == {place: wanted[place] for place in wanted if place[0] == 1}
+    assert told_by_hadoop(files, java, tmp_path) == printed
     assert audit_deep(spark, kafka, lake).verdict == "ok"
 
 
@@ -135,20 +137,22 @@ def test_spark_and_gzip_read_lines(
     assert [each.file for each in told_of] == [files[0].relative_to(tmp_path).as_posix()]
 
 
-@pytest.mark.parametrize(("form", "point"), [("text", "C8"), ("sequencefile", "C11")])
-def test_nothing_is_lost_or_doubled_when_killed_at(
-    form: str, point: str, spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient,
-    tmp_path: Path,
-) -> None:  # fmt: skip
-    topic = f"values-killed-{form}"
-    client.create_topic(topic, partitions=2)
+def test_nothing_is_lost_or_doubled_when_the_owner_is_killed(
+    spark: SparkSession, kafka: EmbeddedKafka, client: KafkaClient, tmp_path: Path
+) -> None:
+    client.create_topic("values-killed", partitions=2)
     for partition in (0, 1):
-        client.produce(topic, partition, [an_event(n) for n in range(300)])
-    job = Job(tmp_path, kafka.bootstrap, topic, feed=f"    format: {form}\n    compression: none\n")
-    killed_at(job, point)
-    feed = msgspec.structs.replace(a_feed(topic, max_records=250), format=form, compression="none")
+        client.produce("values-killed", partition, [an_event(n) for n in range(300)])
+    keys = "    format: sequencefile\n    sequencefile: {key: msgpack}\n"
+    job = Job(tmp_path, kafka.bootstrap, "values-killed", feed=keys)
+    killed_at(job, "C11")
+    feed = msgspec.structs.replace(
+        a_feed("values-killed", max_records=250),
+        format="sequencefile-msgpack",
+        compression="block",
+    )
     code, told = run_once(spark, kafka, job.lake, feed)
     assert code == 0, told
     assert deep_fold(job.lake).state.undone == {}
-    assert values_in(job.lake) == values_of(client, topic)
+    assert values_in(job.lake) == values_of(client, "values-killed")
     assert audit_deep(spark, kafka, job.lake).verdict == "ok"
