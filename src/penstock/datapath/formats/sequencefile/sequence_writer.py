@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from penstock.api.file_format import KEY, VALUE, ByteStream, WriteOptions
-from penstock.datapath.formats.record_values import in_chunks
 from penstock.datapath.formats.sequencefile.sequence_layout import (
     ESCAPE,
     MARKER_BYTES,
@@ -18,6 +17,7 @@ from penstock.datapath.formats.sequencefile.sequence_layout import (
     map_key,
     vint,
 )
+from penstock.datapath.formats.written_values import in_chunks
 
 MARKED_BYTES = 5 * 1024  # between two markers, as in Hadoop's own files
 BLOCK_BYTES = 1_000_000  # of keys and values in a block; the same

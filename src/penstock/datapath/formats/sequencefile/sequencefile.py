@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SUFFIXES = {"block": "block.seq", "record": "record.seq", "none": "seq"}
 _CLAUSES: dict[str, TableClause] = {}
 # Imported when the first file is written or read.
-_without_value = Later("penstock.datapath.formats.record_values:without_value")
+_without_value = Later("penstock.datapath.formats.written_values:without_value")
 _writer = Later("penstock.datapath.formats.sequencefile.sequence_writer:SequenceFileWriter")
 _reader = Later("penstock.datapath.formats.sequencefile.sequence_reader:SequenceFileReader")
 

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from penstock.api.file_format import VALUE
 from penstock.datapath.formats.line_packing import PACKED_BYTES
-from penstock.datapath.formats.record_values import without_value
+from penstock.datapath.formats.written_values import without_value
 from penstock.model.bad_records import BadRecord
 
 NOT_ONE_LINE = "NOT_ONE_LINE"

@@ -14,8 +14,8 @@ from penstock.api.file_format import (
     FileUnreadable,
 )
 from penstock.datapath.formats.line_packing import PACKERS, LinesBroken, lines_of
-from penstock.datapath.formats.record_values import in_chunks
 from penstock.datapath.formats.row_pieces import columns_among
+from penstock.datapath.formats.written_values import in_chunks
 
 _LINE_END = b"\n"
 _ESCAPES = ((b"\\", b"\\\\"), (b"\n", b"\\n"), (b"\r", b"\\r"))
