@@ -1,4 +1,4 @@
-"""Unit tests write thousands of small files; nobody pulls the plug on them."""
+"""Unit tests write thousands of small files, and are the same in every terminal."""
 
 import pytest
 
@@ -12,3 +12,9 @@ def without_waiting_for_the_drive(monkeypatch: pytest.MonkeyPatch) -> None:
     The folders `contract` and `crash` test what is durable when, and sync for real.
     """
     monkeypatch.setattr(disk, "_sync_descriptor", lambda _descriptor: None)
+
+
+@pytest.fixture(autouse=True)
+def whatever_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are as wide as where nobody knows the terminal, also in a worker with `COLUMNS`."""
+    monkeypatch.delenv("COLUMNS", raising=False)
