@@ -9,9 +9,10 @@ from pathlib import Path
 import msgspec
 import pyspark
 import pytest
+from pyspark import RDD
 from pyspark.sql import SparkSession
 
-from penstock.model.names import parse_name
+from penstock.model.names import FileName, parse_name
 from penstock.model.spec import DecodeSpec, FeedSpec, FilesSpec
 from penstock.spark.java import Java
 from penstock.testing.broker import EmbeddedKafka
@@ -36,7 +37,7 @@ def values_in(lake: Path) -> Values:
     found: Values = defaultdict(list)
     for file in data_files(lake):
         name = parse_name(file.name)
-        assert name is not None
+        assert isinstance(name, FileName), "one Kafka partition per file"
         place = file.relative_to(lake / "events").parts[0], name.partition
         found[place] += [value for value, _ in values_of_file(file)]
     return {place: sorted(values) for place, values in found.items()}
@@ -107,7 +108,9 @@ def test_hadoop_and_spark_read_every_kind_of_sequence_file(
         printed += [[key_by_hadoop(form, offset), value.hex(" ")]
                     for (_, offset), value in sorted(wanted.items())]  # fmt: skip
         if form == "sequencefile":
-            pairs = spark.sparkContext.sequenceFile(str(found[1]), minSplits=3)
+            pairs: RDD[tuple[int, bytearray]] = spark.sparkContext.sequenceFile(
+                str(found[1]), minSplits=3
+            )
             read = {(1, offset): bytes(value) for offset, value in pairs.collect()}
             assert read == {place: wanted[place] for place in wanted if place[0] == 1}
     assert told_by_hadoop(files, java, tmp_path) == printed

@@ -20,6 +20,7 @@ from penstock.api.find import find
 from tests.helpers.deep_receipts import receipt, told
 from tests.helpers.doctored_lakes import SPEC, DoctoredLake, event
 from tests.helpers.files_by_others import values_of_file
+from tests.helpers.lakes_on_disk import Payload
 from tests.simulator.programs import FEED
 
 COMPRESSIONS = {"sequencefile": ("none", "record", "block"), "sequencefile-msgpack": ("block",),
@@ -36,7 +37,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
 
     def make(form: str, compression: str) -> DoctoredLake:
         spec = msgspec.structs.replace(SPEC, format=form, compression=compression)
-        payloads = [event("click", number) for number in range(20)]
+        payloads: list[Payload] = [event("click", number) for number in range(20)]
         lake = DoctoredLake(tmp_path, payloads, max_records=50, spec=spec)
         lake.plain_tools(monkeypatch)
         return lake

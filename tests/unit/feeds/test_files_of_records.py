@@ -227,3 +227,10 @@ def test_values_that_the_format_cannot_hold_are_quarantined_alone(
     if quarantined:
         found = ask(story, 2).quarantined
         assert [each.reason for each in found] == ["NOT_ONE_LINE"]
+
+
+def test_another_kind_of_keys_or_of_lines_is_another_format(story: Story) -> None:
+    story.cluster.append(TOPIC, 0, spelled("click", 0))
+    assert story.run_once(feed_of("sequencefile")) == 0
+    assert story.run_once(feed_of("sequencefile-msgpack")) != 0
+    assert "FORMAT_CHANGED" in story.said[-1]

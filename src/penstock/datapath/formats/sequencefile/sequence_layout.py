@@ -118,9 +118,9 @@ def map_key_from(raw: bytes) -> tuple[int, bytes | None]:
         found = _decode(value_from(raw))
     except msgspec.MsgspecError as error:
         raise SequenceBroken(f"a key that is not MessagePack: {error}") from error
-    offset, key = found.get(_OFFSET), found.get(_KEY)
-    if not isinstance(offset, int) or isinstance(key, int) or len(found) > 1 + (key is not None):
-        raise SequenceBroken("a key that does not have an offset")
+    offset, key = found.pop(_OFFSET, None), found.pop(_KEY, None)
+    if found or not isinstance(offset, int) or isinstance(key, int) or not 0 <= offset < 1 << 63:
+        raise SequenceBroken("a key that is not a map of an offset")
     return offset, key
 
 

@@ -136,14 +136,16 @@ class SequenceFileReader:
 
 def _split(lengths: bytes, data: bytes, count: int) -> list[bytes]:
     """The parts of some bytes, of which there must be so many."""
+    if count > len(data):  # every key and every value has some bytes
+        raise SequenceBroken("a block of an impossible number of records")
     source = ByteSource(io.BytesIO(lengths))
     found: list[bytes] = []
     start = 0
-    while source.place < len(lengths):
+    while source.place < len(lengths) and len(found) < count:
         end = start + vint_from(source)
         found.append(data[start:end])
         start = end
-    if len(found) != count or start != len(data):
+    if len(found) != count or source.place != len(lengths) or start != len(data):
         raise SequenceBroken("a block with other records than it says")
     return found
 
