@@ -58,6 +58,13 @@ def test_the_page_has_every_command_and_option_and_no_other() -> None:
     assert options_on_page(PAGE.read_text(encoding="utf-8")) == options_in_code()
 
 
+def test_the_table_at_the_top_has_every_command() -> None:
+    """Goal: whoever looks for a command finds it there. Groups such as `errors` have one line."""
+    page = PAGE.read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| \[`([a-z]+)`\]", page, flags=re.MULTILINE))
+    assert listed == {name.split()[1] for name in options_in_code()}
+
+
 def test_every_option_in_an_example_exists() -> None:
     code = options_in_code()
     blocks = "\n".join(re.findall(r"```text\n(.*?)```", PAGE.read_text(), flags=re.DOTALL))

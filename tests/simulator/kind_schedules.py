@@ -34,6 +34,7 @@ from tests.simulator.programs import (
     _rewrite,
     cleaner,
     compactor,
+    corrector,
     owner,
     replayer,
 )
@@ -137,6 +138,24 @@ def quarantined_records_are_dropped_beside_a_replay() -> None:
         assert world.run("second").startswith("refused")
         world.settle()
         assert not world.oracle.story(world.shelf).quarantined
+
+
+def corrected_bytes_outlive_every_cleaning() -> None:
+    """Their author dies before the entry, or after it: an entry that names them keeps them."""
+    for answered in (False, True):
+        world = _delivered(["a", BAD, "a"], [BAD])
+        world.spawn("dead", corrector("a"))
+        world.run_until("dead", at_kind("replay"))
+        assert any("/corrections/" in key for key in world.shelf.objects)
+        if answered:
+            world.go("dead")
+        world.crash("dead")
+        world.run_alone("next", owner())
+        world.run_alone("cleaner", cleaner())
+        left = {key for key in world.shelf.objects if "/corrections/" in key}
+        assert left == set(world.oracle.story(world.shelf).corrected)
+        assert len(left) == answered
+        world.settle()
 
 
 # Generations
@@ -283,6 +302,7 @@ KIND_SCHEDULES = (
     a_topic_is_made_again,
     a_topic_is_made_again_while_an_operator_hesitates,
     quarantined_records_are_dropped_beside_a_replay,
+    corrected_bytes_outlive_every_cleaning,
     a_generation_takes_the_place_of_windows,
     a_generation_beside_a_compaction,
     a_compaction_that_names_what_it_does_not_consume,

@@ -14,6 +14,7 @@ import msgspec
 
 from penstock.api.store import Store
 from penstock.care import clean as clean_room
+from penstock.care import unnamed_objects
 from penstock.errors import OutcomeUnknown, PenstockError
 from penstock.model.entries import SealedEntry, Start
 from penstock.model.layout import Layout
@@ -294,6 +295,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "cleaner spares what is referenced",
         _patch(clean_room, "is_referenced", lambda _state, _ref: False),
+    ),
+    Mutation(
+        "cleaner spares what an entry names", _patch(unnamed_objects, "named_by", lambda _body: ())
     ),
     Mutation("tidying spares what is not done", _undone_is_settled),
     Mutation("tidying spares the window that is planned next", _one_too_many),

@@ -97,7 +97,7 @@ class FeedUpkeep:
         return [Job("finalizing", partial(self._finalize, finalize, spec))]
 
     def _has_newly_final(self) -> bool:
-        """True when days may be declared complete that were not yet, or not asked for of late.
+        """True when days may be declared complete that were not yet, or not asked for recently.
 
         It costs no request; so days are complete soon after the last record of them was decided.
         """

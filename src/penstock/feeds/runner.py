@@ -273,9 +273,9 @@ class Runner:
         if not self.failures or len(self.feeds) < 2:
             return
         named = ", ".join(f"{name} ({each.code})" for name, each in sorted(self.failures.items()))
-        sentence = (
-            f"{len(self.failures)} of {len(self.feeds)} feeds have ended by an error: {named}"
-        )
+        count = len(self.failures)
+        have = "has" if count == 1 else "have"
+        sentence = f"{count} of {len(self.feeds)} feeds {have} ended by an error: {named}"
         self.tell(Event("", "failed_feeds", sentence, {"feeds": len(self.failures)}, "error"))
 
     def _beat_failed(self, feed: Beating, error: Exception) -> None:

@@ -446,6 +446,8 @@ def test_a_listener_that_fails_for_one_feed_ends_no_other() -> None:
     assert runner.run() == 1
     assert world.delivered("fine") == ALL
     assert runner.failures["unlucky"].code == "FEED_FAILED"
+    [last] = [event.sentence for event in world.said if event.name == "failed_feeds"]
+    assert last == "1 of 2 feeds has ended by an error: unlucky (FEED_FAILED)"
 
 
 def test_feeds_open_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:

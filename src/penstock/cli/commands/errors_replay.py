@@ -15,12 +15,12 @@ from penstock.care.fixed_file import open_fixed_file
 from penstock.care.fixed_records import FixedRecords
 from penstock.care.replay import drop, live_records
 from penstock.care.replay_feed import Replayed, ReplayRequest, ReplayTools, replay_feed
+from penstock.cli.approval import approval_of
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.client_settings import registry_of
 from penstock.cli.commands.errors_list import (
     no_such_record,
     open_quarantine,
-    reason_and_author,
     require_started,
     tell,
     tell_empty,
@@ -149,18 +149,26 @@ def _tell_untried(chosen: argparse.Namespace, fold: FeedFold, refused: EntryRefu
 
 
 def run_drop(chosen: argparse.Namespace) -> int:
-    """Record that the records are given up."""
-    reason, author = reason_and_author(chosen)
+    """Show which records are meant; with --execute record that they are given up."""
+    approval = approval_of(chosen)
     _, _, journal = feed_named(chosen, chosen.feed)
     found = records_meant(journal, chosen.id, chosen.topic_id)
     count = sum(len(each.offsets) for each in found)
     if not count:
         raise no_such_record(chosen.feed, repr(chosen.id))
-    sealed = drop(journal, surroundings(), found, author, reason)
+    entry = None
+    if approval is not None:
+        entry = drop(journal, surroundings(), found, approval.author, approval.reason).number
     if chosen.output == "json":
-        print_rows([{"feed": chosen.feed, "dropped": count, "entry": sealed.number}], "json")
+        dropped = 0 if entry is None else count
+        row = {"feed": chosen.feed, "records": count, "dropped": dropped, "entry": entry}
+        print_rows([row], "json")
+    elif entry is None:
+        print(f"{number_of(count, 'record')} of {chosen.feed} would be given up")
+        wanted = "--execute" if chosen.reason.strip() else "--reason and --execute"
+        tell(f"nothing was changed; add {wanted} to give {'it' if count == 1 else 'them'} up")
     else:
-        print(f"{_are(count, chosen.feed)} given up, by entry {sealed.number}")
+        print(f"{_are(count, chosen.feed)} given up, by entry {entry}")
     return 0
 
 

@@ -4,7 +4,12 @@ import argparse
 from typing import Any
 
 from penstock.api.later import Later
-from penstock.cli.options.shared_options import with_commands, with_config, with_output
+from penstock.cli.options.shared_options import (
+    with_approval,
+    with_commands,
+    with_config,
+    with_output,
+)
 
 SHOWN_RECORDS = 20
 
@@ -148,9 +153,10 @@ def add_drop(acts: Any) -> None:
         "drop",
         help="give up quarantined records",
         description="Give up the records of one fingerprint, or one record by its position "
-        "topic/partition/offset. They stay accounted for: every audit lists them with who gave "
-        "them up and why. Their raw bytes stay in the files of the quarantine.",
-        epilog='example: penstock errors drop events 1f0c2ab394de --reason "load test"',
+        "topic/partition/offset. Prints how many, and does it only with --execute. They stay "
+        "accounted for: every audit lists them with who gave them up and why. Their raw bytes "
+        "stay in the files of the quarantine.",
+        epilog='example: penstock errors drop events 1f0c2ab394de --reason "load test" --execute',
     )
     act.add_argument("feed", metavar="FEED")
     act.add_argument("id", metavar="ID", help="a fingerprint, or topic/partition/offset")
@@ -159,8 +165,7 @@ def add_drop(acts: Any) -> None:
         metavar="T",
         help="only records of this topic id, if the topic was deleted and created again",
     )
-    act.add_argument("--reason", required=True, metavar="TEXT", help="why; the reason is recorded")
-    act.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
+    with_approval(act)
     with_config(act)
     with_output(act)
     act.set_defaults(command=Later("penstock.cli.commands.errors_replay:run_drop"))

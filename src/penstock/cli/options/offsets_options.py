@@ -14,7 +14,12 @@ from penstock.cli.offset_arguments import (
     to_offset,
     topic_choice,
 )
-from penstock.cli.options.shared_options import with_commands, with_config, with_output
+from penstock.cli.options.shared_options import (
+    with_approval,
+    with_commands,
+    with_config,
+    with_output,
+)
 
 
 def add_to(commands: Any) -> None:
@@ -75,7 +80,7 @@ def _add_reset(verbs: Any) -> None:
                     help="the committed offsets of a consumer group")  # fmt: skip
     to.add_argument("--from-file", dest="target", type=from_file, metavar="FILE",
                     help="a CSV file with topic,partition,offset")  # fmt: skip
-    _with_approval(verb)
+    with_approval(verb)
 
 
 def _add_accept_gap(verbs: Any) -> None:
@@ -87,7 +92,7 @@ def _add_accept_gap(verbs: Any) -> None:
         epilog='example: penstock offsets accept-gap events --reason "retention" --execute',
     )
     _with_feed(verb, Later("penstock.cli.commands.offsets:accept_gap"))
-    _with_approval(verb)
+    with_approval(verb)
 
 
 def _add_rebind(verbs: Any) -> None:
@@ -104,7 +109,7 @@ def _add_rebind(verbs: Any) -> None:
     to.add_argument("--to-earliest", dest="latest", action="store_false", help="the default")
     to.add_argument("--to-latest", dest="latest", action="store_true")
     verb.set_defaults(latest=False)  # else argparse takes the default of the first flag: true
-    _with_approval(verb)
+    with_approval(verb)
 
 
 def _with_feed(verb: argparse.ArgumentParser, command: Later) -> None:
@@ -112,18 +117,3 @@ def _with_feed(verb: argparse.ArgumentParser, command: Later) -> None:
     with_config(verb)
     with_output(verb)
     verb.set_defaults(command=command)
-
-
-def _with_approval(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--execute",
-        action="store_true",
-        help="do it; without this option the command only shows what it would do",
-    )
-    verb.add_argument(
-        "--reason",
-        default="",
-        metavar="TEXT",
-        help="recorded in the journal; required with --execute",
-    )
-    verb.add_argument("--author", default="", metavar="NAME", help="default: your login name")

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from penstock.api.later import Later
-from penstock.cli.options.shared_options import with_config, with_output
+from penstock.cli.options.shared_options import with_approval, with_config, with_output
 from penstock.config import units
 
 
@@ -29,18 +29,7 @@ def add_to(commands: Any) -> None:
         metavar="DAY",
         help="the first day that stays, such as 2026-08-01",
     )
-    command.add_argument(
-        "--execute",
-        action="store_true",
-        help="do it; without this option the command only shows what it would do",
-    )
-    command.add_argument(
-        "--reason",
-        default="",
-        metavar="TEXT",
-        help="recorded in the journal; required with --execute",
-    )
-    command.add_argument("--author", default="", metavar="NAME", help="default: your login name")
+    with_approval(command)
     with_config(command)
     with_output(command)
     command.set_defaults(command=Later("penstock.cli.commands.retire:run"))

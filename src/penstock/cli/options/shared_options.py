@@ -50,3 +50,19 @@ def with_output(command: argparse.ArgumentParser) -> None:
         default="text",
         help="the form of the output (default: text)",
     )
+
+
+def with_approval(command: argparse.ArgumentParser) -> None:
+    """Add what a command needs that gives up, moves or removes data: it is a dry run without."""
+    command.add_argument(
+        "--execute",
+        action="store_true",
+        help="do it; without this option the command only shows what it would do",
+    )
+    command.add_argument(
+        "--reason",
+        default="",
+        metavar="TEXT",
+        help="recorded in the journal; required with --execute",
+    )
+    command.add_argument("--author", default="", metavar="NAME", help="default: your login name")

@@ -135,7 +135,7 @@ class FeedState(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def record_bytes(self) -> float:
-        """The mean size of a record, of late; 0 when none was read yet."""
+        """The mean size of recent records; 0 when none was read yet."""
         return max(self.recent_bytes / self.recent_read, 1.0) if self.recent_read else 0.0
 
     @property

@@ -219,7 +219,7 @@ def test_a_time_of_no_calendar_hides_no_record(
     assert an_owner(lake.room([]), source, max_records=5).run_window()
     assert [group["count"] for group in listed(lake, capsys)] == [2]
     assert shown(lake, capsys, "events/0/1")[0]["time"] == time
-    words = ("errors", "drop", FEED, "events/0/1", "--reason", "x", "--author", "ann")
+    words = ("errors", "drop", FEED, "events/0/1", "--reason", "x", "--author", "ann", "--execute")
     assert main(lake.words(*words)) == 0
     assert main(lake.words("audit", FEED)) == 0
     assert main(lake.words("status", FEED)) == 0

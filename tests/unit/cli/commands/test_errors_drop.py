@@ -30,8 +30,8 @@ UNREADABLE = b'{"type": "click", "at": "soon"}'
 
 
 def dropped(lake: DiskLake, word: str, *more: str) -> int:
-    words = ("errors", "drop", FEED, word, "--reason", "load test", "--author", "ann", *more)
-    return main(lake.words(*words))
+    by_whom = ("--reason", "load test", "--author", "ann", "--execute")
+    return main(lake.words("errors", "drop", FEED, word, *by_whom, *more))
 
 
 @pytest.fixture
@@ -117,6 +117,26 @@ def test_what_is_given_up_is_told_once_and_is_not_there_any_more(
     assert "  1 of 2  " in capsys.readouterr().out  # one waits, of all that ever came
 
 
+def test_without_execute_it_is_only_shown_what_would_be_given_up(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    room = delivered(lake, [GOOD, UNTIMED, UNTIMED_TOO])
+    fingerprint = untimed(lake, capsys)["fingerprint"]
+    entries = room.journal().open().state.number
+    for more, wanted in [((), "--reason and --execute"), (("--reason", "x"), "--execute")]:
+        assert main(lake.words("errors", "drop", FEED, fingerprint, *more)) == 0
+        told = capsys.readouterr()
+        assert told.out == "2 records of feed would be given up\n"
+        assert told.err == f"nothing was changed; add {wanted} to give them up\n"
+    assert main(lake.words("errors", "drop", FEED, "events/0/1", "--output", "json")) == 0
+    [row] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert row == {"feed": FEED, "records": 1, "dropped": 0, "entry": None}
+    assert main(lake.words("errors", "drop", FEED, "events/0/0")) == 2
+    assert "has no record 'events/0/0'" in capsys.readouterr().err
+    assert left(room) == [(TOPIC_ID, ((1, 3),))]
+    assert room.journal().open().state.number == entries
+
+
 @pytest.mark.parametrize("empty", ["--reason", "--author"])
 def test_nothing_is_given_up_without_a_reason_and_an_author(
     lake: DiskLake, capsys: pytest.CaptureFixture[str], empty: str
@@ -124,8 +144,9 @@ def test_nothing_is_given_up_without_a_reason_and_an_author(
     room = delivered(lake, [UNTIMED])
     words = {"--reason": "load test", "--author": "ann", empty: "  "}
     more = [word for pair in words.items() for word in pair]
-    assert main(lake.words("errors", "drop", FEED, "events/0/0", *more)) == 2
-    assert f"The {empty.removeprefix('--')} is empty." in capsys.readouterr().err
+    assert main(lake.words("errors", "drop", FEED, "events/0/0", "--execute", *more)) == 2
+    told = {"--reason": "`--execute` needs a `--reason`.", "--author": "The author is empty."}
+    assert told[empty] in capsys.readouterr().err
     assert left(room) == [(TOPIC_ID, ((0, 1),))]
 
 

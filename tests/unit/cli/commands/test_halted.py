@@ -294,8 +294,8 @@ def test_giving_up_a_record_leaves_the_feed_halted(halting: Halting, capsys: Cap
     capsys.readouterr()
     halting.call("status", "--output", "json")
     before = json.loads(capsys.readouterr().out)["halted"]
-    words = ("errors", "drop", "feed", "events/0/2", "--reason", "x", "--author", "ann")
-    assert halting.call(*words) == 0
+    why = ("--reason", "x", "--author", "ann")
+    assert halting.call("errors", "drop", "feed", "events/0/2", "--execute", *why) == 0
     capsys.readouterr()
     halting.call("status", "--output", "json")
     assert json.loads(capsys.readouterr().out)["halted"] == before
