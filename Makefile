@@ -195,7 +195,7 @@ test: lint $(HAS_PROMETHEUS) $(HAS_KERBEROS) ## Lint, explore the quick small wo
 	$(PY) -m tests.simulator exhaustive --quick
 	$(PYTEST) --durations=10
 
-unit: setup ## Run the unit tests: no JVM, no search, under 45 seconds
+unit: setup ## Run the unit tests: no JVM, no search, in about a minute on two idle cores
 	$(PY) -m tests.side_by_side tests/unit
 
 property: setup ## Let Hypothesis search for counterexamples (HYPOTHESIS_PROFILE=thorough: 20 times)
