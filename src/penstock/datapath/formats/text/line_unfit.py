@@ -12,7 +12,7 @@ from penstock.model.bad_records import BadRecord
 NOT_ONE_LINE = "NOT_ONE_LINE"
 _INSIDE = "a line end inside the value; `text.line_ends: escape` writes it with an escape"
 _PACKED = "a value that begins like a compressed file, for which readers would take the file"
-LINE_ENDS = (10, 13)  # many readers take a carriage return alone for the end of a line
+_LINE_FEED, _RETURN = 10, 13  # many readers take a return alone for the end of a line
 
 
 def not_for_lines(rows: pa.RecordBatch, *, escapes: bool) -> list[BadRecord]:
@@ -35,6 +35,6 @@ def with_line_ends(values: pa.BinaryArray) -> list[int]:
     _, ends, data = values.buffers()
     bounds = np.frombuffer(ends, np.int32)[values.offset : values.offset + len(values) + 1]
     octets = np.frombuffer(data or b"", np.uint8)[bounds[0] : bounds[-1]]
-    places = np.flatnonzero(np.isin(octets, LINE_ENDS)) + bounds[0]
+    places = np.flatnonzero((octets == _LINE_FEED) | (octets == _RETURN)) + bounds[0]
     found: list[int] = np.unique(np.searchsorted(bounds, places, side="right") - 1).tolist()
     return found
