@@ -157,7 +157,10 @@ class FileFormat(Protocol):
 
     @property
     def suffixes(self) -> Mapping[str, str]:
-        """How names of files end, without the dot, by the word for each compression it takes."""
+        """How names of files end, without the dot, by the word for each compression it takes.
+
+        The first is the usual one of a format that does not take zstd.
+        """
         ...
 
     @property
