@@ -5,7 +5,7 @@ import pyarrow as pa
 from penstock.api.file_format import ByteStream, WriteOptions
 from penstock.datapath.codec.json.row_text import TextSteps, text_lines, with_texts_of_numbers
 from penstock.datapath.codec.shared.row_pools import plain_schema
-from penstock.datapath.formats.jsonl.line_packing import PACKERS
+from penstock.datapath.formats.line_packing import PACKERS
 
 CHUNK_BYTES = 4 << 20  # of rows that become lines at a time
 CHUNK_ROWS = 65_536
