@@ -7,7 +7,6 @@ by pyarrow alone, and the audit has to balance after each act.
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,11 +21,6 @@ import pytest
 from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
 from penstock.audit.shallow import audit
 from penstock.care import compact_feed, feed_plan
-from penstock.care.compact_feed import (
-    CompactedDirectory,
-    CompactionTools,
-    compact_directories,
-)
 from penstock.care.compaction_plan import CompactionPolicy
 from penstock.care.done_files import done_files
 from penstock.care.feed_plan import planned
@@ -40,7 +34,6 @@ from penstock.model.manifest import ManifestFile
 from penstock.model.names import CompactedName, parse_name
 from penstock.model.record_position import Position
 from penstock.model.spec import FeedSpec, FilesSpec, WindowSpec
-from penstock.ports.store.list_keys import list_keys
 from penstock.protocol.feed_book.entry_search import EntrySearch
 from penstock.protocol.loop.owner import Owner
 from penstock.runtime.parallel import ParallelMap, in_this_process
@@ -48,13 +41,19 @@ from penstock.runtime.surroundings import one_by_one
 from penstock.status.where_file import where_file
 from penstock.status.where_record import RecordSearch
 from penstock.testing.fault_script import Died
-from tests.helpers.files_by_others import READABLE, rows_of_files
-from tests.helpers.list_story import FEED, TOPIC, Place, Story
+from tests.helpers.compacting import (
+    ANY,
+    SMALL,
+    assert_proven,
+    compacted,
+    data_files,
+    staged,
+)
+from tests.helpers.files_by_others import rows_of_files
+from tests.helpers.list_story import TOPIC, Place, Story
 
-SMALL = msgspec.structs.replace(FEED, window=WindowSpec(max_records=4))
 BY_PARTITION = msgspec.structs.replace(SMALL, files=FilesSpec(gather="partition"))
 ORC = msgspec.structs.replace(SMALL, format="orc")
-ANY = CompactionPolicy(target_bytes=256_000_000, min_files=2)
 DAY = "feed/click/day=2027-01-15"
 
 
@@ -83,38 +82,6 @@ def delivered(story: Story, feed: FeedSpec = SMALL, count: int = 10) -> Story:
     return story
 
 
-def compacted(
-    story: Story,
-    feed: FeedSpec = SMALL,
-    policy: CompactionPolicy = ANY,
-    parallel: ParallelMap = in_this_process,
-    files_of_job: int = 1,
-) -> list[CompactedDirectory]:
-    """`penstock compact feed`."""
-
-    @contextmanager
-    def opened() -> Iterator[ParallelMap]:
-        yield parallel
-
-    journal = story.journal()
-    fold = journal.open(deep=True)
-    tools = CompactionTools(feed, story.clock.around(), "ann", policy, opened, files_of_job)
-    plans = list(planned(journal, fold, policy))
-    done = list(compact_directories(journal, fold, plans, tools))
-    for each in done:
-        if each.refused is not None and not isinstance(each.refused, EntryRefused):
-            raise each.refused
-    return done
-
-
-def data_files(story: Story) -> list[str]:
-    return [key for key in list_keys(story.store, "feed") if key.endswith(READABLE)]
-
-
-def staged(story: Story) -> list[str]:
-    return list(list_keys(story.store, "_penstock/feed/staging"))
-
-
 def every(count: int) -> dict[Place, int]:
     return {(partition, offset): 1 for partition in (0, 1) for offset in range(count)}
 
@@ -139,12 +106,6 @@ def rows_by_others(story: Story, folder: Path) -> list[dict[str, Any]]:
         file.write_bytes(story.store.read(key) or b"")
     rows = rows_of_files(files)
     return sorted(rows, key=lambda row: (row["_topic"], row["_partition"], row["_offset"]))
-
-
-def assert_proven(story: Story) -> None:
-    assert audit(story.journal()).differences == ()
-    tools = DeepTools(in_this_process, None, lambda: 0.0)
-    assert deep_audit(story.journal(), DeepSpec(), tools).differences == ()
 
 
 @pytest.mark.parametrize("feed", [SMALL, BY_PARTITION, ORC], ids=["gathered", "alone", "orc"])

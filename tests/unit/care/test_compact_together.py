@@ -17,14 +17,8 @@ from penstock.model.entries import Compact, PartitionStart
 from penstock.model.envelope import Claim
 from penstock.runtime.parallel import in_this_process
 from penstock.testing.fault_script import Died
+from tests.helpers.compacting import SMALL, assert_proven, compacted, data_files, staged
 from tests.helpers.list_story import TOPIC, Story, events, places
-from tests.unit.care.test_compact_feed import (
-    SMALL,
-    assert_proven,
-    compacted,
-    data_files,
-    staged,
-)
 
 KINDS = ("click", "order", "view")
 
