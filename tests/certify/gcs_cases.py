@@ -30,6 +30,8 @@ from tests.certify.s3_cases import (
     killed,
     killed_cleaner,
     late_entry,
+    nothing_can_be_staged,
+    one_dataset_fails,
     passing,
     paused,
     woken_after_retirement,
@@ -89,7 +91,7 @@ NOT_SHOWN = {
 
 
 def cases() -> Iterator[Case]:
-    """C7 to C16, Z1, Z3, Z4, and the faults of stores that GCS can have."""
+    """C7 to C16, Z1, Z3, Z4, A5, E4, and the faults of stores that GCS can have."""
     for point, at in POINTS.items():
         act = partial(killed, at, point in COLD)
         yield Case(point, (point.rstrip("b"),), act, 35.0, int(point.endswith("b")))
@@ -100,6 +102,8 @@ def cases() -> Iterator[Case]:
     yield Case("Z4", ("Z4",), woken_after_retirement, 40.0)
     for name, rules in PASSING.items():
         yield Case(name, (name,), partial(passing, rules), 40.0)
+    yield Case("A5", ("A5",), one_dataset_fails, 45.0)
+    yield Case("E4", ("E4",), nothing_can_be_staged, 45.0)
     yield Case("S9", ("S9",), late_entry, 45.0)
     yield Case("S12", ("S12",), partial(cut_off, True), 45.0)
     yield Case("S13", ("S13",), partial(cut_off, False), 45.0)

@@ -131,9 +131,7 @@ def killed(at: At, cold: bool, run: Run) -> Outcome:
 
 def kill_at(job: HdfsJob, relay: HdfsRelay, at: At) -> None:
     """Run until the request; the process is dead afterwards."""
-    rule = RelayRule(
-        at.method, at.about, "lose-reply" if at.arrives == "before" else "hold", at.nth
-    )
+    rule = RelayRule(at.method, at.about, "stall" if at.arrives == "before" else "hold", at.nth)
     relay.rules.append(rule)
     with lake_child(job, "run", "--once") as child:
         await_request(relay, rule, child)

@@ -14,6 +14,7 @@ from tests.helpers.gcs_asking import GcsAsking
 STAGED = "*/_penstock/events/staging/*"
 GCS_WORDS = BucketWords(
     "objects.insert",
+    "objects.insert",
     "objects.rewrite",
     "objects.delete",
     "objects.get",

@@ -55,10 +55,11 @@ SECRET = ("access_key", "secret_key", "session_token")
 class BucketWords:
     """What the requests of a store are called, in the terms of the proxy in front of it.
 
-    `staged` is a glob of the keys by which staged files are discarded.
+    `staged` is a glob of the keys by which files are staged, and discarded.
     """
 
     put: str
+    stage: str
     publish: str
     discard: str
     is_staged: str
@@ -69,6 +70,7 @@ class BucketWords:
 
 S3_WORDS = BucketWords(
     "PutObject",
+    "UploadPart",
     "CompleteMultipartUpload",
     "AbortMultipartUpload",
     "ListParts",

@@ -3,12 +3,14 @@
 import argparse
 import shutil
 import subprocess
+import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from threading import Event
 from typing import TYPE_CHECKING
 
 from tests.certify.case import Case, Run
@@ -17,8 +19,15 @@ from tests.certify.table import RESUME_S, Outcome, Results, as_table, exit_code,
 if TYPE_CHECKING:
     from tests.certify.parts import Parts
 
+stopping = Event()
 REPOSITORY = Path(__file__).parents[2]
 SEED = 1
+
+
+def stop(*_of: object) -> None:
+    """For signals: all that was started is ended, and the run that is under way says nothing."""
+    stopping.set()
+    sys.exit(1)
 
 
 def certify(
@@ -95,6 +104,8 @@ def run_all(
     with make_parts() as parts:
         for number, case in enumerate(waiting):
             found = run_one(case, parts, results.seed)
+            if stopping.is_set():  # what Python raised for the signal was taken for an error
+                sys.exit(1)
             results.keep(case.name, found)
             if case.guess_s and not found.not_shown:
                 pace = 0.9 * pace + 0.1 * found.seconds / case.guess_s

@@ -27,7 +27,7 @@ from tests.certify.counting import outcome
 from tests.certify.lake_on_s3 import S3_WORDS, BucketJob, LakeChild, lake_child
 from tests.certify.s3_counting import a_job, recover, resumed, settle
 from tests.certify.table import Outcome
-from tests.integration.lakes import AROUND, journal_in
+from tests.integration.lakes import AROUND, an_event, journal_in
 from tests.integration.processes import wait_for
 
 COLD = {"C7", "C10", "C13"}  # restarted in a process of their own; others here, which is quicker
@@ -82,7 +82,7 @@ NOT_SHOWN = {
 
 
 def cases() -> Iterator[Case]:
-    """C7 to C16, Z1, Z3, Z4, and the faults of stores that S3 can have."""
+    """C7 to C16, Z1, Z3, Z4, A5, E4, and the faults of stores that S3 can have."""
     for point in POINTS:
         act = partial(killed, POINTS[point], point in COLD)
         yield Case(point, (point.rstrip("b"),), act, 35.0, int(point.endswith("b")))
@@ -93,6 +93,8 @@ def cases() -> Iterator[Case]:
     yield Case("Z4", ("Z4",), woken_after_retirement, 40.0)
     for name, rules in PASSING.items():
         yield Case(name, (name,), partial(passing, rules), 40.0)
+    yield Case("A5", ("A5",), one_dataset_fails, 45.0)
+    yield Case("E4", ("E4",), nothing_can_be_staged, 45.0)
     yield Case("S9", ("S9",), late_entry, 45.0)
     yield Case("S12", ("S12",), partial(cut_off, True), 45.0)
     yield Case("S13", ("S13",), partial(cut_off, False), 45.0)
@@ -338,6 +340,43 @@ def aborted_uploads(run: Run) -> Outcome:
         kill_at(replace(job, endpoint=proxy.url), proxy, at, "run", "--once")
     aborted = job.abort_uploads()
     problem = "" if aborted else "no upload was open"
+    return resumed(run, job, data, problem, cold=True)
+
+
+def one_dataset_fails(run: Run) -> Outcome:
+    """A5: no file of one dataset can be published; it is parked and told, and all others are there.
+
+    Two windows pass by it, so that they wait in line behind the parked one.
+    """
+    data, job = a_job(run)
+    publish = run.parts.bucket_place.words.publish
+    rule = Rule(run.parts.bucket_place.words.refused, publish, "*/events/kind-0/*", times=None)
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"], [rule]) as proxy:
+        child = LakeChild(replace(job, endpoint=proxy.url), "run", "--once")
+        code = child.end()
+    seen = {key.split("/")[1] for key in job.picture() if key.startswith("events/")}
+    problem = "it ended as if all was well" if code == 0 else ""
+    problem = problem or ("" if "kind-0" in child.said() else f"not told: {child.said()[-300:]}")
+    wanted = {f"kind-{number}" for number in range(1, data.kinds)}
+    problem = problem or ("" if seen == wanted else f"there are files of {sorted(seen)} only")
+    return resumed(run, job, data, problem, cold=True)
+
+
+def nothing_can_be_staged(run: Run) -> Outcome:
+    """E4: every write of rows fails; the run ends with an error, and what was there is whole."""
+    data, job = a_job(run)
+    words = run.parts.bucket_place.words
+    problem = recover(run, job)
+    before = job.picture()
+    for partition in range(data.partitions):
+        run.parts.client.produce(job.topic, partition, [an_event(n) for n in range(14, 54)])
+    rule = Rule(words.refused, words.stage, words.staged, times=None)
+    with FaultProxy(run.parts.bucket_place.settings["endpoint"], [rule]) as proxy:
+        child = LakeChild(replace(job, endpoint=proxy.url), "run", "--once")
+        code = child.end()
+        problem = problem or ("" if proxy.rules.unmet() == [] else "nothing was to be written")
+    problem = problem or ("it ended as if all was well" if code == 0 else "")
+    problem = problem or ("" if job.picture() == before else "what was there is another")
     return resumed(run, job, data, problem, cold=True)
 
 

@@ -53,7 +53,7 @@ def settle(run: Run, job: BucketJob) -> Tally:
         problems.append("a second recovery changed something")
     clean(journal_in(job.store()))
     # A killed probe leaves its own, for the bucket's rule to abort; they are nobody's data.
-    left = [each for each in job.uploads() if "/_penstock/probe/" not in each[0]]
+    left = [each for each in job.uploads() if "_penstock/probe/" not in each[0]]
     problems += (
         [f"{len(left)} staged files were never cleaned, such as {left[0][0]}"] if left else []
     )

@@ -13,7 +13,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from penstock.errors import StagedGone, StoreUnavailable, StoreUnfit
+from penstock.errors import OutcomeUnknown, StagedGone, StoreUnavailable, StoreUnfit
+from penstock.model.outcome import FinalState
 from penstock.ports.store.back_off import BackOff
 from penstock.ports.store.gcs.gcs_store import GcsStore
 from penstock.ports.store.list_keys import list_keys
@@ -21,8 +22,11 @@ from penstock.testing.contracts.store_staged import FINAL, stage, staged
 from penstock.testing.gcs_double.gcs_server import EmbeddedGcs
 from penstock.testing.proxy.fault_proxy import FaultProxy
 from penstock.testing.proxy.proxy_rules import (
+    GCS_BACKEND_ERROR,
+    GCS_FORBIDDEN,
     GCS_NOT_MET,
     GCS_UNAUTHORIZED,
+    Act,
     Answer,
     DropReply,
     DropRequest,
@@ -106,6 +110,17 @@ def test_an_upload_whose_first_try_has_landed_is_recognised(
         stage(store, f"{FINAL}.other", data)
     proxy.rules.add(Rule(GCS_NOT_MET, BEGIN))  # some versions may say so at once
     assert stage(store, FINAL, data).proof["generation"] == first.proof["generation"]
+
+
+@pytest.mark.parametrize("act", [GCS_BACKEND_ERROR, GCS_FORBIDDEN, DropRequest()])
+def test_a_rewrite_without_an_answer_and_a_look_that_fails_leave_the_outcome_open(
+    gcs: EmbeddedGcs, store: GcsStore, proxy: FaultProxy, address: str, act: Act
+) -> None:
+    handle = stage(store, FINAL, ROWS)
+    proxy.rules.add(Rule(DropReply(), REWRITE, times=None), Rule(act, GET, times=None))
+    with pytest.raises(OutcomeUnknown):
+        store.publish(handle)
+    assert GcsStore(gcs.spec(address)).look(handle).final is FinalState.OURS
 
 
 def test_a_rewrite_in_several_calls_ends_and_consumes_its_source(
@@ -353,6 +368,18 @@ class TestCredentials:
             signed.create("a", b"one")
         assert "give no token any more" in str(told.value)
         assert "PRIVATE KEY" not in str(told.value)
+
+    def test_a_key_file_that_vanishes_after_a_lost_reply_leaves_the_outcome_open(
+        self, gcs: EmbeddedGcs, signed: GcsStore, proxy: FaultProxy, address: str, key_file: Path
+    ) -> None:
+        """The client is made anew while nobody knows what the first try has done."""
+        assert signed.create("a", b"one") is True
+        key_file.unlink()
+        proxy.rules.add(Rule(DropReply(), INSERT))
+        proxy.rules.add(Rule(GCS_UNAUTHORIZED, INSERT, nth=2, times=None))
+        with pytest.raises(OutcomeUnknown):
+            signed.create("b", b"two")
+        assert GcsStore(gcs.spec(address)).read("b") == b"two"
 
     def test_a_key_file_that_is_not_there_is_told(self, signed: GcsStore, key_file: Path) -> None:
         key_file.unlink()

@@ -3,6 +3,7 @@
 import secrets
 
 import pytest
+from hdfs_native import Client
 
 from penstock.ports.store.hdfs.hdfs_store import HdfsStore
 from penstock.ports.store.list_keys import list_keys
@@ -32,6 +33,19 @@ def second_store(hdfs: EmbeddedHdfs, root: str) -> HdfsStore:
 
 class TestHdfsStore(StoreContract):
     """Two clients of one directory."""
+
+
+def test_a_trial_leaves_no_directory_to_whoever_comes_next(
+    hdfs: EmbeddedHdfs, store: HdfsStore, root: str
+) -> None:
+    """An administrator tries a lake; its owner could not write into directories of that user."""
+    client = Client(hdfs.url)
+    client.mkdirs(f"/{root}", create_parent=True)
+    store.probe("_penstock/probe")
+    assert list(client.list_status(f"/{root}", recursive=True)) == []
+    assert store.create("_penstock/lake.json", b"mine") is True
+    store.probe("_penstock/probe")
+    assert list_keys(store, "") == ["_penstock/lake.json"]
 
 
 @pytest.mark.parametrize("inside", ["events", "events/click/day=2026-11-15"])

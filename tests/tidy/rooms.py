@@ -42,9 +42,11 @@ ROOMS: dict[str, frozenset[str]] = {
     "ports": BOTTOM,
     "ports/store": _SEAMS,
     "ports/store/local": _SEAMS | {"ports/store"},
-    "ports/store/s3": _SEAMS | {"ports/store", "config"},  # `config` reads sizes and durations
+    "ports/store/bucket": _SEAMS | {"ports/store"},
+    # `config` reads sizes and durations
+    "ports/store/s3": _SEAMS | {"ports/store", "ports/store/bucket", "config"},
     "ports/store/hdfs": _SEAMS | {"ports/store", "config"},
-    "ports/store/gcs": _SEAMS | {"ports/store", "config"},
+    "ports/store/gcs": _SEAMS | {"ports/store", "ports/store/bucket", "config"},
     "ports/registry": _SEAMS,
     "ports/source": _SEAMS | {"evidence"},
     "ports/source/kafka": _SEAMS | {"ports/source", "evidence", "spark"},

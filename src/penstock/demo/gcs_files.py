@@ -1,6 +1,8 @@
 """A prefix of a bucket as pyarrow's client of GCS reads it. Imported only where there is one."""
 
 from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 from google.auth.transport.requests import Request
@@ -9,6 +11,7 @@ from pyarrow.fs import FileSystem, GcsFileSystem
 
 from penstock.demo.folders import Folder
 
+TRIES = timedelta(seconds=60)  # no signal ends one of them
 _SCOPES = ["https://www.googleapis.com/auth/devstorage.read_only"]
 
 
@@ -32,9 +35,14 @@ def _gcs(settings: Mapping[str, str]) -> FileSystem:
     )
 
 
-def _place(settings: Mapping[str, str]) -> dict[str, str]:
+def _place(settings: Mapping[str, str]) -> dict[str, Any]:
+    """The address; and an end of its tries, which would last a quarter of an hour."""
     endpoint = settings.get("endpoint", "")
     if not endpoint:
-        return {}
+        return {"retry_time_limit": TRIES}
     parts = urlsplit(endpoint)
-    return {"scheme": parts.scheme, "endpoint_override": parts.netloc}
+    return {
+        "scheme": parts.scheme,
+        "endpoint_override": parts.netloc,
+        "retry_time_limit": TRIES,
+    }

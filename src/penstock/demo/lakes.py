@@ -1,5 +1,6 @@
 """The lake of a demo: a directory beside its other files, or a place in a store of the user's."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
@@ -55,25 +56,34 @@ def lake_of(place: Place) -> DemoLake:
     spec = reveal_store(load(place.config, {}).lake, place.environ)
     store = open_store(spec)
     uri = place.lake_uri.rstrip("/")
-    root = _folder_of(spec, uri)
+    settings = _with_emulator(spec, place.environ)
+    root = _folder_of(spec.scheme, uri, settings)
     if spec.scheme == "hdfs":
         lines = hdfs_query_lines(f"{uri}/{FEED}")
     else:
-        is_anonymous = spec.settings.get("anonymous", "").lower() in ("true", "yes")
+        is_anonymous = settings.get("anonymous", "").lower() in ("true", "yes")
         address = uri.replace("://", "://anonymous@") if is_anonymous else uri
-        lines = bucket_query_lines(f"{address}/{FEED}", spec.settings.get("endpoint", ""))
+        lines = bucket_query_lines(f"{address}/{FEED}", settings.get("endpoint", ""))
     return DemoLake(uri, root, BucketOnlooker(store, FEED, root / FEED), lines, store)
 
 
-def _folder_of(spec: StoreSpec, uri: str) -> Folder:
+def _with_emulator(spec: StoreSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """With the emulator that Google's client finds in the environment; other readers do not."""
+    emulator = environ.get("STORAGE_EMULATOR_HOST", "")
+    if spec.scheme != "gs" or not emulator:
+        return dict(spec.settings)
+    return {"endpoint": emulator, "anonymous": "true", **spec.settings}
+
+
+def _folder_of(scheme: str, uri: str, settings: Mapping[str, str]) -> Folder:
     """As another client reads it. The extra that it needs is there, or no store would be open."""
     found: Folder
-    if spec.scheme == "gs":
-        found = import_module("penstock.demo.gcs_files").gcs_folder(uri, spec.settings)
-    elif spec.scheme == "hdfs":
-        found = import_module("penstock.demo.hdfs_folder").hdfs_folder(uri, spec.settings)
+    if scheme == "gs":
+        found = import_module("penstock.demo.gcs_files").gcs_folder(uri, settings)
+    elif scheme == "hdfs":
+        found = import_module("penstock.demo.hdfs_folder").hdfs_folder(uri, settings)
     else:
-        found = import_module("penstock.demo.bucket_files").bucket_folder(uri, spec.settings)
+        found = import_module("penstock.demo.bucket_files").bucket_folder(uri, settings)
     return found
 
 
@@ -100,3 +110,11 @@ def check_lake(place: Place) -> None:
             f"There is something at {lake.shown!r} already: {found[0]}.",
             "Nothing was changed. Choose another place, or remove what is there.",
         )
+    try:
+        lake.root.parquet()
+    except OSError as error:
+        raise DemoRefused(
+            f"The demo counts with a reader of its own, which cannot list {lake.shown!r}: {error}",
+            "Nothing was started. Give credentials and endpoint that pyarrow finds too, or name "
+            "them by --store.",
+        ) from error

@@ -6,6 +6,8 @@ meanwhile, so that it can report progress and can be interrupted.
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from threading import Thread
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -24,6 +26,7 @@ R = TypeVar("R")
 
 TASKS_PER_CORE = 4  # so that a slow task does not leave the other cores idle for long
 POLL_S = 0.2
+CANCEL_S = 5.0
 TASK_BYTES = 8 * 1024 * 1024
 ITEM_BYTES = 256 * 1024  # what opening a file costs, in bytes that could be read meanwhile
 
@@ -76,11 +79,27 @@ class SparkParallelMap:
                 thread.join(POLL_S)
                 self._progress(f"reading {what}, part", *tasks_done(context, group))
         except BaseException:
-            context.cancelJobGroup(group)
+            cancel_aside(context, group)
             raise
         if errors:
             raise errors[0]
         return answers[0]
+
+
+def cancel_aside(context: SparkContext, group: str) -> None:
+    """End the jobs of a group from a thread of its own.
+
+    What ends this one may have come in the middle of an answer of the JVM; the next call from here
+    would take the rest of that answer for its own.
+    """
+
+    def cancel() -> None:
+        with suppress(Py4JError, ConnectionError):  # nothing runs in a JVM that has ended
+            context.cancelJobGroup(group)
+
+    thread = Thread(target=cancel, name="penstock-cancel", daemon=True)
+    thread.start()
+    thread.join(CANCEL_S)
 
 
 def working(work: Callable[[T], R]) -> Callable[[list[T]], Iterator[R | CarriedError]]:

@@ -25,7 +25,7 @@ from penstock.testing.servers import LOOPBACK, free_ports
 _HEADER_BYTES = 7  # `hrpc`, version, service class, authentication
 _WAIT_S = 240.0
 
-Act = Literal["hold", "lose-reply", "lose-request"]
+Act = Literal["hold", "lose-reply", "lose-request", "stall"]
 
 
 @dataclass
@@ -34,6 +34,7 @@ class RelayRule:
 
     `hold` keeps the request until `release`, also when its sender is dead by then. `lose-reply`
     hands it on, and ends the connection when it is answered. `lose-request` ends the connection.
+    `stall` hands it on, and nothing comes back on its connection any more, which stays open.
     """
 
     method: str
@@ -183,6 +184,7 @@ class _Line:
         self._client = client
         self._server = server
         self._loses_replies = False
+        self._stalls = False
         self._was_held = False
 
     def carry_requests(self) -> None:
@@ -211,9 +213,13 @@ class _Line:
             case "lose-reply":
                 self._loses_replies = True
                 return True
+            case "stall":
+                self._stalls = True
+                return True
             case "hold":
-                self._was_held = True
-                return self._relay.keep()
+                # Only from now on is a reply one to what was held, and not to what went before.
+                self._was_held = self._relay.keep()
+                return self._was_held
             case _ as never:
                 assert_never(never)
 
@@ -224,9 +230,12 @@ class _Line:
                 if self._was_held:
                     self._was_held = False
                     self._relay.has_arrived()
-                if self._loses_replies:
+                if self._loses_replies or self._stalls:
                     self._relay.has_lost_a_reply()
+                if self._loses_replies:
                     break
+                if self._stalls:
+                    continue
                 self._client.sendall(piece)
         except OSError:
             self._end()

@@ -59,6 +59,7 @@ class OnePortServer(ABC):
                 [self._port] = free_ports(1, random.Random())  # noqa: S311 -- not a secret
             try:
                 self.log.unlink(missing_ok=True)
+                self._directory.mkdir(parents=True, exist_ok=True)
                 self._running = GuardedProcess(self.command(), self._directory, self.log)
                 self._await_ready()
                 return

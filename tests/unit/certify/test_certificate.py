@@ -75,7 +75,7 @@ PROGRAM = """
 import os, signal, sys, tempfile
 from pathlib import Path
 from tests.certify.case import Case
-from tests.certify.runner import certify, parsed
+from tests.certify.runner import certify, parsed, stop
 from tests.certify.case import Case
 from tests.certify.table import Outcome
 
@@ -93,16 +93,25 @@ def act(name):
             ran.write(name + " ")
         if name == "B2" and sys.argv[3] == "dies":
             os.kill(os.getpid(), signal.SIGKILL)
+        if name == "B2" and sys.argv[3] == "stopped":
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+            finally:
+                raise AttributeError("what a library makes of it")
         return Outcome()
     return run
 
+signal.signal(signal.SIGTERM, stop)
 cases = [Case(name, (name,), act(name)) for name in ("B1", "B2", "B3")]
 words = ["--results", sys.argv[2], *sys.argv[4:]]
 sys.exit(certify(cases, NoParts, parsed(words)))
 """
 
 
-def test_a_run_that_was_killed_goes_on_with_what_is_not_finished(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("how", "code"), [("dies", -signal.SIGKILL), ("stopped", 1)])
+def test_a_run_that_was_ended_goes_on_with_what_is_not_finished(
+    tmp_path: Path, how: str, code: int
+) -> None:
     ran, results = tmp_path / "ran", tmp_path / "results"
     results.mkdir()
 
@@ -113,7 +122,7 @@ def test_a_run_that_was_killed_goes_on_with_what_is_not_finished(tmp_path: Path)
             [*command, *words], cwd=REPOSITORY, env=environment, capture_output=True, check=False
         ).returncode
 
-    assert certify("dies") == -signal.SIGKILL
+    assert certify(how) == code
     assert list(json.loads((results / "results.json").read_text())["runs"]) == ["B1"]
     assert certify("lives") == 0
     assert ran.read_text().split() == ["B1", "B2", "B2", "B3"]

@@ -15,7 +15,7 @@ from penstock.demo.bucket_watch import BucketOnlooker
 from penstock.demo.errors import DemoRefused
 from penstock.demo.folders import Folder, local_folder
 from penstock.demo.hdfs_folder import hdfs_folder
-from penstock.demo.lakes import DemoLake
+from penstock.demo.lakes import DemoLake, lake_of
 from penstock.demo.place import Place
 from penstock.demo.queries import bucket_query_lines, hdfs_query_lines
 from penstock.demo.watch import Sight
@@ -125,6 +125,19 @@ def test_the_reader_has_an_address_without_a_scheme_and_keys_of_the_settings() -
     given = {"endpoint": "http://127.0.0.1:9", "access_key": "a", "secret_key": "b"}
     folder = bucket_folder("s3://b/p", given) / "events"
     assert folder.path == "b/p/events"
+
+
+def test_an_emulator_of_the_environment_is_where_other_readers_look_too(
+    tmp_path: Path,
+) -> None:
+    """Google's client takes it from there; pyarrow would ask Google for a quarter of an hour."""
+    environ = {"STORAGE_EMULATOR_HOST": "http://127.0.0.1:9"}
+    place = Place(tmp_path, "gs://b/p", environ=environ)
+    place.write_config("127.0.0.1:1", 100)
+    lines = lake_of(place).queries
+    assert lines
+    wanted = "gs://anonymous@b/p/events/order?scheme=http&endpoint_override=127.0.0.1:9"
+    assert all(wanted in line for line in lines.values())
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from random import Random
 from threading import Thread
@@ -20,7 +20,8 @@ PATIENCE_S = 20.0
 class FrameServer:
     """Answers each frame with itself, and remembers it."""
 
-    def __init__(self) -> None:
+    def __init__(self, pause_s: float = 0.0) -> None:
+        self._pause_s = pause_s
         self._listener = socket.create_server((LOOPBACK, 0))
         self.port = self._listener.getsockname()[1]
         self.got: list[bytes] = []
@@ -41,6 +42,7 @@ class FrameServer:
             while length := stream.read(4):
                 frame = stream.read(struct.unpack(">I", length)[0])
                 self.got.append(frame)
+                time.sleep(self._pause_s)
                 line.sendall(length + frame)
 
 
@@ -78,6 +80,13 @@ class Caller:
         with suppress(ConnectionError):
             self.send(frame)
         return self.reply()
+
+
+def wait_until(what: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_what_no_rule_is_about_passes(relay: HdfsRelay, server: FrameServer) -> None:
@@ -118,16 +127,42 @@ def test_what_is_held_arrives_after_its_sender_is_dead(
     dead, alive = Caller(relay), Caller(relay)
     for caller in (dead, alive):
         caller.send(b"rename2 /a")
-    for _ in range(100):
-        if relay.held == 2:
-            break
-        time.sleep(0.05)
+    wait_until(lambda: relay.held == 2)
     dead.line.close()
     assert server.got == []
     relay.release()
     assert server.got == [b"rename2 /a"] * 2
     assert alive.reply() == b"rename2 /a"
     assert alive.ask(b"rename2 /b") == b"rename2 /b", "nothing is held any more"
+
+
+def test_of_a_stalled_request_nothing_comes_back_while_its_sender_waits(
+    relay: HdfsRelay, server: FrameServer
+) -> None:
+    relay.rules.append(RelayRule("rename2", act="stall"))
+    caller = Caller(relay)
+    caller.send(b"rename2 /a")
+    wait_until(lambda: relay.lost_replies == 1)
+    caller.line.settimeout(0.2)
+    with pytest.raises(TimeoutError):
+        caller.line.recv(1)
+    assert server.got == [b"rename2 /a"]
+    assert Caller(relay).ask(b"rename2 /b") == b"rename2 /b"
+
+
+def test_a_reply_to_what_went_before_is_not_taken_for_one_to_what_is_held() -> None:
+    """One connection carries many requests at once; the name node may be slow with the first."""
+    slow = FrameServer(pause_s=0.5)
+    with HdfsRelay(slow.port) as relay:
+        relay.rules.append(RelayRule("rename2", act="hold"))
+        caller = Caller(relay)
+        caller.send(b"getFileInfo /a")
+        caller.send(b"rename2 /a")
+        relay.wait_for_held(PATIENCE_S)
+        assert caller.reply() == b"getFileInfo /a"
+        relay.release()
+        assert slow.got == [b"getFileInfo /a", b"rename2 /a"]
+    slow.close()
 
 
 def test_a_server_that_is_down_ends_connections_as_if_the_relay_were_not_there() -> None:

@@ -28,12 +28,12 @@ class Breaker:
             try:
                 act(thing)
             except (StoreUnavailable, OutcomeUnknown):
-                self._set(self._failures + 1)
+                self._count()
                 raise
             except PenstockError:
-                self._set(0)  # a foreign file, for one, is an answer
+                self._forget()  # a foreign file, for one, is an answer
                 raise
-            self._set(0)
+            self._forget()
 
         return attempt
 
@@ -42,6 +42,11 @@ class Breaker:
         """True when the store is taken to be down."""
         return self._failures >= MANY_FAILURES
 
-    def _set(self, failures: int) -> None:
+    def _count(self) -> None:
+        """Count in the lock: of failures at the same moment none may be forgotten."""
         with self._lock:
-            self._failures = failures
+            self._failures += 1
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._failures = 0

@@ -1,10 +1,7 @@
-"""The client of a process: made when it is first needed, never before a fork, and made again when
-its credentials are refused."""
+"""How the client of GCS is made."""
 
 import logging
-import os
 from dataclasses import dataclass
-from threading import Lock
 
 from google.auth.credentials import AnonymousCredentials, Credentials
 from google.cloud.storage import Bucket, Client
@@ -12,6 +9,7 @@ from google.oauth2 import service_account
 from requests import Session
 from requests.adapters import HTTPAdapter
 
+from penstock.ports.store.bucket.client_of_process import ClientOfProcess
 from penstock.ports.store.gcs.gcs_settings import GcsSettings
 
 CONNECTIONS = 40  # more than threads use at once, so that none waits for a connection
@@ -36,35 +34,9 @@ class GcsClient:
         return {"timeout": self.timeout_s, "retry": None}
 
 
-class GcsClients:
-    """Hands out one client per process. Safe to share between threads, and to be forked."""
-
-    def __init__(self, settings: GcsSettings) -> None:
-        self._settings = settings
-        self._lock = Lock()
-        self._process = 0
-        self._client: GcsClient | None = None
-
-    @property
-    def can_renew(self) -> bool:
-        """True when other credentials may be found."""
-        return not self._settings.anonymous
-
-    def current(self) -> GcsClient:
-        """The client of this process."""
-        if self._process != os.getpid():
-            # A lock that another thread held at the moment of a fork would never be released.
-            self._lock, self._client, self._process = Lock(), None, os.getpid()
-        with self._lock:
-            if self._client is None:
-                self._client = make_client(self._settings)
-            return self._client
-
-    def renew(self, stale: GcsClient) -> None:
-        """Let the chain look for credentials again, unless another thread has done so."""
-        with self._lock:
-            if self._client is stale:
-                self._client = make_client(self._settings)
+def gcs_clients(settings: GcsSettings) -> ClientOfProcess[GcsClient]:
+    """Clients for these settings; other credentials may be found unless there are none at all."""
+    return ClientOfProcess(lambda: make_client(settings), can_renew=not settings.anonymous)
 
 
 def make_client(settings: GcsSettings) -> GcsClient:

@@ -1,7 +1,6 @@
 """What a failed request says: an answer, a refusal, or that nobody knows what happened."""
 
 from dataclasses import dataclass
-from enum import Enum
 
 import requests
 import urllib3
@@ -9,6 +8,8 @@ from google.api_core.exceptions import GoogleAPICallError, GoogleAPIError
 from google.auth import exceptions as auth
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 from urllib3.exceptions import NameResolutionError, NewConnectionError
+
+from penstock.ports.store.bucket.bucket_failures import PASSING, Failure, Kind
 
 # The last four are answers without what every such answer has: their end did not arrive.
 ERRORS = (
@@ -23,50 +24,8 @@ ERRORS = (
     TypeError,
     ValueError,
 )
-
-
-class GcsKind(Enum):
-    """The kinds of failures, by what a caller can do."""
-
-    ABSENT = "nothing is there"
-    TAKEN = "a condition was not met"
-    NO_SESSION = "the upload is not open"
-    CONFLICT = "another request is at the same name"
-    NO_RANGE = "the object has no such bytes"
-    REFUSED = "refused, and another try would be too"
-    EXPIRED = "the credentials are not accepted any more"
-    UNSENT = "nothing happened, and another try may work"
-    LOST = "no answer: it may have happened"
-
-
-ANSWERS = frozenset({GcsKind.ABSENT, GcsKind.TAKEN, GcsKind.NO_SESSION, GcsKind.NO_RANGE})
-PASSING = frozenset({GcsKind.CONFLICT, GcsKind.UNSENT, GcsKind.LOST})
-
-
-@dataclass(frozen=True, slots=True)
-class GcsFailure:
-    """A failed request: its kind, and why, as the end of a sentence."""
-
-    kind: GcsKind
-    why: str
-
-    @property
-    def may_have_happened(self) -> bool:
-        """True when nobody knows whether the request was carried out."""
-        return self.kind is GcsKind.LOST
-
-    @property
-    def wants_new_keys(self) -> bool:
-        """True when the same request may be answered once credentials are read again."""
-        return self.kind is GcsKind.EXPIRED
-
-
-class GcsAnswer(Exception):
-    """A request was answered with something that its caller expects. Never leaves this room."""
-
-    def __init__(self, kind: GcsKind) -> None:
-        super().__init__(kind.value)
-        self.kind = kind
+# Of making a client, which reads files of keys.
+CLIENT_ERRORS = (*ERRORS, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +38,21 @@ class _Said:
 
 
 _BY_REASON = {
-    "conditionNotMet": GcsKind.TAKEN,
-    "rateLimitExceeded": GcsKind.UNSENT,
-    "userRateLimitExceeded": GcsKind.UNSENT,
+    "conditionNotMet": Kind.TAKEN,
+    "rateLimitExceeded": Kind.UNSENT,
+    "userRateLimitExceeded": Kind.UNSENT,
 }
 _BY_STATUS = {
-    304: GcsKind.TAKEN,
-    401: GcsKind.EXPIRED,
-    404: GcsKind.ABSENT,
-    408: GcsKind.LOST,
-    409: GcsKind.CONFLICT,
-    410: GcsKind.NO_SESSION,
-    412: GcsKind.TAKEN,
-    416: GcsKind.NO_RANGE,
-    429: GcsKind.UNSENT,
-    501: GcsKind.REFUSED,
+    304: Kind.TAKEN,
+    401: Kind.EXPIRED,
+    404: Kind.ABSENT,
+    408: Kind.LOST,
+    409: Kind.CONFLICT,
+    410: Kind.NO_UPLOAD,
+    412: Kind.TAKEN,
+    416: Kind.NO_RANGE,
+    429: Kind.UNSENT,
+    501: Kind.REFUSED,
 }
 _KEEPS = frozenset({"retentionPolicyNotMet", "objectUnderActiveHold"})
 _NO_BUCKET = "bucket does not exist"
@@ -113,7 +72,7 @@ _LONGEST = 200
 _DEEPEST = 10  # errors inside errors
 
 
-def judge(error: Exception, bucket: str, endpoint: str) -> GcsFailure:
+def judge(error: Exception, bucket: str, endpoint: str) -> Failure:
     """What a failed request says. Never contains a secret, nor the address of an upload."""
     said = _said(error)
     if said is not None:
@@ -123,12 +82,12 @@ def judge(error: Exception, bucket: str, endpoint: str) -> GcsFailure:
     return _judge_silence(error, bucket, endpoint)
 
 
-def judge_making(error: Exception, bucket: str) -> GcsFailure:
+def judge_making(error: Exception, bucket: str) -> Failure:
     """Why no client could be made: it is about credentials, or about files of the settings."""
     if isinstance(error, auth.GoogleAuthError):
         return _judge_credentials(error, bucket)
     why = f"no client for bucket {bucket!r} could be made ({_short(str(error))})"
-    return GcsFailure(GcsKind.REFUSED, f"{why}; look at what is below `store`")
+    return Failure(Kind.REFUSED, f"{why}; look at what is below `store`")
 
 
 def _said(error: Exception) -> _Said | None:
@@ -158,28 +117,28 @@ def _words_in(response: requests.Response | None) -> tuple[str, str]:
         return "", _short(response.text or "")
 
 
-def _judge_answer(said: _Said, bucket: str) -> GcsFailure:
+def _judge_answer(said: _Said, bucket: str) -> Failure:
     if said.status == 404 and _NO_BUCKET in said.message:
         why = f"there is no bucket {bucket!r}; create it, or correct `lake`"
-        return GcsFailure(GcsKind.REFUSED, why)
+        return Failure(Kind.REFUSED, why)
     if said.reason in _KEEPS:
         why = (
             f"bucket {bucket!r} keeps objects by a retention policy or a hold ({said.reason}), and "
             "a lake deletes what it has published from its staging; take that from the bucket"
         )
-        return GcsFailure(GcsKind.REFUSED, why)
+        return Failure(Kind.REFUSED, why)
     if said.status == 400 and any(each in said.message for each in _NOT_WHAT_WAS_SENT):
-        kind = GcsKind.UNSENT
+        kind = Kind.UNSENT
     else:
         kind = _BY_REASON.get(said.reason) or _BY_STATUS.get(said.status) or _by_class(said.status)
-    return GcsFailure(kind, _words(kind, said, bucket))
+    return Failure(kind, _words(kind, said, bucket))
 
 
-def _by_class(status: int) -> GcsKind:
-    return GcsKind.LOST if status >= 500 or status < 300 else GcsKind.REFUSED
+def _by_class(status: int) -> Kind:
+    return Kind.LOST if status >= 500 or status < 300 else Kind.REFUSED
 
 
-def _words(kind: GcsKind, said: _Said, bucket: str) -> str:
+def _words(kind: Kind, said: _Said, bucket: str) -> str:
     if said.status == 403 and kind not in PASSING:
         return (
             f"access to bucket {bucket!r} was denied ({_short(said.message)}); the roles that a "
@@ -193,30 +152,30 @@ def _words(kind: GcsKind, said: _Said, bucket: str) -> str:
     return f"bucket {bucket!r} answered {said.status}: {_short(said.message)}"
 
 
-def _judge_credentials(error: auth.GoogleAuthError, bucket: str) -> GcsFailure:
+def _judge_credentials(error: auth.GoogleAuthError, bucket: str) -> Failure:
     said = _short(_first_text(error))
     if isinstance(error, auth.TransportError) or getattr(error, "retryable", False):
         why = f"no token for bucket {bucket!r} could be fetched ({said})"
-        return GcsFailure(GcsKind.UNSENT, why)
+        return Failure(Kind.UNSENT, why)
     if isinstance(error, auth.RefreshError):
         why = f"the credentials for bucket {bucket!r} give no token any more ({said}); renew them"
-        return GcsFailure(GcsKind.EXPIRED, why)
+        return Failure(Kind.EXPIRED, why)
     why = f"no usable credentials for bucket {bucket!r} were found ({said})"
-    return GcsFailure(GcsKind.REFUSED, f"{why}; give some by the usual chain, or below `store`")
+    return Failure(Kind.REFUSED, f"{why}; give some by the usual chain, or below `store`")
 
 
-def _judge_silence(error: Exception, bucket: str, endpoint: str) -> GcsFailure:
+def _judge_silence(error: Exception, bucket: str, endpoint: str) -> Failure:
     where = f"{endpoint or 'Google Cloud Storage'} (bucket {bucket!r})"
     if isinstance(error, _UNSENT) or _was_not_connected(error):
         why = f"{where} cannot be reached; check the network, and `endpoint` below `store`"
-        return GcsFailure(GcsKind.UNSENT, why)
+        return Failure(Kind.UNSENT, why)
     if isinstance(error, requests.exceptions.SSLError) and "CERTIFICATE" in str(error).upper():
         why = f"the certificate of {where} is not trusted; name its authority by `ca` below `store`"
-        return GcsFailure(GcsKind.REFUSED, why)
+        return Failure(Kind.REFUSED, why)
     if isinstance(error, _NEVER_MADE):
         why = f"the request to {where} could not be made ({type(error).__name__})"
-        return GcsFailure(GcsKind.REFUSED, why)
-    return GcsFailure(GcsKind.LOST, f"{where} gave no whole answer ({type(error).__name__})")
+        return Failure(Kind.REFUSED, why)
+    return Failure(Kind.LOST, f"{where} gave no whole answer ({type(error).__name__})")
 
 
 def _was_not_connected(error: BaseException) -> bool:

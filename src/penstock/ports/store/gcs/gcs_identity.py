@@ -1,7 +1,4 @@
-"""What tells our own files from others: custom metadata of the staged object and of the final one.
-
-A copy or a restored backup may have lost it; then the file is read.
-"""
+"""What a staged object on GCS says about itself, and the final one, and the proof in a handle."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,12 +6,9 @@ from urllib.parse import quote
 
 from penstock.model.staged import StagedHandle, StagingSpot
 from penstock.model.window_cost import REQUESTS
-from penstock.ports.store.gcs.gcs_requests import GcsFacts
+from penstock.ports.store.bucket.bucket_identity import ATTEMPT, CHECKSUM, WINDOW
 
 FINAL = "penstock-final"
-WINDOW = "penstock-window"
-ATTEMPT = "penstock-attempt"
-CHECKSUM = "penstock-checksum"
 
 GENERATION = "generation"  # the key of a proof
 SUFFIX = ".staged"
@@ -50,11 +44,3 @@ def generation_in(proof: Mapping[str, str]) -> str | None:
     """The generation of the staged object; None where the proof does not name one."""
     found = proof.get(GENERATION, "")
     return found if found.isdecimal() else None
-
-
-def says_ours(facts: GcsFacts, checksum: str, size_bytes: int) -> bool | None:
-    """Whether an object has this content; None when only reading it can tell."""
-    if facts.size_bytes != size_bytes:
-        return False
-    found = facts.metadata.get(CHECKSUM)
-    return None if found is None else found == checksum

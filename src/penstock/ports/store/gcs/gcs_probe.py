@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from penstock.errors import OutcomeUnknown, StoreUnfit
-from penstock.ports.store.gcs.gcs_failures import GcsAnswer
+from penstock.ports.store.bucket.bucket_failures import BucketAnswer
 from penstock.ports.store.gcs.gcs_requests import NOTHING, GcsRequests
 
 ROUNDS = 12
@@ -96,14 +96,14 @@ class _ConditionProbe:
     def _make(self, name: str, content: bytes) -> str:
         try:
             return self._requests.insert("create", self._key(name), content, NOTHING)
-        except GcsAnswer as answer:
+        except BucketAnswer as answer:
             raise self._requests.odd_answer("create", self._key(name), answer) from answer
 
     def _rewrite(self, source: str, target: str, generation: str) -> bool:
         """True when the store said that it has done it."""
         try:
             self._requests.rewrite(self._key(source), self._key(target), generation, {})
-        except (GcsAnswer, OutcomeUnknown):
+        except (BucketAnswer, OutcomeUnknown):
             return False
         return True
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from penstock.api.errors import StoreSettingUnknown, StoreSettingWrong
-from penstock.config import units
+from penstock.api.errors import StoreSettingWrong
+from penstock.config.store_words import StoreWords
 from penstock.model.store_spec import StoreSpec
 
 GCS = "gcs"
@@ -26,7 +26,6 @@ KNOWN = (
     "read_timeout",
     "user_project",
 )
-_SWITCH = {"true": True, "yes": True, "false": False, "no": False}
 _RESERVED = ".well-known/acme-challenge"
 
 
@@ -63,13 +62,10 @@ class GcsSettings:
 
 def read_settings(spec: StoreSpec) -> GcsSettings:
     """The settings in a spec. Raises `StoreSettingUnknown` or `StoreSettingWrong`."""
-    for key in spec.settings:
-        if key not in KNOWN:
-            raise StoreSettingUnknown(spec.scheme, key, KNOWN)
-    words = spec.settings
+    words = StoreWords(spec, KNOWN)
     bucket, _, prefix = spec.address.partition("/")
-    if "credentials_file" in words and _switch(spec, "anonymous"):
-        raise _wrong(spec, "credentials_file", "left out where anonymous is true")
+    if "credentials_file" in words and words.switch("anonymous"):
+        raise words.wrong("credentials_file", "left out where anonymous is true")
     if f"{prefix.strip('/')}/".startswith(f"{_RESERVED}/"):
         raise StoreSettingWrong(
             spec.scheme, "lake", repr(spec.uri), f"another prefix: GCS takes no name in {_RESERVED}"
@@ -77,52 +73,25 @@ def read_settings(spec: StoreSpec) -> GcsSettings:
     return GcsSettings(
         bucket,
         prefix.strip("/"),
-        endpoint=_endpoint(spec),
-        project=words.get("project", ""),
-        user_project=words.get("user_project", ""),
-        credentials_file=words.get("credentials_file", ""),
-        anonymous=_switch(spec, "anonymous"),
-        kms_key=words.get("kms_key", ""),
-        chunk_bytes=_chunk_bytes(spec),
-        ca=words.get("ca", ""),
-        connect_timeout_s=_duration(spec, "connect_timeout", CONNECT_TIMEOUT_S),
-        read_timeout_s=_duration(spec, "read_timeout", READ_TIMEOUT_S),
+        endpoint=words.address("endpoint", "https://storage.googleapis.com"),
+        project=words.text("project"),
+        user_project=words.text("user_project"),
+        credentials_file=words.text("credentials_file"),
+        anonymous=words.switch("anonymous"),
+        kms_key=words.text("kms_key"),
+        chunk_bytes=_chunk_bytes(words),
+        ca=words.text("ca"),
+        connect_timeout_s=words.duration_s("connect_timeout", CONNECT_TIMEOUT_S),
+        read_timeout_s=words.duration_s("read_timeout", READ_TIMEOUT_S),
     )
 
 
-def _wrong(spec: StoreSpec, key: str, allowed: str) -> StoreSettingWrong:
-    return StoreSettingWrong(spec.scheme, key, repr(spec.settings.get(key, "")), allowed)
-
-
-def _endpoint(spec: StoreSpec) -> str:
-    word = spec.settings.get("endpoint", "")
-    if word and not word.startswith(("http://", "https://")):
-        raise _wrong(spec, "endpoint", "an address such as https://storage.googleapis.com")
-    return word.rstrip("/")
-
-
-def _switch(spec: StoreSpec, key: str) -> bool:
-    word = spec.settings.get(key, "false").lower()
-    if word not in _SWITCH:
-        raise _wrong(spec, key, "true or false")
-    return _SWITCH[word]
-
-
-def _chunk_bytes(spec: StoreSpec) -> int:
-    word = spec.settings.get("chunk_size")
-    size_bytes = CHUNK_BYTES if word is None else units.size_bytes(word)
+def _chunk_bytes(words: StoreWords) -> int:
+    size_bytes = words.size_bytes("chunk_size", CHUNK_BYTES)
     if (
         size_bytes is None
         or not CHUNK_UNIT_BYTES <= size_bytes <= MOST_CHUNK_BYTES
         or size_bytes % CHUNK_UNIT_BYTES
     ):
-        raise _wrong(spec, "chunk_size", "a multiple of 256KiB, up to 1GiB")
+        raise words.wrong("chunk_size", "a multiple of 256KiB, up to 1GiB")
     return size_bytes
-
-
-def _duration(spec: StoreSpec, key: str, usual_s: float) -> float:
-    word = spec.settings.get(key)
-    found = usual_s if word is None else units.longer_than_nothing_s(word)
-    if found is None:
-        raise _wrong(spec, key, units.DURATION)
-    return found

@@ -12,8 +12,8 @@ import requests
 from google.api_core.exceptions import from_http_response
 
 from penstock.errors import OutcomeUnknown, StoreUnavailable
+from penstock.ports.store.bucket.bucket_failures import BucketAnswer, Kind
 from penstock.ports.store.gcs.gcs_clients import GcsClient
-from penstock.ports.store.gcs.gcs_failures import GcsAnswer, GcsKind
 from penstock.ports.store.gcs.gcs_requests import NOTHING, GcsRequests
 from penstock.ports.store.gcs.gcs_settings import MIB
 
@@ -59,8 +59,8 @@ class GcsUploads:
                 made = self._requests.insert(_ACT, file.key, data, NOTHING, file.metadata)
                 return Uploaded(made, 1)
             return self._in_pieces(file)
-        except GcsAnswer as answer:
-            if answer.kind is not GcsKind.TAKEN:
+        except BucketAnswer as answer:
+            if answer.kind is not Kind.TAKEN:
                 raise self._requests.odd_answer(_ACT, file.key, answer) from answer
             return Uploaded(self._recognised(file), 2)
 
@@ -68,7 +68,7 @@ class GcsUploads:
         """The generation of what is there, if it is this file."""
         facts = self._requests.head(file.key)
         if facts is not None and facts.metadata == file.metadata:
-            return facts.generation
+            return facts.tag
         raise StoreUnavailable(_ACT, file.key, "another file was staged under this name")
 
     def _in_pieces(self, file: Outgoing) -> Uploaded:
@@ -80,8 +80,8 @@ class GcsUploads:
                 before = session.sent
                 try:
                     generation = session.step()
-                except GcsAnswer as answer:
-                    if answer.kind not in (GcsKind.NO_SESSION, GcsKind.ABSENT):
+                except BucketAnswer as answer:
+                    if answer.kind not in (Kind.NO_UPLOAD, Kind.ABSENT):
                         raise
                     break  # its place has forgotten it
                 finally:
@@ -158,7 +158,7 @@ class _Session:
             self._is_sure = True
             return None
         if answer.status_code in _NO_SESSION:
-            raise GcsAnswer(GcsKind.NO_SESSION)
+            raise BucketAnswer(Kind.NO_UPLOAD)
         if not answer.ok:
             raise from_http_response(answer)
         return str(answer.json()["generation"])

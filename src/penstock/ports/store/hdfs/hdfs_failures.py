@@ -123,6 +123,11 @@ _BY_CLIENT = {
     "NoSASLMechanism": Kind.REFUSED,
     "UnsupportedErasureCodingPolicy": Kind.REFUSED,
 }
+_UNKNOWN_NAME = "No NameNode hosts found"
+_NOT_RESOLVED = (
+    "{} is neither a name node with its port, such as namenode:8020, nor a name service of the "
+    "files in HADOOP_CONF_DIR, or in `config_dir` below `store`"
+)
 # With these no request was sent.
 _UNSENT = re.compile(
     r"connection refused|no route to host|network is unreachable|network unreachable"
@@ -144,6 +149,8 @@ def judge(error: Exception, authority: str) -> Failure:
             return _judge_login(found["said"] or "", authority)
         kind = _BY_CLIENT.get(found["name"], Kind.LOST)
         said = _one_line(found["said"] or "")
+        if _UNKNOWN_NAME in said:
+            return Failure(Kind.REFUSED, _NOT_RESOLVED.format(authority))
         return Failure(kind, f"the client of {authority} failed ({found['name']}: {said})")
     if isinstance(error, KeytabUnusable):
         return Failure(Kind.REFUSED, str(error))

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.api.errors import StoreSettingUnknown, StoreSettingWrong
-from penstock.config import units
+from penstock.config.store_words import StoreWords
 from penstock.model.store_spec import StoreSpec
 
 HDFS = "hdfs"
@@ -87,62 +86,50 @@ class HdfsSettings:
 
 def read_settings(spec: StoreSpec) -> HdfsSettings:
     """The settings in a spec. Raises `StoreSettingUnknown` or `StoreSettingWrong`."""
-    for key in spec.settings:
-        if key not in KNOWN:
-            raise StoreSettingUnknown(spec.scheme, key, KNOWN)
+    words = StoreWords(spec, KNOWN)
     authority, _, directory = spec.address.partition("/")
-    failovers = _number(spec, "failover_attempts", 0, 100)
+    failovers = _number(words, "failover_attempts", 0, 100)
     root = "/".join(part for part in directory.split("/") if part)
     return HdfsSettings(
         authority,
         f"/{root}" if root else "",
-        config_dir=spec.settings.get("config_dir", ""),
-        request_timeout_s=_duration(spec, "request_timeout", REQUEST_TIMEOUT_S),
+        config_dir=words.text("config_dir"),
+        request_timeout_s=words.duration_s("request_timeout", REQUEST_TIMEOUT_S),
         failovers=FAILOVERS if failovers is None else failovers,
-        first_pause_s=_duration(spec, "failover_pause", FIRST_PAUSE_S),
-        longest_pause_s=_duration(spec, "failover_longest_pause", LONGEST_PAUSE_S),
-        replication=_number(spec, "replication", 1, 512),
-        umask=_umask(spec),
-        keytab=spec.settings.get("keytab", ""),
-        principal=spec.settings.get("principal", ""),
-        data_protection=_protection(spec),
+        first_pause_s=words.duration_s("failover_pause", FIRST_PAUSE_S),
+        longest_pause_s=words.duration_s("failover_longest_pause", LONGEST_PAUSE_S),
+        replication=_number(words, "replication", 1, 512),
+        umask=_umask(words),
+        keytab=words.text("keytab"),
+        principal=words.text("principal"),
+        data_protection=_protection(words),
     )
 
 
-def _wrong(spec: StoreSpec, key: str, allowed: str) -> StoreSettingWrong:
-    return StoreSettingWrong(spec.scheme, key, repr(spec.settings.get(key, "")), allowed)
-
-
-def _number(spec: StoreSpec, key: str, least: int, most: int) -> int | None:
-    word = spec.settings.get(key)
+def _number(words: StoreWords, key: str, least: int, most: int) -> int | None:
+    word = words.find(key)
     if word is None:
         return None
     if not (word.isascii() and word.isdigit() and least <= int(word) <= most):
-        raise _wrong(spec, key, f"a whole number from {least} to {most}")
+        raise words.wrong(key, f"a whole number from {least} to {most}")
     return int(word)
 
 
-def _umask(spec: StoreSpec) -> int:
-    word = spec.settings.get("umask", f"{UMASK:03o}")
+def _umask(words: StoreWords) -> int:
+    word = words.find("umask")
+    if word is None:
+        return UMASK
     if not (2 < len(word) < 5 and all(digit in "01234567" for digit in word)):
-        raise _wrong(spec, "umask", "three octal digits, such as '027'")
+        raise words.wrong("umask", "three octal digits, such as '027'")
     return int(word, 8)
 
 
-def _protection(spec: StoreSpec) -> str:
+def _protection(words: StoreWords) -> str:
     """As the files of the site have it; where there are none, what the data nodes ask for."""
-    word = spec.settings.get("data_protection")
+    word = words.find("data_protection")
     if word is None:
-        decide = "keytab" in spec.settings and not spec.settings.get("config_dir")
+        decide = "keytab" in words and not words.text("config_dir")
         return ",".join(PROTECTIONS) if decide else ""
     if word not in PROTECTIONS:
-        raise _wrong(spec, "data_protection", f"one of {', '.join(PROTECTIONS)}")
+        raise words.wrong("data_protection", f"one of {', '.join(PROTECTIONS)}")
     return word
-
-
-def _duration(spec: StoreSpec, key: str, usual_s: float) -> float:
-    word = spec.settings.get(key)
-    found = usual_s if word is None else units.longer_than_nothing_s(word)
-    if found is None:
-        raise _wrong(spec, key, units.DURATION)
-    return found

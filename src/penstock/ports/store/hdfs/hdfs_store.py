@@ -187,15 +187,21 @@ class HdfsStore:
         return sweep_leftovers(self._calls, self._files, self._names)
 
     def probe(self, scratch: str, *, for_journal: bool = True) -> None:
-        """Try every promise below a new prefix in `scratch`, and remove what was made."""
-        self._names.path(scratch)
+        """Try every promise below a new prefix in `scratch`, and remove what was made.
+
+        Directories, too: those of whoever only tries a lake would be closed to its owner.
+        """
+        names = self._names
+        made = [names.path(scratch), names.temporaries, names.temporaries.rpartition("/")[0]]
         place = f"{scratch}/{secrets.token_hex(16)}"
         try:
             probe_promises(self, self._settings.uri, place, for_journal=for_journal)
         finally:
-            path = self._names.path(place)
+            path = names.path(place)
             with suppress(*ERRORS):  # only empty directories are left
                 self._calls.once(lambda client: client.delete(path, True))
+            for each in made:
+                self._files.remove_if_empty(each)
 
     def _is_mine(self, key: str, data: bytes) -> bool:
         """Whether our temporary file, which is not there any more, is what has the name now."""

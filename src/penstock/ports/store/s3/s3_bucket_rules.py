@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import StoreUnavailable
 from penstock.ports.store.s3.s3_failures import ERRORS
-from penstock.ports.store.s3.s3_requests import Requests
+from penstock.ports.store.s3.s3_requests import S3Requests
 
 if TYPE_CHECKING:
     from types_boto3_s3.client import S3Client
@@ -15,12 +15,12 @@ _ARCHIVES = frozenset({"GLACIER", "DEEP_ARCHIVE"})  # from which nothing is read
 _NO_RULES = "NoSuchLifecycleConfiguration"
 
 
-def risks_of(requests: Requests, prefix: str) -> list[str]:
+def risks_of(requests: S3Requests, prefix: str) -> list[str]:
     """Sentences about rules of the bucket that can harm a lake, or that could not be read."""
     return [*_risks_of_rules(requests, prefix), *risk_of_versions(requests)]
 
 
-def _risks_of_rules(requests: Requests, prefix: str) -> list[str]:
+def _risks_of_rules(requests: S3Requests, prefix: str) -> list[str]:
     bucket = requests.bucket
     try:
         rules = requests.expect("read the rules of", bucket, lambda client: _rules(client, bucket))
@@ -100,7 +100,7 @@ def _concerns(rule: "LifecycleRuleOutputTypeDef", prefix: str) -> bool:
     return rule["Status"] == "Enabled" and (word.startswith(prefix) or prefix.startswith(word))
 
 
-def risk_of_versions(requests: Requests) -> list[str]:
+def risk_of_versions(requests: S3Requests) -> list[str]:
     """What stays of deleted objects; nothing is known where the versioning may not be read."""
     bucket = requests.bucket
     try:

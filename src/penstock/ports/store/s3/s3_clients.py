@@ -1,9 +1,6 @@
-"""The client of a process: made when it is first needed, never before a fork, and made again when
-its credentials have expired."""
+"""How the client of S3 is made."""
 
 import logging
-import os
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import boto3
@@ -13,6 +10,7 @@ from botocore.loaders import create_loader
 from botocore.session import get_session
 
 from penstock import __version__
+from penstock.ports.store.bucket.client_of_process import ClientOfProcess
 from penstock.ports.store.s3.s3_settings import S3Settings
 
 if TYPE_CHECKING:
@@ -24,38 +22,9 @@ USER_AGENT = f"penstock/{__version__} botocore/{botocore.__version__}"
 _ANYWHERE = "us-east-1"  # signs requests where neither the settings nor the chain name a region
 
 
-class Clients:
-    """Hands out one client per process. Safe to share between threads, and to be forked."""
-
-    def __init__(self, settings: S3Settings) -> None:
-        self._settings = settings
-        self._lock = Lock()
-        self._process = 0
-        self._client: S3Client | None = None
-
-    @property
-    def can_renew(self) -> bool:
-        """True when new credentials may be found: those of the settings never change."""
-        return not self._settings.access_key
-
-    def current(self) -> "S3Client":
-        """The client of this process."""
-        if self._process != os.getpid():
-            # A lock that another thread held at the moment of a fork would never be released.
-            self._lock, self._client, self._process = Lock(), None, os.getpid()
-        with self._lock:
-            if self._client is None:
-                self._client = make_client(self._settings)
-            return self._client
-
-    def renew(self, stale: "S3Client") -> None:
-        """Let the chain look for credentials again, unless another thread has done so.
-
-        The next request makes the client: only there a failure knows what was asked.
-        """
-        with self._lock:
-            if self._client is stale:
-                self._client = None
+def s3_clients(settings: S3Settings) -> "ClientOfProcess[S3Client]":
+    """Clients for these settings; the keys of settings never change, those of the chain do."""
+    return ClientOfProcess(lambda: make_client(settings), can_renew=not settings.access_key)
 
 
 def make_client(settings: S3Settings) -> "S3Client":

@@ -1,62 +1,17 @@
 """What a failed request says: an answer, a refusal, or that nobody knows what happened."""
 
 import re
-from dataclasses import dataclass
-from enum import Enum
 
 from botocore import exceptions as boto
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from penstock.ports.store.bucket.bucket_failures import Failure, Kind
+
 # A `KeyError` is an answer without what every such answer has: its end did not arrive.
 ERRORS = (ClientError, BotoCoreError, ResponseParserError, KeyError)
 # Of making a client, which sends nothing: a `ValueError` is an endpoint that is no address.
 CLIENT_ERRORS = (ClientError, BotoCoreError, ValueError)
-
-
-class Kind(Enum):
-    """The kinds of failures, by what a caller can do."""
-
-    ABSENT = "nothing is there"
-    NO_UPLOAD = "the upload is not open"
-    TAKEN = "a condition was not met"
-    CONFLICT = "another request is at the same name"
-    BAD_PART = "a part is not the one that was sent"
-    NO_RANGE = "the object has no such bytes"
-    REFUSED = "refused, and another try would be too"
-    EXPIRED = "the credentials have expired"
-    UNSENT = "nothing happened, and another try may work"
-    LOST = "no answer: it may have happened"
-
-
-ANSWERS = frozenset({Kind.ABSENT, Kind.NO_UPLOAD, Kind.TAKEN, Kind.BAD_PART, Kind.NO_RANGE})
-PASSING = frozenset({Kind.CONFLICT, Kind.UNSENT, Kind.LOST})
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A failed request: its kind, and why, as the end of a sentence."""
-
-    kind: Kind
-    why: str
-
-    @property
-    def may_have_happened(self) -> bool:
-        """True when nobody knows whether the request was carried out."""
-        return self.kind is Kind.LOST
-
-    @property
-    def wants_new_keys(self) -> bool:
-        """True when the same request may be answered once credentials are renewed."""
-        return self.kind is Kind.EXPIRED
-
-
-class S3Answer(Exception):
-    """A request was answered with something that its caller expects. Never leaves this room."""
-
-    def __init__(self, kind: Kind) -> None:
-        super().__init__(kind.value)
-        self.kind = kind
 
 
 _BY_CODE = {

@@ -7,13 +7,9 @@ sent when all of it is written, so its checksum is known by then.
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from penstock.model.staged import StagedHandle, StagingSpot
+from penstock.model.staged import StagingSpot
 from penstock.model.window_cost import REQUESTS
-from penstock.ports.store.s3.s3_requests import ObjectFacts
-
-WINDOW = "penstock-window"
-ATTEMPT = "penstock-attempt"
-CHECKSUM = "penstock-checksum"
+from penstock.ports.store.bucket.bucket_identity import ATTEMPT, CHECKSUM, WINDOW
 
 UPLOAD = "upload"  # the keys of a proof
 KEY = "key"
@@ -38,15 +34,3 @@ def proof_of(key: str, upload: str, tags: Sequence[str]) -> dict[str, str]:
 def tags_in(proof: Mapping[str, str]) -> list[str]:
     """The tags of all parts, as requests want them."""
     return [f'"{tag}"' for tag in proof.get(PARTS, "").split(_SEPARATOR)]
-
-
-def says_ours(facts: ObjectFacts, handle: StagedHandle) -> bool | None:
-    """Whether an object is the file of a handle; None when only reading it can tell.
-
-    Any attempt that wrote these bytes is ours: the rows are the same. A copy or a restored backup
-    may have lost its metadata, so without them it has to be read.
-    """
-    if facts.size_bytes != handle.size_bytes:
-        return False
-    checksum = facts.metadata.get(CHECKSUM)
-    return None if checksum is None else checksum == handle.checksum

@@ -8,7 +8,7 @@ from threading import Barrier
 from penstock.api.store import Store
 from penstock.errors import OutcomeUnknown, StoreUnfit
 from penstock.model.names import FileName
-from penstock.ports.store.s3.s3_failures import S3Answer
+from penstock.ports.store.bucket.bucket_failures import BucketAnswer
 from penstock.ports.store.s3.s3_uploads import Uploads
 
 ROUNDS = 12
@@ -103,6 +103,6 @@ class _UploadProbe:
         """True when the store said that it has done it."""
         try:
             self._uploads.complete(self._whole(key), upload[0], [upload[1]])
-        except (S3Answer, OutcomeUnknown):
+        except (BucketAnswer, OutcomeUnknown):
             return False
         return True

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.api.errors import StoreSettingUnknown, StoreSettingWrong
-from penstock.config import units
+from penstock.config.store_words import StoreWords
 from penstock.model.store_spec import StoreSpec
 
 S3 = "s3"
@@ -30,7 +29,6 @@ KNOWN = (
     "sse",
 )
 _SECRET = frozenset({"access_key", "secret_key", "session_token"})
-_SWITCH = {"true": True, "yes": True, "false": False, "no": False}
 _SSE = ("AES256", "aws:kms")
 
 
@@ -71,80 +69,48 @@ class S3Settings:
 
 def read_settings(spec: StoreSpec) -> S3Settings:
     """The settings in a spec. Raises `StoreSettingUnknown` or `StoreSettingWrong`."""
-    for key in spec.settings:
-        if key not in KNOWN:
-            raise StoreSettingUnknown(spec.scheme, key, KNOWN)
-    words = spec.settings
+    words = StoreWords(spec, KNOWN, _SECRET)
     bucket, _, prefix = spec.address.partition("/")
-    _check_together(spec)
+    _check_together(words)
     return S3Settings(
         bucket,
         prefix.strip("/"),
-        endpoint=_endpoint(spec),
-        region=words.get("region", ""),
-        path_style=_switch(spec, "path_style"),
-        access_key=words.get("access_key", ""),
-        secret_key=words.get("secret_key", ""),
-        session_token=words.get("session_token", ""),
-        profile=words.get("profile", ""),
-        sse=_sse(spec),
-        kms_key=words.get("kms_key", ""),
-        part_size_bytes=_part_size(spec),
-        ca=words.get("ca", ""),
-        connect_timeout_s=_duration(spec, "connect_timeout", CONNECT_TIMEOUT_S),
-        read_timeout_s=_duration(spec, "read_timeout", READ_TIMEOUT_S),
+        endpoint=words.address("endpoint", "https://s3.example.com"),
+        region=words.text("region"),
+        path_style=words.switch("path_style"),
+        access_key=words.text("access_key"),
+        secret_key=words.text("secret_key"),
+        session_token=words.text("session_token"),
+        profile=words.text("profile"),
+        sse=_sse(words),
+        kms_key=words.text("kms_key"),
+        part_size_bytes=_part_size(words),
+        ca=words.text("ca"),
+        connect_timeout_s=words.duration_s("connect_timeout", CONNECT_TIMEOUT_S),
+        read_timeout_s=words.duration_s("read_timeout", READ_TIMEOUT_S),
     )
 
 
-def _wrong(spec: StoreSpec, key: str, allowed: str) -> StoreSettingWrong:
-    found = "***" if key in _SECRET else repr(spec.settings.get(key, ""))
-    return StoreSettingWrong(spec.scheme, key, found, allowed)
-
-
-def _check_together(spec: StoreSpec) -> None:
-    words = spec.settings
+def _check_together(words: StoreWords) -> None:
     if ("access_key" in words) != ("secret_key" in words):
-        raise _wrong(spec, "access_key", "given together with secret_key")
+        raise words.wrong("access_key", "given together with secret_key")
     if "session_token" in words and "access_key" not in words:
-        raise _wrong(spec, "session_token", "given together with access_key and secret_key")
+        raise words.wrong("session_token", "given together with access_key and secret_key")
     if "profile" in words and "access_key" in words:
-        raise _wrong(spec, "profile", "left out where access_key is given")
-    if words.get("kms_key") and words.get("sse") != "aws:kms":
-        raise _wrong(spec, "kms_key", "given together with sse: aws:kms")
+        raise words.wrong("profile", "left out where access_key is given")
+    if words.text("kms_key") and words.text("sse") != "aws:kms":
+        raise words.wrong("kms_key", "given together with sse: aws:kms")
 
 
-def _endpoint(spec: StoreSpec) -> str:
-    word = spec.settings.get("endpoint", "")
-    if word and not word.startswith(("http://", "https://")):
-        raise _wrong(spec, "endpoint", "an address such as https://s3.example.com")
-    return word.rstrip("/")
-
-
-def _switch(spec: StoreSpec, key: str) -> bool:
-    word = spec.settings.get(key, "false").lower()
-    if word not in _SWITCH:
-        raise _wrong(spec, key, "true or false")
-    return _SWITCH[word]
-
-
-def _sse(spec: StoreSpec) -> str:
-    word = spec.settings.get("sse", "")
+def _sse(words: StoreWords) -> str:
+    word = words.text("sse")
     if word and word not in _SSE:
-        raise _wrong(spec, "sse", " or ".join(_SSE))
+        raise words.wrong("sse", " or ".join(_SSE))
     return word
 
 
-def _part_size(spec: StoreSpec) -> int:
-    word = spec.settings.get("part_size")
-    size_bytes = PART_SIZE_BYTES if word is None else units.size_bytes(word)
+def _part_size(words: StoreWords) -> int:
+    size_bytes = words.size_bytes("part_size", PART_SIZE_BYTES)
     if size_bytes is None or not LEAST_PART_BYTES <= size_bytes <= MOST_PART_BYTES:
-        raise _wrong(spec, "part_size", "a size from 5MiB to 5GiB")
+        raise words.wrong("part_size", "a size from 5MiB to 5GiB")
     return size_bytes
-
-
-def _duration(spec: StoreSpec, key: str, usual_s: float) -> float:
-    word = spec.settings.get(key)
-    found = usual_s if word is None else units.longer_than_nothing_s(word)
-    if found is None:
-        raise _wrong(spec, key, units.DURATION)
-    return found

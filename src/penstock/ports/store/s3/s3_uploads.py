@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import IO, TYPE_CHECKING
 from urllib.parse import unquote_plus
 
-from penstock.ports.store.s3.s3_failures import Kind, S3Answer
-from penstock.ports.store.s3.s3_requests import PAGE, Requests
+from penstock.ports.store.bucket.bucket_failures import BucketAnswer, Kind
+from penstock.ports.store.bucket.bucket_objects import PAGE
+from penstock.ports.store.s3.s3_requests import S3Requests
 
 if TYPE_CHECKING:
     from types_boto3_s3.client import S3Client
@@ -30,7 +31,7 @@ class OpenUpload:
 class Uploads:
     """What is asked of the uploads of one bucket. Keys are whole here. Safe to share."""
 
-    def __init__(self, requests: Requests) -> None:
+    def __init__(self, requests: S3Requests) -> None:
         self._requests = requests
         self._bucket = requests.bucket
 
@@ -71,7 +72,7 @@ class Uploads:
         return self._requests.expect("stage", key, send)
 
     def complete(self, key: str, upload: str, tags: Sequence[str]) -> None:
-        """Make an object of the parts, where nothing is. Raises `S3Answer`, `OutcomeUnknown`.
+        """Make an object of the parts, where nothing is. Raises `BucketAnswer`, `OutcomeUnknown`.
 
         That it returns does not prove that the object is there.
         """
@@ -99,7 +100,7 @@ class Uploads:
 
         try:
             return self._requests.send("look at", key, look)
-        except S3Answer as answer:
+        except BucketAnswer as answer:
             if answer.kind in _NO_UPLOAD:
                 return False
             raise self._requests.odd_answer("look at", key, answer) from answer
@@ -112,7 +113,7 @@ class Uploads:
 
         try:
             self._requests.send("discard", key, abort, changes=True)
-        except S3Answer as answer:
+        except BucketAnswer as answer:
             if answer.kind not in _NO_UPLOAD:
                 raise self._requests.odd_answer("discard", key, answer) from answer
 

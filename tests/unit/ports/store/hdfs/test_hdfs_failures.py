@@ -112,6 +112,12 @@ def test_a_missing_right_says_what_to_do() -> None:
     assert why.endswith("give this user rights on the lake's directory")
 
 
+def test_a_name_service_that_no_file_explains_says_where_it_has_to_stand() -> None:
+    why = judge(RuntimeError('InvalidArgument("No NameNode hosts found")'), "lakes").why
+    assert why.startswith("lakes is neither a name node with its port")
+    assert "HADOOP_CONF_DIR" in why
+
+
 def test_a_long_answer_is_cut() -> None:
     assert len(judge(RuntimeError(f'RPCError("a.B", "{"x" * 5_000}")'), "nn").why) < 300
 

@@ -9,21 +9,18 @@ from botocore.exceptions import ClientError
 from penstock.model.plugin import PluginRef
 from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff, Waiting
+from penstock.ports.store.bucket.client_of_process import ClientOfProcess
 from penstock.ports.store.s3.s3_bucket_rules import risks_of
-from penstock.ports.store.s3.s3_clients import Clients
-from penstock.ports.store.s3.s3_requests import Requests
+from penstock.ports.store.s3.s3_requests import S3Requests
 from penstock.ports.store.s3.s3_settings import read_settings
 
 
-class Bucket(Clients):
+class Bucket:
     """A client of a bucket with these rules, or with an error instead of them."""
 
     def __init__(self, rules: Any, versioning: str = "") -> None:
         self._rules = rules
         self._versioning = versioning
-
-    def current(self) -> Any:
-        return self
 
     @property
     def meta(self) -> Any:
@@ -47,7 +44,8 @@ def risks(bucket: Bucket) -> list[str]:
     opener = PluginRef("store", "s3", "penstock.ports.store.s3.s3_store:open_s3")
     settings = read_settings(StoreSpec("s3", "bucket/lake", opener))
     waiting = Waiting(lambda: 0.0, lambda _s: None, lambda: 0.0)
-    return risks_of(Requests(settings, bucket, BackOff(tries=2), waiting), "lake/")
+    clients: Any = ClientOfProcess(lambda: bucket, can_renew=False)
+    return risks_of(S3Requests(settings, BackOff(tries=2), waiting, clients), "lake/")
 
 
 def rule(

@@ -17,8 +17,7 @@ from penstock.errors import OutcomeUnknown, StoreUnavailable
 from penstock.model.plugin import PluginRef
 from penstock.model.store_spec import StoreSpec
 from penstock.ports.store.back_off import BackOff, Waiting
-from penstock.ports.store.s3.s3_clients import Clients
-from penstock.ports.store.s3.s3_requests import Requests
+from penstock.ports.store.s3.s3_requests import S3Requests
 from penstock.ports.store.s3.s3_settings import read_settings
 from penstock.testing.certificates import Authority
 
@@ -72,12 +71,12 @@ def server(certificate: Path | None = None) -> Iterator[int]:
         running.server_close()
 
 
-def requests_to(endpoint: str, **settings: str) -> Requests:
+def requests_to(endpoint: str, **settings: str) -> S3Requests:
     opener = PluginRef("store", "s3", "penstock.ports.store.s3.s3_store:open_s3")
     where = {"endpoint": endpoint} if endpoint else {}
     found = read_settings(StoreSpec("s3", "lakes/shop", opener, where | settings))
     waiting = Waiting(lambda: 0.0, lambda _s: None, lambda: 0.0)
-    return Requests(found, Clients(found), BackOff(tries=2), waiting)
+    return S3Requests(found, BackOff(tries=2), waiting)
 
 
 @pytest.fixture

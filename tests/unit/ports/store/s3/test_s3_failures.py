@@ -4,7 +4,8 @@ import pytest
 from botocore import exceptions as boto
 from botocore.exceptions import ClientError
 
-from penstock.ports.store.s3.s3_failures import Kind, judge
+from penstock.ports.store.bucket.bucket_failures import Kind
+from penstock.ports.store.s3.s3_failures import judge
 
 
 def answered(
