@@ -6,9 +6,20 @@ import pyarrow as pa
 import pytest
 
 from penstock.api.doors import FORMATS
-from penstock.api.file_format import FileFormat
+from penstock.api.file_format import VALUE, FileFormat, WriteOptions
 from penstock.api.find import find, offers
 from penstock.testing.contracts.file_format import FileFormatContract
+from penstock.testing.contracts.file_format_rows import written
+from penstock.testing.contracts.record_file_format import (
+    RecordFileFormatContract,
+    read_again,
+    some_records,
+)
+
+NAMES = [
+    "avro", "jsonl", "orc", "parquet",
+    "sequencefile", "sequencefile-msgpack", "text", "text-escaped",
+]  # fmt: skip
 
 
 class TestAvro(FileFormatContract):
@@ -60,11 +71,51 @@ class TestOrc(FileFormatContract):
         return batch, [0, 0, 0, -1_000, -1, 9], [1, 2, 4]
 
 
+class TestSequenceFile(RecordFileFormatContract):
+    @pytest.fixture
+    def form(self) -> FileFormat:
+        return find(FORMATS, "sequencefile")
+
+
+class TestSequenceFileWithKafkaKeys(RecordFileFormatContract):
+    @pytest.fixture
+    def form(self) -> FileFormat:
+        return find(FORMATS, "sequencefile-msgpack")
+
+
+class TestText(RecordFileFormatContract):
+    @pytest.fixture
+    def form(self) -> FileFormat:
+        return find(FORMATS, "text")
+
+    @pytest.fixture
+    def unfit_values(self) -> list[bytes | None]:
+        """What is not one line, and what readers would unpack if it came first."""
+        return [None, b"\n", b"a\nb", b"a\r", b"\x1f\x8bx", b"(\xb5/\xfd"]
+
+
+class TestEscapedText(RecordFileFormatContract):
+    @pytest.fixture
+    def form(self) -> FileFormat:
+        return find(FORMATS, "text-escaped")
+
+    @pytest.fixture
+    def unfit_values(self) -> list[bytes | None]:
+        return [None, b"\x1f\x8bx"]
+
+    def test_line_ends_and_backslashes_come_back(self, form: FileFormat) -> None:
+        values = [b"\n", b"\\n", b"a\r\n\\", b"\\\\", b'{"a": "\\n"}', b""]
+        raw = written(form, some_records(values), options=WriteOptions("none"))
+        assert raw.count(b"\n") == len(values)
+        assert b"\r" not in raw
+        assert read_again(form, raw)[VALUE] == values
+
+
 def test_every_built_in_format_is_tried_here() -> None:
-    assert [each.name for each in offers(FORMATS)] == ["avro", "jsonl", "orc", "parquet"]
+    assert [each.name for each in offers(FORMATS)] == NAMES
 
 
-@pytest.mark.parametrize("name", ["avro", "jsonl", "orc", "parquet"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_format_is_the_same_value_after_a_journey(name: str) -> None:
     form = find(FORMATS, name)
     assert pickle.loads(pickle.dumps(form)) is form

@@ -71,6 +71,9 @@ ROOMS: dict[str, frozenset[str]] = {
     | {"api", "datapath/formats", "datapath/codec/avro", "datapath/codec/shared"},
     "datapath/formats/jsonl": BOTTOM
     | {"api", "datapath/formats", "datapath/codec/json", "datapath/codec/shared"},
+    # Records as they came: nothing is known of what is in them.
+    "datapath/formats/text": BOTTOM | {"api", "datapath/formats"},
+    "datapath/formats/sequencefile": BOTTOM | {"api", "datapath/formats"},
     "datapath/shape": BOTTOM,
     "datapath/shape/event_time": BOTTOM,
     "datapath/shape/plugins": BOTTOM | {"api"},

@@ -14,8 +14,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "penstock"
 NAMES = ("parquet", "orc")
-# Records and exports have formats of these names, too: what counts is a module of a file format.
-SHARED_NAMES = ("avro", "jsonl")
+# Records and exports have formats of such names, too: what counts is a module of a file format.
+SHARED_NAMES = ("avro", "jsonl", "sequencefile", "text")
 NAMED = re.compile(
     rf"(?<![a-z])({'|'.join(NAMES)})(?![a-z])|datapath\.formats\.({'|'.join(SHARED_NAMES)})\b",
     re.IGNORECASE,

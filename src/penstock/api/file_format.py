@@ -10,15 +10,17 @@ audit, a replay, `schema show --ddl` and the configuration ask it; nothing else 
 
 The contract suite is `penstock.testing.contracts.file_format`. Formats differ in what the traits
 say: Avro has its words in a header, so words are known when a file begins; JSON lines keep none,
-nor types; text and SequenceFile, when there are any, have no columns for positions. The names of
-line formats end with their compression, so a name is asked for by compression.
+nor types; text and SequenceFile hold the records as they came, without columns, and say of a row
+at most which offset it has. The names of line formats end with their compression, so a name is
+asked for by compression. The suite for formats without columns is
+`penstock.testing.contracts.record_file_format`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
 from penstock.model.bad_records import BadRecord
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 PIECE_ROWS = 65_536
 PIECE_BYTES = 16 << 20
+# The columns of rows of a format without columns: a record's value and its key, as they came.
+VALUE = "_value"
+KEY = "_key"
 
 
 class FileUnreadable(Exception):
@@ -39,7 +44,12 @@ class FileUnreadable(Exception):
 class FormatTraits:
     """What others must know of a format.
 
-    `has_positions`: files hold the columns `_topic`, `_partition` and `_offset`. `keeps_words`: the
+    `positions`: what files say of where their rows come from. "every row": they hold the columns
+    `_topic`, `_partition` and `_offset`. "offset": only `_offset`. "by count": nothing, so a row is
+    known by its place among those that were written. Without all three columns, each file has rows
+    of one Kafka partition only, each record is one row, and files are never compacted.
+    `has_columns`: files hold the columns of the event; without it, they hold the values of records
+    as they came, and rows to write have the columns `VALUE` and `KEY` instead. `keeps_words`: the
     words that a file was begun with come back. `is_written_at_once`: a writer takes much memory
     from its first row on, so rows wait on the task's disk until all of them are there, and one
     file is written at a time. `survives_damage`: opening any bytes is safe; without it, only a file
@@ -49,12 +59,18 @@ class FormatTraits:
     columns; a format without it is a `TypelessFileFormat`.
     """
 
-    has_positions: bool = True
+    positions: Literal["every row", "offset", "by count"] = "every row"
+    has_columns: bool = True
     keeps_words: bool = True
     is_written_at_once: bool = False
     survives_damage: bool = True
     has_end: bool = True
     has_types: bool = True
+
+    @property
+    def has_positions(self) -> bool:
+        """True when every row says where it comes from, so that rows of any files can be mixed."""
+        return self.positions == "every row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +157,10 @@ class FileFormat(Protocol):
 
     @property
     def suffixes(self) -> Mapping[str, str]:
-        """How names of files end, without the dot, by the word for each compression it takes."""
+        """How names of files end, without the dot, by the word for each compression it takes.
+
+        The first is the usual one of a format that does not take zstd.
+        """
         ...
 
     @property
@@ -157,8 +176,8 @@ class FileFormat(Protocol):
     def refused(self, rows: pa.RecordBatch, kafka_ms: npt.NDArray[np.int64]) -> Sequence[BadRecord]:
         """The rows that no file of this format can hold, each once, in order.
 
-        `rows` have the event's columns and `kafka_ms` Kafka's time of each, which becomes the
-        column `_timestamp`. They go to the quarantine, alone.
+        `rows` have the event's columns, or `VALUE` and `KEY`, and `kafka_ms` Kafka's time of each,
+        which becomes the column `_timestamp`. They go to the quarantine, alone.
         """
         ...
 

@@ -2,15 +2,22 @@
 
 import hashlib
 import io
-from collections.abc import Mapping
-from typing import BinaryIO
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO, assert_never
 
 import msgspec
 import numpy as np
 
 from penstock.api.file_format import FileFormat, FileReader
 from penstock.api.store import Store
-from penstock.audit.positions import NotOurs, PlacedRows, open_rows, rows_of
+from penstock.audit.positions import (
+    NotOurs,
+    PlacedRows,
+    count_of,
+    open_rows,
+    rows_by_offset,
+    rows_of,
+)
 from penstock.errors import StoreUnavailable
 from penstock.evidence.position_columns import positions
 from penstock.model.evidence import Evidence
@@ -126,17 +133,60 @@ def _look_through(file: BinaryIO, order: FileOrder) -> FileFinding:
     counted = _Counted(order)
     try:
         opened = open_recorded(file, order, checksum)
-        for rows in rows_of(opened, with_dataset=order.dataset == QUARANTINE):
-            counted.add(rows)
+        if tells_count_alone(order):
+            places = _places_by_count(opened, order, is_unchanged=checksum == order.checksum)
+        else:
+            for rows in placed_rows(opened, order):
+                counted.add(rows)
+            places = counted.places()
     except NotOurs as error:
         return msgspec.structs.replace(seen, unreadable=str(error))
     return msgspec.structs.replace(
         seen,
-        places=counted.places(),
+        places=places,
         datasets=tuple(sorted(counted.datasets)),
         outside=counted.outside,
         footer=footer_words(order, opened.words),
     )
+
+
+def placed_rows(opened: FileReader, order: FileOrder) -> Iterator[PlacedRows]:
+    """The positions of all rows of a file, as far as its format tells them. Raises `NotOurs`."""
+    if order.format is None:
+        raise NotOurs("its format is not known")
+    match order.format.traits.positions:
+        case "every row":
+            yield from rows_of(opened, with_dataset=order.dataset == QUARANTINE)
+        case "offset":
+            yield from rows_by_offset(opened, order.ranges)
+        case "by count":
+            raise NotOurs("its rows do not say which records they are")
+        case _ as never:
+            assert_never(never)
+
+
+def tells_count_alone(order: FileOrder) -> bool:
+    """True for a file whose rows say nothing of where they come from."""
+    return order.format is not None and order.format.traits.positions == "by count"
+
+
+def _places_by_count(
+    opened: FileReader, order: FileOrder, *, is_unchanged: bool
+) -> tuple[PlaceRows, ...]:
+    """The rows of a file that only their number and the checksum of the file vouch for.
+
+    Row n is the nth that was written: if all bytes are as they were written, all rows are.
+    """
+    count, wanted = count_of(opened), order.evidence.count
+    if not is_unchanged:
+        raise NotOurs(
+            f"its {count} rows do not say which records they are, {wanted} were written, and only "
+            "the bytes that were written prove them"
+        )
+    if count != wanted or len({each.place for each in order.ranges}) != 1:
+        raise NotOurs(f"it has {count} rows, and {wanted} of one partition were written")
+    first = order.ranges[0]
+    return (PlaceRows(first.topic, first.partition, order.evidence),)
 
 
 def open_recorded(file: BinaryIO, order: FileOrder, checksum: str = "") -> FileReader:

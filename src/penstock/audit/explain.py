@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.api.store import Store
-from penstock.audit.check_file import FileOrder, open_recorded
-from penstock.audit.positions import NotOurs, PlaceName, Positions, rows_of
+from penstock.audit.check_file import FileOrder, open_recorded, placed_rows
+from penstock.audit.positions import NotOurs, PlaceName, Positions
 from penstock.audit.receipt import Fate, Offsets
 from penstock.evidence.position_columns import offsets_in, position_hashes, runs_of
 from penstock.model.evidence import MOST_ROW_NUMBERS
@@ -272,7 +272,7 @@ class _Area:
         parts = []
         with file:
             try:
-                for each in rows_of(open_recorded(file, order)):
+                for each in placed_rows(open_recorded(file, order), order):
                     if each.rows is not None:
                         met = self._met.setdefault((each.topic, each.partition), set())
                         met.update(np.unique(each.rows).tolist())

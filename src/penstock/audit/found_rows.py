@@ -19,9 +19,11 @@ class RowFound(Value, frozen=True):
 class FileRows(Value, frozen=True):
     """The rows of a record in a file; `problem` says why they are not known.
 
-    `is_changed`: the file is there, with other bytes than those that were recorded.
+    `is_changed`: the file is there, with other bytes than those that were recorded. `is_untold`:
+    its rows do not say which records they are, so the record may be there.
     """
 
     rows: tuple[RowFound, ...] = ()
     problem: str = ""
     is_changed: bool = False
+    is_untold: bool = False

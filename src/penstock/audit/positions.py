@@ -1,6 +1,6 @@
 """The positions of rows: read from a file in pieces, and as sets."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.api.file_format import FileFormat, FileReader, FileUnreadable
+from penstock.api.file_format import VALUE, FileFormat, FileReader, FileUnreadable
 from penstock.datapath.formats.arrow_errors import UNREADABLE, first_line
 from penstock.evidence.position_columns import (
     Hashes,
@@ -19,6 +19,7 @@ from penstock.evidence.position_columns import (
 )
 from penstock.model.evidence import Evidence
 from penstock.model.fork import ROW_COLUMN
+from penstock.model.ranges import OffsetRange
 
 POSITION = ("_topic", "_partition", "_offset")
 DATASET = "dataset"  # in quarantine files: the dataset of a record
@@ -29,7 +30,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class NotOurs(Exception):
-    """A file without Penstock's positions, or of another format than its name says."""
+    """A file whose rows cannot be placed: without positions, damaged, or of another format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,30 @@ def rows_of(opened: FileReader, *, with_dataset: bool = False) -> Iterator[Place
         raise NotOurs(str(error)) from error
     except UNREADABLE as error:
         raise NotOurs(first_line(error)) from error
+
+
+def rows_by_offset(opened: FileReader, ranges: Sequence[OffsetRange]) -> Iterator[PlacedRows]:
+    """Every row's position in a file that tells offsets only: all are of the partition it covers.
+
+    A record is one row in such a file.
+    """
+    places = {(each.topic, each.partition) for each in ranges}
+    if len(places) != 1:
+        raise NotOurs("its rows tell their offsets, and not of which partition")
+    ((topic, partition),) = places
+    try:
+        for batch in opened.pieces(["_offset"]):
+            yield PlacedRows(topic, partition, batch["_offset"].to_numpy(), None)
+    except FileUnreadable as error:
+        raise NotOurs(str(error)) from error
+
+
+def count_of(opened: FileReader) -> int:
+    """How many rows a file has that says nothing else of them."""
+    try:
+        return sum(batch.num_rows for batch in opened.pieces([VALUE]))
+    except FileUnreadable as error:
+        raise NotOurs(str(error)) from error
 
 
 def _columns(schema: Any, *, with_dataset: bool) -> list[str]:

@@ -82,7 +82,7 @@ def _covers(name: AnyName, conflict: FieldConflict) -> bool:
 def _rest_at(store: Store, final: str, conflict: FieldConflict) -> str | None:
     """`_rest` of the record in a file; None if it is not there, or the file cannot be read."""
     form = format_of_file(final)
-    if form is None or not form.traits.survives_damage:
+    if form is None or not form.traits.survives_damage or not form.traits.has_columns:
         return None
     file = store.open_read(final)
     if file is None:

@@ -47,6 +47,8 @@ def _answer(found: Whereabouts) -> str:
     match found.fate:
         case "delivered" | "quarantined" | "retired":
             return found.fate
+        case "untold":
+            return "delivered to one of these files, or filtered; their rows do not say which"
         case "filtered":
             return "filtered by a rule of the configuration, and counted"
         case "no_record":
@@ -78,7 +80,7 @@ def _row_lines(place: FilePlace) -> Iterator[str]:
     row = "" if place.row is None else f", row {place.row} (from 0){number}"
     match place.state:
         case "live" | "compacted":
-            state = ""
+            state = f"; {place.problem}, so it is here or in another file" if place.problem else ""
         case "pending":
             state = ", decided and not yet visible; its row is known then"
         case "retired":

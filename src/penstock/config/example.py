@@ -131,9 +131,12 @@ feeds:
     tombstones: filter         # records without a value: filter | quarantine | keep
     convert: []                # steps, such as [{drop: [debug]}, {mask: {phone: 4}}]
     # rename drop keep cast set filter flatten mask hash encrypt plugin; see docs/converters.md
-    format: parquet            # parquet | orc | avro | jsonl
+    format: parquet            # parquet | orc | avro | jsonl | text | sequencefile
     compression: zstd          # zstd | snappy | gzip | lz4 | none
-    # in avro zstd | snappy | deflate | none, in jsonl zstd | gzip | none; see docs/formats.md
+    # in avro zstd | snappy | deflate | none, in jsonl and text zstd | gzip | none,
+    # in sequencefile block | record | none; records as they came, see docs/formats.md:
+    # with format text also `text: {line_ends: quarantine}`, or escape;
+    # with format sequencefile also `sequencefile: {key: offset}`, or msgpack
     files: {target: 256MB, gather: auto}   # cut above target; auto (by volume) | partition
     # per_topic:               # topics whose windows are cut by a policy of their own
     #   events: {window: {every: 5m, max_records: 100000}}

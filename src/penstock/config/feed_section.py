@@ -18,8 +18,15 @@ from penstock.config.feed_values import (
     start,
     topic,
 )
-from penstock.config.file_formats import file_format, fits_its_files
+from penstock.config.file_formats import file_format, fits_its_files, usual_compression
 from penstock.config.mistakes import Refused, closest, shown
+from penstock.config.record_files import (
+    SECTIONS,
+    SEQUENCEFILE,
+    TEXT,
+    format_as_chosen,
+    has_sections_of_its_format,
+)
 from penstock.config.route_section import ROUTE, forks, has_options_for_a_plugin, partition
 from penstock.config.run_section import pool_name
 from penstock.config.section_grammar import (
@@ -71,6 +78,7 @@ def _make_feed(per_topic: tuple[tuple[str, _Given], ...] = (), **values: object)
     """A feed; topics with a window of their own inherit what they do not say, but for the rate."""
     if values.get("pool") is None:
         values.pop("pool", None)
+    values |= _chosen_format(values)
     spec = FeedSpec(**values)  # type: ignore[arg-type]
     inherited = msgspec.structs.replace(spec.window, max_rate=None)
     own = tuple(
@@ -78,6 +86,16 @@ def _make_feed(per_topic: tuple[tuple[str, _Given], ...] = (), **values: object)
         for name, given in per_topic
     )
     return msgspec.structs.replace(spec, per_topic=own)
+
+
+def _chosen_format(values: _Given) -> dict[str, str]:
+    """The format and its usual compression, as far as a file says more of it than its name."""
+    sections = {name: values.pop(name, "") for name in SECTIONS}
+    if "format" not in values:
+        return {}
+    chosen = {"format": format_as_chosen(values["format"], sections)}
+    compression = usual_compression(chosen["format"])
+    return chosen if compression is None else {"compression": compression} | values | chosen
 
 
 def _topic(name: str, node: Node, reading: Reading) -> tuple[str, _Given]:
@@ -114,6 +132,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         _fits_its_format,
         _has_few_forks,
         fits_its_files,
+        has_sections_of_its_format,
         _retains_days,
         _finalizes_something,
         compacts_its_files,
@@ -308,6 +327,8 @@ FEED = Section(
         "convert": Key(converters),
         "format": Key(file_format),
         "compression": Key(text),
+        "text": Key(TEXT),
+        "sequencefile": Key(SEQUENCEFILE),
         "window": Key(WINDOW),
         "per_topic": Key(Named(_topic, PER_TOPIC)),
         "quarantine": Key(QUARANTINE),

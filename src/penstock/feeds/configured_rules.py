@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from penstock.api.doors import FORMATS
+from penstock.api.find import find
 from penstock.datapath.shape.route.router import ROUTE_FLOOD
 from penstock.feeds.errors import QuarantineTooFull, TooManyTypes, WindowRefused
 from penstock.feeds.start_offsets import LooksAtTopics, StartOffsets
@@ -89,9 +91,14 @@ def paces_of(feed: FeedSpec, tick: Callable[[], float], *, eager: bool = False) 
 
 
 def file_policy(feed: FeedSpec) -> FilePolicy:
-    """Which ranges share files, and how files are written."""
+    """Which ranges share files, and how files are written.
+
+    Rows that do not say where they come from share a file only with those of their own partition.
+    """
     given = feed.files
-    return FilePolicy(given.gather, given.target_bytes, feed.format, feed.compression)
+    can_share = find(FORMATS, feed.format).traits.has_positions
+    gather = given.gather if can_share else "partition"
+    return FilePolicy(gather, given.target_bytes, feed.format, feed.compression)
 
 
 def publish_policy(feed: FeedSpec) -> PublishPolicy:

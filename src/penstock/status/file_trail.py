@@ -26,7 +26,7 @@ from penstock.model.entries import (
 )
 from penstock.model.envelope import Claim, Seal
 from penstock.model.manifest import QUARANTINE, Content, ManifestFile, RecordSet
-from penstock.model.ranges import TopicPartition
+from penstock.model.ranges import OffsetSet, TopicPartition
 from penstock.protocol.feed_book.entry_search import TAKING, EntrySearch
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.state import FeedState
@@ -113,10 +113,14 @@ class LiveFiles:
 
 @dataclass(slots=True)
 class FileTrail:
-    """A file that may have the record, and the entries that rewrote or removed those before it."""
+    """A file that may have the record, and the entries that rewrote or removed those before it.
+
+    `among` are the offsets that its entry wrote of the record's partition.
+    """
 
     file: ManifestFile
     delivered_by: EntryFacts
+    among: OffsetSet
     taken: list[EntryFacts] = field(default_factory=list)
     is_retired: bool = False
 
@@ -194,7 +198,7 @@ class Trails:
         """A file was rewritten or removed: its rows are in other files, or in none."""
         entry = facts_of(sealed)
         after = [
-            FileTrail(each.file, each.delivered_by, [*trail.taken, entry])
+            FileTrail(each.file, each.delivered_by, each.among, [*trail.taken, entry])
             for each in self._covering(sealed, content)
             if each.dataset == trail.dataset
         ]
@@ -212,14 +216,30 @@ class Trails:
 
     def _covering(self, sealed: SealedEntry, content: Content) -> Iterator[FileTrail]:
         """The files that may have the offset; one without ranges may have any."""
+        among = _written(content, self.place)
         for file in content.files:
             covers = [each.place == self.place and self.offset in each for each in file.ranges]
             if any(covers) or not covers:
-                yield FileTrail(file, facts_of(sealed))
+                yield FileTrail(file, facts_of(sealed), among)
 
     def _has(self, part: RecordSet) -> bool:
         is_here = (part.topic_id, part.partition) == (self.place.topic_id, self.place.partition)
         return is_here and any(start <= self.offset < end for start, end in part.offsets.runs)
+
+
+def _written(content: Content, place: TopicPartition) -> OffsetSet:
+    """The offsets of one partition of which an entry has written rows, as far as it says."""
+    read = _union(each.offsets for each in content.evidence if each.range.place == place)
+    refused = _union(each.offsets for each in content.quarantined if _place_of(each) == place)
+    return (read - refused) | _union(e.offsets for e in content.records if _place_of(e) == place)
+
+
+def _union(sets: Iterable[OffsetSet]) -> OffsetSet:
+    return OffsetSet.from_runs(run for each in sets for run in each.runs)
+
+
+def _place_of(part: RecordSet) -> TopicPartition:
+    return TopicPartition(part.topic_id, part.partition)
 
 
 def _is_same(one: RecordSet, other: RecordSet) -> bool:

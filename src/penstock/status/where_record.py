@@ -36,6 +36,7 @@ from penstock.status.whereabouts import FilePlace, QuarantinePlace, RecordFate, 
 REPLACE = frozenset({"replace"})
 AT_ONCE = 32  # files that are read side by side: some megabytes of each may be in memory
 # Only this needs pyarrow; many questions are answered by the journal alone.
+_UNTOLD = "its rows do not say which records they are"
 _rows_at: Callable[..., FileRows] = Later("penstock.audit.rows_in_file:rows_at")
 
 
@@ -173,12 +174,13 @@ class RecordSearch:
 
     def _read(self, wanted: Position, trail: FileTrail) -> FileRows:
         """The rows of the record in a file, also if the file was lost once and derived again."""
-        handle, store = trail.file.handle, self._journal.store
-        found = _rows_at(store, handle.final, handle.checksum, self._state.files, wanted)
+        look = partial(_rows_at, self._journal.store)
+        found: FileRows = look(trail.file, self._state.files, wanted, trail.among)
         if found.is_changed:
             again = self._derived_again(trail)
             if again is not None:
-                return _rows_at(store, handle.final, again.checksum, self._state.files, wanted)
+                file = msgspec.structs.replace(trail.file, handle=again)
+                return look(file, self._state.files, wanted, trail.among)
         return found
 
     def _derived_again(self, trail: FileTrail) -> StagedHandle | None:
@@ -193,6 +195,8 @@ class RecordSearch:
 
 
 def _rows_there(found: FileRows, place: FilePlace) -> Iterator[FilePlace]:
+    if found.is_untold:
+        yield msgspec.structs.replace(place, problem=_UNTOLD)
     if found.problem:
         yield msgspec.structs.replace(place, state="missing", problem=found.problem)
     for each in found.rows:
@@ -233,10 +237,12 @@ def _fate(
 ) -> RecordFate:
     """The fate of a record that was read: the best place of any of its rows."""
     states = {each.state for each in rows}
-    if states & {"live", "pending"}:
+    if any(each.state in {"live", "pending"} and not each.problem for each in rows):
         return "delivered"
     if any(each.left_by is None for each in broken):
         return "quarantined"
+    if "live" in states:  # in one of several files that cannot tell which
+        return "untold" if seen.filtered.count else "delivered"
     if "missing" in states:
         return "missing"
     if any(each.left_by is not None and each.left_by.kind == "drop" for each in broken):

@@ -7,6 +7,7 @@ from penstock.model.value import Value
 
 RecordFate = Literal[
     "delivered",  # its rows are in live files
+    "untold",  # it is in a live file whose rows do not say which records they are, or was filtered
     "quarantined",  # it waits in the quarantine
     "filtered",  # a rule of the configuration left it out, and it was counted
     "no_record",  # Kafka had no record at this offset
@@ -25,7 +26,7 @@ FileState = Literal[
     "missing",  # it should be there, and is not
 ]
 KNOWN_FATES = frozenset(
-    {"delivered", "quarantined", "filtered", "no_record", "given_up", "retired"}
+    {"delivered", "untold", "quarantined", "filtered", "no_record", "given_up", "retired"}
 )
 
 

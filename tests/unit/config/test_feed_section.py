@@ -190,25 +190,11 @@ def test_any_other_route_is_a_mistake(tmp_path: Path, by: str) -> None:
     assert (mistake.line, mistake.path) == (7, "feeds.events.route.by")
 
 
-@pytest.mark.parametrize(
-    ("keys", "available"),
-    [
-        ("format: sequencefile", "avro | jsonl | orc | parquet"),
-    ],
-)
-def test_what_does_not_exist_yet_says_so_and_names_what_does(
-    tmp_path: Path, keys: str, available: str
-) -> None:
-    mistake = mistake_of(tmp_path, keys)
-    assert "not available in this version" in mistake.found
-    assert mistake.allowed == available
-
-
 @pytest.mark.parametrize("table", ["iceberg", "delta"])
 def test_a_table_is_not_a_file_format(tmp_path: Path, table: str) -> None:
     mistake = mistake_of(tmp_path, f"format: {table}")
     assert "a table is not a file format" in mistake.found
-    assert mistake.allowed == "avro | jsonl | orc | parquet"
+    assert mistake.allowed == "avro | jsonl | orc | parquet | sequencefile | text"
 
 
 def test_a_compression_is_one_that_the_format_takes(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from penstock.api.file_format import KEY, VALUE
 from penstock.datapath.shape.event_time.zones import Micros
 from penstock.datapath.stage.row_arrays import BatchRows
 from penstock.datapath.stage.shred_plan import ShredPlan
@@ -19,6 +20,13 @@ def extra_columns(feed: FeedSpec, some: BatchRows) -> dict[str, pa.Array]:
     """The columns of a record that a feed wants to keep beside those of the event."""
     rows = pa.array(some.rows)  # copied, also if that is all: a column holds its whole batch
     return {f"_{name}": some.batch[name].take(rows) for name in KEPT if name in feed.include}
+
+
+def record_columns(some: BatchRows) -> pa.RecordBatch:
+    """The columns of rows in files that hold records as they came."""
+    rows = pa.array(some.rows)  # copied, as above
+    columns = {VALUE: some.batch["value"], KEY: some.batch["key"]}
+    return pa.RecordBatch.from_pydict({name: each.take(rows) for name, each in columns.items()})
 
 
 def row_column(numbers: Offsets) -> pa.Array:

@@ -5,11 +5,13 @@ and the splitter waits for enough rows. While the task is learning nothing is wr
 """
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
 from penstock.datapath.stage.convert_rows import Converters
 from penstock.datapath.stage.group_writer import GroupFiles
+from penstock.datapath.stage.own_columns import record_columns
 from penstock.datapath.stage.placement import Placement
 from penstock.datapath.stage.row_arrays import BatchRows, Mask, Rows
 from penstock.datapath.stage.samples import Sampling
@@ -84,13 +86,16 @@ class RowsToFiles:
             self._group.splitter.forget()
             return good
         piece = piece.only(good)
+        if not self._format.traits.has_columns:
+            piece = replace(piece, columns=record_columns(some.take(good)))
         unfit = list(self._format.refused(piece.columns, piece.kafka_ms))
         if unfit:
             fits = self._unwritten.refuse(some.take(good), unfit, piece.schema.dataset)
             piece, good = piece.only(fits), good.copy()
             good[np.flatnonzero(good)] = fits
-        rest = piece.columns[REST]
-        self.rows[piece.schema.dataset] += len(rest)
-        self.rest_rows[piece.schema.dataset] += len(rest) - rest.null_count
+        self.rows[piece.schema.dataset] += len(piece.offsets)
+        if self._format.traits.has_columns:
+            rest = piece.columns[REST]
+            self.rest_rows[piece.schema.dataset] += len(rest) - rest.null_count
         self._group.splitter.add(piece, self._covered.partition, self._group.parts.now)
         return good

@@ -21,7 +21,7 @@ class BackOff(Value, frozen=True):
     refused together do not come back together. No try begins after `within_s`.
     """
 
-    tries: int = 6
+    tries: int = 8
     first_pause_s: float = 0.1
     longest_pause_s: float = 5.0
     within_s: float = 30.0

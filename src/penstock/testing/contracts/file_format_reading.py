@@ -10,6 +10,7 @@ import pytest
 from penstock.api.file_format import FileFormat, FileUnreadable
 from penstock.errors import StoreUnavailable
 from penstock.testing.contracts.file_format_rows import (
+    Answering,
     opened,
     positions,
     some_rows,
@@ -99,30 +100,15 @@ class ReadingContract:
         """Goal: its error comes as it is. Method: let each read of the file fail in turn."""
         rows = pa.table({"n": range(200_000), "text": [f"{n:032}" for n in range(200_000)]})
         raw = written(form, rows)
-        whole = _Answering(raw, 1_000_000)
+        whole = Answering(raw, 1_000_000)
         read_all(form, whole)
         assert whole.asked > 2
         for answers in {0, 1, 2, whole.asked // 2, whole.asked - 1}:
             with pytest.raises(StoreUnavailable, match="a timeout"):
-                read_all(form, _Answering(raw, answers))
+                read_all(form, Answering(raw, answers))
 
 
-def read_all(form: FileFormat, file: "_Answering") -> None:
+def read_all(form: FileFormat, file: Answering) -> None:
     """Read every row of a file."""
     for _ in form.open(file).pieces(["n", "text"]):
         pass
-
-
-class _Answering(io.BytesIO):
-    """A file of a store that answers some reads, and then none."""
-
-    def __init__(self, raw: bytes, answers: int) -> None:
-        super().__init__(raw)
-        self._answers = answers
-        self.asked = 0
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        self.asked += 1
-        if self.asked > self._answers:
-            raise StoreUnavailable("read", "a file", "a timeout")
-        return super().read(size)

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from penstock.api.file_format import FileFormat, FileReader, TypelessFileFormat, WriteOptions
+from penstock.errors import StoreUnavailable
 
 WORDS = {"penstock.feed": "events", "penstock.ranges": "täg/0:0-9", "empty": ""}
 TYPES = pa.schema(
@@ -118,3 +119,18 @@ class FullDisk(io.RawIOBase):
         if self._room_bytes < 0:
             raise OSError(errno.ENOSPC, "No space left on device")
         return len(data)
+
+
+class Answering(io.BytesIO):
+    """A file of a store that answers some reads, and then none."""
+
+    def __init__(self, raw: bytes, answers: int) -> None:
+        super().__init__(raw)
+        self._answers = answers
+        self.asked = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.asked += 1
+        if self.asked > self._answers:
+            raise StoreUnavailable("read", "a file", "a timeout")
+        return super().read(size)

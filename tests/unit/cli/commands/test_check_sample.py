@@ -182,6 +182,22 @@ def test_what_the_sample_says_is_what_a_run_does(
     assert [row["new"] for row in later["types"]] == [False] * len(later["types"])
 
 
+def test_a_sample_of_records_as_they_came_says_which_are_not_one_line(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = GOOD[0].replace(b", ", b",\n")
+    place.cluster.append("shop", 0, *GOOD, odd)
+    place.configure("    quarantine: {max_ratio: 1}\n    format: text\n")
+    assert place.check("--sample", "100", "--output", "json") == 0
+    found = feed_of(capsys)
+    assert [(each["dataset"], each["rows"]) for each in found["types"]] == [
+        ("click", 3),
+        ("order", 3),
+    ]
+    (told,) = found["would_quarantine"]
+    assert (told["reason"], told["records"], told["first"]) == ("NOT_ONE_LINE", 1, "shop/0/6")
+
+
 def test_a_cause_in_several_datasets_is_shown_with_all_of_them_and_the_first_record(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:

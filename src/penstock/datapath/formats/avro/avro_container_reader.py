@@ -24,9 +24,9 @@ from penstock.datapath.formats.avro.avro_schema import (
     columns_of_file,
     record_to_read,
 )
+from penstock.datapath.formats.byte_source import READ_BYTES, ByteSource
 from penstock.datapath.formats.row_pieces import columns_among, row_pieces
 
-_READ_BYTES = 1 << 20  # of the file at a time
 _HEADER_BYTES = 64 << 10  # of which a header rarely needs more
 _MOST_HEADER_BYTES = 32 << 20
 _MOST_WORDS = 100_000
@@ -84,7 +84,7 @@ class AvroContainerReader:
     def _blocks(self) -> Iterator[tuple[int, bytes]]:
         """How many records each block has, and its bytes. A record has one for each column."""
         self._file.seek(self._start)
-        source = _Bytes(self._file, _READ_BYTES)
+        source = _Bytes(self._file, READ_BYTES)
         while self._start + source.place < self._size:
             count, size = source.long(), source.long()
             if not 0 <= size <= min(MOST_BLOCK_BYTES, self._size):
@@ -97,28 +97,8 @@ class AvroContainerReader:
             yield count, raw
 
 
-class _Bytes:
-    """The bytes of a file from where it stands, fetched many at a time."""
-
-    def __init__(self, file: BinaryIO, read_bytes: int) -> None:
-        self._file = file
-        self._read_bytes = read_bytes
-        self._held = b""
-        self._at = 0
-        self.place = 0
-
-    def take(self, size: int) -> bytes:
-        """The next bytes."""
-        while len(self._held) - self._at < size:
-            missing = size - (len(self._held) - self._at)
-            more = self._file.read(max(self._read_bytes, missing))
-            if not more:
-                raise BlockBroken("it ends too early")
-            self._held, self._at = self._held[self._at :] + more, 0
-        found = self._held[self._at : self._at + size]
-        self._at += size
-        self.place += size
-        return found
+class _Bytes(ByteSource):
+    """The bytes of a file from where it stands, and the numbers among them."""
 
     def long(self) -> int:
         """A number as Avro writes it."""

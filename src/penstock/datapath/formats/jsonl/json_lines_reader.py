@@ -17,12 +17,10 @@ import pyarrow as pa
 from penstock.api.file_format import PIECE_BYTES, PIECE_ROWS, FileUnreadable
 from penstock.datapath.codec.shared.value_types import ColumnValue, ParserType
 from penstock.datapath.formats.arrow_errors import first_line
-from penstock.datapath.formats.jsonl.line_packing import LinesBroken, unpacked
 from penstock.datapath.formats.jsonl.own_types import OWN_TYPES
+from penstock.datapath.formats.line_packing import LinesBroken, lines_of
 from penstock.datapath.formats.row_pieces import columns_among, row_pieces
 
-# A line of ours is a few times as long as the longest record; this is for bytes that have no lines.
-MOST_LINE_BYTES = 1 << 30
 _NULL = b"null"
 _names_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -35,7 +33,7 @@ class JsonLinesReader:
     def __init__(self, file: BinaryIO, schema: pa.Schema | None = None) -> None:
         self._file = file
         with _as_unreadable():
-            names = _names_of(next(self._lines(), b""))
+            names = _names_of(next(lines_of(self._file), b""))
         self.schema: pa.Schema = schema or pa.schema(
             [(name, OWN_TYPES.get(name, _TEXT_OF_JSON)) for name in names]
         )
@@ -58,7 +56,7 @@ class JsonLinesReader:
         held: list[ColumnValue] = []
         size = 0
         with _as_unreadable():
-            for line in self._lines():
+            for line in lines_of(self._file):
                 if held and (size + len(line) > most_bytes or len(held) >= most_rows):
                     yield _batch(held, schema, are_texts)
                     held, size = [], 0
@@ -66,24 +64,6 @@ class JsonLinesReader:
                 size += len(line)
             if held:
                 yield _batch(held, schema, are_texts)
-
-    def _lines(self) -> Iterator[bytes]:
-        """Every line; the last one must be whole, too."""
-        rest: list[bytes] = []
-        length = 0
-        for piece in unpacked(self._file):
-            first, *others = piece.split(b"\n")
-            rest.append(first)
-            length += len(first)
-            if length > MOST_LINE_BYTES:
-                raise LinesBroken("a line is longer than any that was written")
-            if others:
-                yield b"".join(rest)
-                *whole, last = others
-                yield from whole
-                rest, length = [last], len(last)
-        if length:
-            raise LinesBroken("it does not end where a line ends")
 
 
 _TEXT_OF_JSON = pa.string()

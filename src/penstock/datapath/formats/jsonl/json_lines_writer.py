@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from penstock.api.file_format import ByteStream, WriteOptions
 from penstock.datapath.codec.json.row_text import TextSteps, text_lines, with_texts_of_numbers
 from penstock.datapath.codec.shared.row_pools import plain_schema
-from penstock.datapath.formats.jsonl.line_packing import PACKERS
 from penstock.datapath.formats.jsonl.own_types import OWN_TYPES
+from penstock.datapath.formats.line_packing import PACKERS
 
 CHUNK_BYTES = 4 << 20  # of rows that become lines at a time
 CHUNK_ROWS = 65_536

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.api.file_format import FileUnreadable, WriteOptions
-from penstock.datapath.formats.jsonl import json_lines_reader
+from penstock.datapath.formats import line_packing
 from penstock.datapath.formats.jsonl.jsonl import FORMAT
 from penstock.testing.contracts.file_format_rows import opened, some_rows, values_of, written
 
@@ -223,7 +223,7 @@ def test_lines_that_are_none_are_told(raw: bytes, why: str) -> None:
 
 
 def test_a_few_bytes_that_unpack_to_very_many_are_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines_reader, "MOST_LINE_BYTES", 4 << 20)
+    monkeypatch.setattr(line_packing, "MOST_LINE_BYTES", 4 << 20)
 
     def endless() -> Iterator[bytes]:
         for _ in range(1_000):

@@ -1,4 +1,4 @@
-"""Lines of text in a stream: packed as they are written, unpacked piece by piece."""
+"""Lines in a stream: packed as they are written, unpacked piece by piece and one by one."""
 
 import io
 import zlib
@@ -11,7 +11,10 @@ from penstock.datapath.formats.arrow_errors import UNREADABLE, first_line
 from penstock.errors import StoreUnavailable
 
 READ_BYTES = 1 << 20  # of a file, and of what is unpacked, at a time
+# A line of ours is a few times as long as the longest record; this is for bytes that have no lines.
+MOST_LINE_BYTES = 1 << 30
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+PACKED_BYTES = (_GZIP, _ZSTD)  # with which compressed files begin
 _AS_GZIP = zlib.MAX_WBITS | 16
 
 
@@ -113,6 +116,28 @@ class _Borrowed:
 
     def close(self) -> None:
         """Whoever opened the file closes it."""
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """Every line of a file, without its end; the last one must be whole, too.
+
+    Raises `LinesBroken`.
+    """
+    rest: list[bytes] = []
+    length = 0
+    for piece in unpacked(file):
+        first, *others = piece.split(b"\n")
+        rest.append(first)
+        length += len(first)
+        if length > MOST_LINE_BYTES:
+            raise LinesBroken("a line is longer than any that was written")
+        if others:
+            yield b"".join(rest)
+            *whole, last = others
+            yield from whole
+            rest, length = [last], len(last)
+    if length:
+        raise LinesBroken("it does not end where a line ends")
 
 
 def unpacked(file: BinaryIO) -> Iterator[bytes]:
