@@ -6,7 +6,7 @@
 .DELETE_ON_ERROR:
 .PHONY: help setup demo lock format lint test unit property durations simulate simulate-all \
 	mutations bench bench-shapes bench-formats bench-growth bench-window bench-first-window \
-	bench-journal bench-large bench-memory bench-audit bench-commands \
+	bench-journal bench-large bench-memory bench-audit bench-commands bench-compact \
 	bench-delay bench-instances bench-cores bench-tiny bench-year fuzz certify clean
 
 VENV := .venv
@@ -270,6 +270,9 @@ bench-memory: setup ## Measure the memory of tasks with very many files
 
 bench-audit: setup ## Measure the deep audit on a lake of ten million rows
 	$(PY) -m bench.audit $(ARGS)
+
+bench-compact: setup ## Measure compaction against plain Spark that rewrites the same files
+	$(PY) -m bench.compact $(ARGS)
 
 bench-commands: setup ## Measure how long help, status and other reading commands take
 	$(PY) -m bench.commands $(ARGS)

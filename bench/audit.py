@@ -59,6 +59,7 @@ FEED = FeedSpec(
 BATCH = 20_000
 WINDOW = 1_000_000
 PARTITIONS = 4
+DISTINCT = WINDOW // PARTITIONS  # payloads; then they come again
 LIMIT_S = 60.0
 MEASURED_ROWS = 10_000_000
 
@@ -66,12 +67,12 @@ MEASURED_ROWS = 10_000_000
 class Batches:
     """A source that gives the same payloads again and again, at ever new offsets."""
 
-    def __init__(self, store: Store, records: int, types: int) -> None:
+    def __init__(self, store: Store, records: int, types: int, distinct: int) -> None:
         self._store = store
         self._schemas = DatasetSchemas(store, Layout(FEED.name), FEED)
         self._each = records // PARTITIONS
         self._now_ms = int(time.time() * 1000)
-        count = min(self._each, WINDOW // PARTITIONS)
+        count = min(records, distinct)
         values = [event(number, types) for number in range(count)]
         self._values = pa.array(values, pa.binary())
 
@@ -91,12 +92,13 @@ class Batches:
             reports = list(shred_batches(plan, self._store, new_attempt(), batches))
             if not self._schemas.learn([s for report in reports for s in report.samples]):
                 return staged_window(reports)
-            discard_windows(self._store, order.staging, {order.window})
+            prefixes = Layout(FEED.name).data_prefixes
+            discard_windows(self._store, order.staging, prefixes, {order.window})
 
     def _batches(self, covered: OffsetRange) -> Iterator[Any]:
         for start in range(covered.start, covered.end, BATCH):
             count = min(BATCH, covered.end - start)
-            at = start % max(len(self._values) - BATCH, 1)
+            at = (covered.partition * self._each + start) % max(len(self._values) - BATCH, 1)
             offsets = np.arange(start, start + count, dtype=np.int64)
             yield pa.RecordBatch.from_pydict(
                 {
@@ -117,12 +119,18 @@ def journal_of(store: Store) -> FeedJournal:
     return FeedJournal(store, Layout(FEED.name), lake_identity(store, AROUND), AROUND)
 
 
-def fill(store: Store, records: int, types: int) -> None:
+def fill(
+    store: Store,
+    records: int,
+    types: int,
+    window: int = WINDOW,
+    distinct: int = DISTINCT,
+) -> None:
     """Deliver everything in windows, unless an earlier run has."""
     if not journal_of(store).open().state.is_new:
         return
-    source = Batches(store, records, types)
-    spec = OwnerSpec("bench", WindowPolicy(WINDOW), files=FEED.format)
+    source = Batches(store, records, types, distinct)
+    spec = OwnerSpec("bench", WindowPolicy(window), files=FEED.format)
     owner = Owner(journal_of(store), source, AROUND, spec)
     owner.take_over()
     while owner.run_window():

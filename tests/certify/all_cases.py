@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from tests.certify import (
     clock_cases,
+    compaction_cases,
     crash_cases,
     disk_cases,
     executor_cases,
@@ -28,7 +29,7 @@ def cases_of(chosen: Namespace) -> list[Case]:
         return [*s3_cases.own_bucket_cases()]
     match chosen.store:
         case "s3":
-            return [*s3_cases.cases()]
+            return [*s3_cases.cases(), *compaction_cases.s3_cases()]
         case "hdfs":
             return [*hdfs_cases.cases(), *site_cases.cases(), *host_cases.hdfs_cases()]
         case "gcs":
@@ -42,6 +43,7 @@ def all_cases() -> list[Case]:
     return [
         *crash_cases.cases(),
         *(not_shown(each, why) for each, why in NOT_SHOWN.items()),
+        *compaction_cases.cases(),
         *owner_cases.cases(),
         *clock_cases.cases(),
         *executor_cases.cases(),

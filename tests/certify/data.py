@@ -40,6 +40,12 @@ class Data:
         for partition, count in enumerate(self.counts):
             client.produce(self.topic, partition, [self._record(n, chance) for n in range(count)])
 
+    def produce_more(self, client: KafkaClient, chance: Random, count: int) -> None:
+        """So many further records for each partition."""
+        for partition in range(self.partitions):
+            records = [self._record(n, chance) for n in range(count)]
+            client.produce(self.topic, partition, records)
+
     def _record(self, number: int, chance: Random) -> bytes:
         if number % self.broken_every == 3:
             return chance.choice([b'{"type": "a", "event_time', b"nonsense", b'"\xff\xfe', b"{}"])

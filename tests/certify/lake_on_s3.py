@@ -45,6 +45,7 @@ feeds:
     time: {{field: event_time, unit: ms}}
     window: {{max_records: {max_records}}}
     quarantine: {{min_records: 1_000_000}}
+    compact: {{min_files: 2}}
 """
 WAIT_S = 900.0  # on a machine that others use too
 SECRET = ("access_key", "secret_key", "session_token")

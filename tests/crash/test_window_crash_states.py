@@ -26,7 +26,15 @@ from penstock.testing.fault_disks import RecordingDisk
 from penstock.testing.memory_store import Shelf
 from tests.simulator.kafka import BAD, MISFIT, STOPPING, SimKafka, SimSource
 from tests.simulator.oracle import Oracle
-from tests.simulator.programs import FEED, LAKE, GivenRules, is_stopping, surroundings
+from tests.simulator.programs import (
+    FEED,
+    LAKE,
+    GivenRules,
+    Room,
+    directory_compactor,
+    is_stopping,
+    surroundings,
+)
 from tests.simulator.story import PERSON
 from tests.simulator.world import beyond_claims
 
@@ -92,17 +100,17 @@ def recorded(root: Path, name: str, max_windows: int) -> RecordingDisk:
     return disk
 
 
-def recover_and_check(tmp_path: Path, state: CrashState) -> None:
+def recover_and_check(tmp_path: Path, state: CrashState, kafka: SimKafka | None = None) -> None:
     """Build the tree, recover in it, and let the oracle judge; then recover again."""
-    root = tmp_path / "crashed"
+    root, kafka = tmp_path / "crashed", kafka or small_kafka()
     root.mkdir()
     try:
         materialise(state, root)
-        run_owner(root, "second", NoSync())
-        oracle = Oracle(small_kafka())
+        run_owner(root, "second", NoSync(), kafka=kafka)
+        oracle = Oracle(kafka)
         oracle.check_end(shelf_of(root))
         before = beyond_claims(shelf_of(root))
-        run_owner(root, "third", NoSync())
+        run_owner(root, "third", NoSync(), kafka=kafka)
         assert beyond_claims(shelf_of(root)) == before, "recovering twice changed something"
         oracle.check_end(shelf_of(root))
     except BaseException as error:
@@ -181,6 +189,31 @@ def test_a_second_power_cut_during_the_recovery_loses_and_doubles_nothing(tmp_pa
         count += recover_and_check_all(tmp_path, states(disk, start=state))
     print(f"{count} crash states of recoveries")
     assert count > 100
+
+
+def compactable_kafka() -> SimKafka:
+    """Three records of one dataset: two windows with two of its files."""
+    return SimKafka({0: ["a", "a"], 1: ["a"]})
+
+
+def test_a_power_cut_anywhere_in_a_compaction_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    kafka = compactable_kafka()
+    first = RecordingDisk(tmp_path / "lake")
+    run_owner(tmp_path / "lake", "first", first, kafka=kafka)
+    *_, delivered = crash_states(first.operations, max_dropped=0, marks=())
+    root = tmp_path / "compacted"
+    root.mkdir()
+    materialise(delivered, root)
+    disk = RecordingDisk(root)
+    around = surroundings("compactor")
+    store = LocalStore(root, disk, random_word=around.nonce)
+    assert directory_compactor("a", most=9)(Room("compactor", store, around, kafka)) == "decided"
+    count = 0
+    for state in states(disk, start=delivered):
+        recover_and_check(tmp_path, state, kafka)
+        count += 1
+    print(f"{len(disk.operations)} operations, {count} crash states of a compaction")
+    assert count >= 20
 
 
 class ForgetfulDisk(RecordingDisk):

@@ -19,6 +19,7 @@ from random import SystemRandom
 from typing import Any
 
 from penstock.care.clean import clean
+from penstock.cli import common
 from penstock.cli.commands import run
 from penstock.cli.main import main as penstock
 from penstock.config.load import load
@@ -75,7 +76,8 @@ def main(words: list[str]) -> int:
 def arm(fuse: Fuse, notes: Notes, now: Callable[[], float]) -> None:
     """Put our hooks in. Everything else is the program that users run."""
     point = fuse.point
-    replace(run, "lake_store", lambda spec: DyingStore(spec.lake.address, fuse))
+    for each in (run, common):  # a run, and commands that decide something beside it
+        replace(each, "lake_store", lambda spec: DyingStore(spec.lake.address, fuse))
     replace(
         run,
         "surroundings",

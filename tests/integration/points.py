@@ -57,7 +57,25 @@ POINTS = {
     "C20": Point("task", "*/quarantine/*"),
     "C20b": Point("publish", "*/quarantine/*"),
 }
+# Of `penstock compact`, in the order in which it comes there.
+COMPACTION = {
+    "C7-compact": Point("task", "*.parquet"),
+    "C9-compact": Point("create", ENTRY),
+    "C10-compact": Point("create", ENTRY, after=True),
+    "C10b-compact": Point("link", ENTRY),
+    "C11-compact": Point("publish"),
+    "C13-compact": Point("unlink"),
+    "C13b-compact": Point("publish", after=True),
+    "C13c-compact": Point("delete", "events/*.parquet"),
+    "C13d-compact": Point("delete", "events/*.parquet", after=True),
+    "C14-compact": Point("create", MARKER),
+    "C15-compact": Point("create", MARKER, after=True),
+    "C15b-compact": Point("create", MARKER, 2, after=True),
+}
 PAUSES = {
+    "Z1-compact": Point("create", ENTRY, how=signal.SIGSTOP),
+    "Z3-compact": Point("publish", how=signal.SIGSTOP),
+    "Z9-compact": Point("link", DATA, how=signal.SIGSTOP),
     "Z1": Point("create", ENTRY, 4, how=signal.SIGSTOP),
     "Z3": Point("publish", nth=2, how=signal.SIGSTOP),
     "Z5": Point("discard", how=signal.SIGSTOP),
@@ -68,4 +86,4 @@ FAILURES = {
     "S2": Point("sync", how=FAILS),
     "S2b": Point("task sync", nth=2, how=FAILS),
 }
-ALL = NOWHERE | POINTS | PAUSES | FAILURES
+ALL = NOWHERE | POINTS | COMPACTION | PAUSES | FAILURES

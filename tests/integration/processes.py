@@ -73,11 +73,12 @@ class Job:
     spark: str = ""
     feed: str = ""
     master: str = "local[2]"
+    at: Path | None = None  # the lake of another job
 
     @property
     def lake(self) -> Path:
         """Where it delivers to."""
-        return self.directory / "lake"
+        return self.at or self.directory / "lake"
 
     def write(self) -> Path:
         """Write the configuration as it is now; returns its path."""

@@ -1,6 +1,6 @@
 """What the independent reader of journals knows: files, rows and parts, as plain values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,3 +144,8 @@ def parts_of(body: Any) -> tuple[str, ...]:
 def inputs_of(content: Any) -> list[str]:
     """The final names that a content consumes."""
     return [taken["final"] for taken in content.get("inputs", ())]
+
+
+def values_of(rows: Iterable[Row]) -> int:
+    """The sum of all values of some rows, if each has one value, which its position tells."""
+    return sum((partition + 1) * 1_000_003 + offset for partition, offset in rows)

@@ -246,7 +246,7 @@ def overclaimer(dataset: str, other: str) -> Program:
             finals = done_files(fold, dataset)
             order = RewriteOrder(dataset, window, journal.layout.staging, finals)
             taken = tuple(Input(dataset, final) for final in finals)
-            content = Content(files=(_rewrite(room, order),), inputs=taken)
+            content = Content(files=(_rewrite(room, order)[1],), inputs=taken)
             named = fold.inventory.groups_of(taken)
             wrong = ConsumedGroups(other, OffsetSet.of(sorted(fold.state.undone)))
             body = Compact(window=window, groups=groups_of(content, REWRITE), content=content)

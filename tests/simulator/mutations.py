@@ -43,6 +43,7 @@ from penstock.protocol.publish.acts import DeleteInputsAct, PublishFilesAct
 from penstock.protocol.publish.group_work import Act, GroupWork, StepTools
 from penstock.testing.memory_store import MemoryStore, Shelf
 from tests.simulator.chooser import RandomChooser
+from tests.simulator.compaction_schedules import COMPACTION_RULES
 from tests.simulator.final_schedules import FINAL_RULES
 from tests.simulator.lane_mutations import LANE_RULES
 from tests.simulator.outside_faults import faults_of
@@ -320,6 +321,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("only a person lets a stopped dataset go on", _owners_forget_what_is_stopped),
     *(Mutation(rule, switch_off) for rule, switch_off in LANE_RULES.items()),
     *(Mutation(rule, switch_off) for rule, switch_off in FINAL_RULES.items()),
+    *(Mutation(rule, switch_off) for rule, switch_off in COMPACTION_RULES.items()),
 )
 
 

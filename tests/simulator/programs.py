@@ -4,13 +4,15 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 import msgspec
 
 from penstock.api.store import Store
 from penstock.care.clean import clean
-from penstock.care.compact import RewriteOrder, compact
+from penstock.care.compact import Compaction, RewriteOrder, Rewritten, decide_compaction
+from penstock.care.done_files import done_files
 from penstock.care.finalize import finalize_to
 from penstock.care.replay import KeptRecords, ReplayOrder, StagedReplay, live_records, replay
 from penstock.care.retire import retire
@@ -34,6 +36,7 @@ from penstock.protocol.loop.tidying import TidyOrder, tidy
 from penstock.protocol.loop.window_plan import FirstOffset, WindowPolicy, from_earliest
 from penstock.protocol.publish.troubles import PublishPolicy
 from penstock.runtime.surroundings import Surroundings
+from tests.simulator.facts import values_of
 from tests.simulator.kafka import LIFE, STOPPING, TOPIC, TOPIC_ID, SimKafka, SimSource, write_file
 
 FEED, LAKE = "feed", "lake-1"
@@ -181,13 +184,32 @@ def compactor(dataset: str, most: int = 1_000) -> Program:
     """`compact` beside whoever runs, of so many files at most: the oldest."""
 
     def run(room: Room) -> str:
-        def rewrite(order: RewriteOrder) -> tuple[ManifestFile, ...]:
-            return (_rewrite(room, order),)
-
         def choose(files: tuple[str, ...]) -> tuple[str, ...]:
             return files[:most]
 
-        return _refusable(lambda: compact(room.journal(), room.around, dataset, rewrite, choose))
+        wanted = Compaction(dataset, partial(_rewritten, room), choose, author="simulated")
+        return _refusable(lambda: decide_compaction(room.journal(), room.around, wanted))
+
+    return run
+
+
+def directory_compactor(dataset: str, most: int = 2, *, has_flaw: bool = False) -> Program:
+    """`penstock compact` beside whoever runs: it plans once, and wants these files or none.
+
+    With a flaw, a library has written another value into one of the rows.
+    """
+
+    def run(room: Room) -> str:
+        journal = room.journal()
+        known = journal.open(deep=True)
+        mine = done_files(known, dataset)[:most]
+
+        def choose(files: tuple[str, ...]) -> tuple[str, ...]:
+            return mine if set(mine) <= set(files) else ()
+
+        rewrite = partial(_rewritten, room, has_flaw=has_flaw)
+        wanted = Compaction(dataset, rewrite, choose, author="simulated")
+        return _refusable(lambda: decide_compaction(journal, room.around, wanted, known))
 
     return run
 
@@ -275,7 +297,13 @@ def _refusable(command: Callable[[], object]) -> str:
     return "decided"
 
 
-def _rewrite(room: Room, order: RewriteOrder) -> ManifestFile:
+def _rewritten(room: Room, order: RewriteOrder, *, has_flaw: bool = False) -> Rewritten:
+    rows, file = _rewrite(room, order)
+    before = values_of(rows)
+    return Rewritten((file,), value_sum=before + has_flaw, input_sum=before)
+
+
+def _rewrite(room: Room, order: RewriteOrder) -> tuple[list[tuple[int, int]], ManifestFile]:
     rows: list[tuple[int, int]] = []
     for final in order.inputs:
         raw = room.store.read(final)
@@ -287,7 +315,7 @@ def _rewrite(room: Room, order: RewriteOrder) -> ManifestFile:
     writer = room.store.open_staged(f"{FEED}/{order.dataset}/day=2026-11-15/{name}", spot)
     writer.write(json.dumps([list(row) for row in sorted(rows)]).encode())
     seen = Evidence.total(Evidence.of_positions(TOPIC, p % LIFE, [o]) for p, o in rows)
-    return ManifestFile(order.dataset, writer.finish(), seen, ())
+    return rows, ManifestFile(order.dataset, writer.finish(), seen, ())
 
 
 def _decode(room: Room, order: ReplayOrder, dataset: str, records: RecordSet) -> ManifestFile:

@@ -25,6 +25,7 @@ from penstock.protocol.loop.window_plan import WindowPolicy
 from penstock.protocol.publish.troubles import PublishPolicy
 from penstock.testing.memory_store import Act, MemoryStore, Shelf
 from tests.helpers.older_formats import checkpoint_of_fold_1
+from tests.simulator.compaction_schedules import COMPACTION_SCHEDULES
 from tests.simulator.final_schedules import FINAL_SCHEDULES
 from tests.simulator.kafka import BAD, MISFIT, SimKafka, SimSource
 from tests.simulator.kind_schedules import KIND_SCHEDULES
@@ -37,6 +38,7 @@ from tests.simulator.programs import (
     cleaner,
     compactor,
     corrector,
+    directory_compactor,
     owner,
     replayer,
     retirer,
@@ -443,6 +445,36 @@ def z12_two_overlapping_compactions() -> None:
     world.settle()
 
 
+def a_planned_compaction_goes_on_beside_windows_and_claims() -> None:
+    """What was planned is still there: a window is no obstacle, and a claim builds it again."""
+    for meanwhile in (owner(), owner(max_windows=1)):
+        world = _world(["a", "a", "b"], ["a"])
+        world.spawn("owner", owner(max_windows=1))
+        world.run("owner")
+        world.spawn("second", owner(max_windows=1))
+        world.run("second")
+        world.spawn("compact", directory_compactor("a"))
+        world.run_until("compact", at_decision)
+        world.spawn("third", meanwhile)
+        world.run("third")
+        assert world.run("compact") == "decided"
+        world.settle()
+
+
+def z12_two_compactions_planned_of_the_same_files() -> None:
+    """The second one wants all of its files or none, and decides nothing."""
+    world = _world(["a", "a"], ["a"])
+    world.spawn("owner", owner())
+    world.run("owner")
+    world.spawn("one", directory_compactor("a"))
+    world.run_until("one", at_decision)
+    world.spawn("two", directory_compactor("a"))
+    assert world.run("two") == "decided"
+    assert world.run("one").startswith("refused")
+    world.settle()
+    assert not world.shelf.staged
+
+
 def reset_beside_a_live_owner() -> None:
     """A seek invalidates a window that was planned before it; the owner plans again."""
     world = _world(["a"] * 5)
@@ -761,6 +793,8 @@ SCHEDULES: tuple[Schedule, ...] = (
     a_correction_whose_reply_is_lost_keeps_its_bytes,
     a_correction_beside_a_replay,
     z12_two_overlapping_compactions,
+    z12_two_compactions_planned_of_the_same_files,
+    a_planned_compaction_goes_on_beside_windows_and_claims,
     cleaner_beside_a_recovery,
     reset_beside_a_live_owner,
     reply_to_a_decision_is_lost,
@@ -782,4 +816,5 @@ SCHEDULES: tuple[Schedule, ...] = (
     *LANE_SCHEDULES,
     *KIND_SCHEDULES,
     *FINAL_SCHEDULES,
+    *COMPACTION_SCHEDULES,
 )

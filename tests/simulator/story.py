@@ -23,6 +23,7 @@ from tests.simulator.facts import (
     fact_of,
     inputs_of,
     rows_of_records,
+    values_of,
 )
 from tests.simulator.final_facts import finalize, late_rows
 from tests.simulator.kafka import BROKEN, FILTERED, MISFIT, STOPPING, SimKafka, known_as
@@ -173,6 +174,8 @@ def _compact(story: Story, number: int, body: Any, _kafka: SimKafka) -> dict[str
         for row in story.files[final].rows
     )
     files = {f["handle"]["final"]: fact_of(number, f, rows) for f in body["content"]["files"]}
+    if body.get("value_sum") not in (None, values_of(rows)):
+        raise Violation("I20", f"the files of entry {number} have other values than their inputs")
     return deliver(story, number, body, files)
 
 

@@ -17,7 +17,7 @@ _FORMATS_OF_RECORDS = frozenset(
 )
 _CODECS = _FORMATS_OF_RECORDS | {"datapath/codec", "datapath/codec/shared"}
 _ON_EXECUTORS = _SHAPE | _CODECS | {"datapath/formats", "datapath/stage"}
-DATAPATH = _ON_EXECUTORS | {"datapath/schemas"}
+DATAPATH = _ON_EXECUTORS | {"datapath/schemas", "datapath/rewrite"}
 _PORTS = frozenset({"ports/store", "ports/source", "ports/source/kafka", "ports/registry"})
 
 # Who runs feeds and cares for lakes knows sources and parallel work by their protocols only.
@@ -81,6 +81,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "datapath/shape/convert": BOTTOM
     | {"api", "datapath/shape/event_time", "datapath/shape/plugins"},
     "datapath/stage": _SEAMS | _ON_EXECUTORS | {"ports/store", "evidence"},
+    "datapath/rewrite": _SEAMS | {"datapath/formats", "datapath/stage", "ports/store", "evidence"},
     "datapath/schemas": _SEAMS | DATAPATH | {"ports/store", "ports/registry"},
     "datapath/driver": _SEAMS | DATAPATH | {"ports/store", "ports/registry"},
     "spark": _SEAMS | {"config"},

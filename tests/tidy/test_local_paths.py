@@ -80,6 +80,7 @@ ALLOWED = {
     "ports/store/s3/s3_staged.py": "the directory of what waits there, for the words of an error",
     "ports/store/gcs/gcs_staged.py": "the same of a file that waits there",
     "ports/store/spooled_writer.py": "files that wait on the executor's own disk",
+    "datapath/rewrite/own_disk.py": "files that wait on the executor's own disk",
     "datapath/stage/spool.py": "rows that wait on the executor's own disk",
     "datapath/codec/shared/code_cache.py": "machine code that this machine has compiled",
     "datapath/codec/shared/code_locator.py": "the same, of one function",

@@ -213,3 +213,9 @@ class TypelessFileFormat(FileFormat, Protocol):
     def open_as(self, file: BinaryIO, schema: pa.Schema) -> FileReader:
         """A file whose rows come with the columns that were written, in the types of a schema."""
         ...
+
+    def begin_as_read(
+        self, stream: ByteStream, schema: pa.Schema, options: WriteOptions
+    ) -> FileWriter:
+        """Begin a file of rows as `open` gives them: texts of values are written as they are."""
+        ...

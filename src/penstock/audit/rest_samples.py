@@ -16,7 +16,14 @@ from penstock.datapath.formats.arrow_errors import UNREADABLE
 from penstock.datapath.formats.formats_by_ending import format_of_file
 from penstock.model.event_paths import steps_of
 from penstock.model.field_conflicts import FieldConflict
-from penstock.model.names import FileName, GatheredName, encode_component, parse_name
+from penstock.model.names import (
+    AnyName,
+    CompactedName,
+    FileName,
+    GatheredName,
+    encode_component,
+    parse_name,
+)
 from penstock.model.schema import REST
 
 MOST_FILES = 20  # that are opened for one sample
@@ -64,7 +71,9 @@ def _likely_first(files: list[str], conflict: FieldConflict) -> list[str]:
     return [final for _, final in sorted(enumerate(files), key=distance)]
 
 
-def _covers(name: FileName | GatheredName, conflict: FieldConflict) -> bool:
+def _covers(name: AnyName, conflict: FieldConflict) -> bool:
+    if isinstance(name, CompactedName):
+        return True  # its name tells no ranges
     if isinstance(name, GatheredName):
         return name.first <= conflict.partition <= name.last
     return name.partition == conflict.partition and name.start <= conflict.offset < name.end

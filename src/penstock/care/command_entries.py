@@ -13,7 +13,7 @@ from penstock.model.entries import (
     Retire,
     SealedEntry,
 )
-from penstock.model.names import window_id
+from penstock.model.names import epoch_of, window_id
 from penstock.ports.store.discard_windows import discard_windows
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.halted_objects import carry_halted
@@ -41,12 +41,14 @@ def decide_for_command(
     known: FeedFold | None = None,
     *,
     deep: bool = True,
+    window: str = "",
 ) -> SealedEntry:
     """Build a body on a fresh fold and append it in the epoch of that fold.
 
     The fold is `deep` unless the body consumes nothing: then it needs no inventory.
 
-    `build` gets the fold and a window id to stage under. When an owner claims meanwhile, what was
+    `build` gets the fold and a window id to stage under: at first the given `window`, if that is of
+    the epoch. When an owner claims meanwhile, what was
     staged belongs to a dead epoch: it is discarded, and everything is built again. When another
     entry has consumed an input first, the journal refuses the entry, and this raises. A deep fold
     of the caller is brought up to date instead of folding all entries again; afterwards it
@@ -56,7 +58,8 @@ def decide_for_command(
     for _ in range(TRIES):
         fold = known = _up_to_date(journal, known, deep=deep)
         epoch, finalized_at = fold.state.epoch, fold.state.finalized_at
-        window = window_id(epoch, f"x{around.nonce()[:12]}")
+        if not window or epoch_of(window) != epoch or overtaken is not None:
+            window = new_window(epoch, around)
         body = build(fold, window)
         try:
             sealed = journal.append(fold, body, epoch)
@@ -78,6 +81,11 @@ def decide_for_command(
         _keep_halt(journal, sealed, epoch)
         return sealed
     raise EntryRefused("command", f"it was overtaken {TRIES} times; last: {overtaken}")
+
+
+def new_window(epoch: int, around: Surroundings) -> str:
+    """An id for what a command stages."""
+    return window_id(epoch, f"x{around.nonce()[:12]}")
 
 
 def _keep_inventory(journal: FeedJournal, around: Surroundings, fold: FeedFold) -> None:
@@ -114,5 +122,10 @@ def _up_to_date(journal: FeedJournal, known: FeedFold | None, *, deep: bool) -> 
 def discard(journal: FeedJournal, window: str, body: AnyBody) -> None:
     """Remove the staged files of a command whose entry was certainly not written."""
     journal.forget(body)
+    discard_staged(journal, window)
+
+
+def discard_staged(journal: FeedJournal, window: str) -> None:
+    """Remove the staged files of a window that certainly no entry names."""
     layout = journal.layout
     discard_windows(journal.store, layout.staging, layout.data_prefixes, {window})

@@ -1,4 +1,4 @@
-"""The progress of an audit: one line on a terminal, nothing in a pipe."""
+"""The progress of an audit, or of what works like one: one line on a terminal, none in a pipe."""
 
 from collections.abc import Callable
 from typing import TextIO
@@ -9,9 +9,10 @@ PATIENCE_S = 1.0  # no progress is shown before this time
 
 
 class Ticker:
-    """Shows the progress of an audit, on a terminal only, and not in the first moments."""
+    """Shows the progress of a command, on a terminal only, and not in the first moments."""
 
-    def __init__(self, out: TextIO, clock: Callable[[], float]) -> None:
+    def __init__(self, out: TextIO, clock: Callable[[], float], command: str = "audit") -> None:
+        self._command = command
         self._out = out
         self._clock = clock
         self._shows = out.isatty()
@@ -24,7 +25,7 @@ class Ticker:
             return
         self._next_s = self._clock() + 0.2
         self._shown = True
-        say(f"\r\x1b[Kaudit: {what} {done} of {total}", self._out, end="")
+        say(f"\r\x1b[K{self._command}: {what} {done} of {total}", self._out, end="")
 
     def close(self) -> None:
         """Leave the terminal on a clean line."""

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from penstock.cli.printable import printable
+from penstock.model.debt import Debt
 from penstock.model.plural import number_of
 from penstock.status.snapshot import FeedSnapshot
 
@@ -86,8 +87,16 @@ def _rest(found: FeedSnapshot) -> Row:
         "ended at": (found.last_window_at or "-")[:19],
         "undone": found.undone,
         "epoch": found.epoch,
+        "to compact": to_compact(found.compaction_debt),
         "watermark": " ".join(places) or "-",
     }
+
+
+def to_compact(debt: Debt | None) -> str:
+    """`312 (1,400.0 MB)`: how many small files a compaction would rewrite."""
+    if debt is None:
+        return "?"
+    return f"{debt.files:,} ({debt.size_bytes / 1e6:,.1f} MB)" if debt.files else "-"
 
 
 def quarantined(found: FeedSnapshot) -> str:

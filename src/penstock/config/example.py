@@ -77,6 +77,11 @@ defaults:
     tries: 5                   # is parked after so many tries; the others go on
     retry_after: 15s           # the first pause, which doubles; parked ones are tried again too
     retry_most: 1h             # the longest pause
+  compact:                     # small files become large ones: `penstock compact`
+    when: off                  # inside a run: hour_closed | day_closed | 1h: at least so often
+    target: 256MB              # how large new files become
+    min_files: 8               # fewer small files of a directory than this are left
+    keep: 1h                   # for readers by snapshots; in plain directories inputs go at once
 
 feeds:
   events:                      # a name: lower-case letters, digits, _ and -

@@ -8,6 +8,7 @@ import msgspec
 
 from penstock.config import units
 from penstock.config.clients import feed_kafka, source_options
+from penstock.config.compact_section import COMPACT, compacts_its_files
 from penstock.config.convert_section import converters
 from penstock.config.decode_section import DECODE, check_decode, names_records
 from penstock.config.feed_values import (
@@ -134,6 +135,7 @@ def feed(name: str, node: Node, reading: Reading) -> FeedSpec:
         has_sections_of_its_format,
         _retains_days,
         _finalizes_something,
+        compacts_its_files,
         has_options_for_a_plugin,
         types_are_learned,
     ):
@@ -333,6 +335,7 @@ FEED = Section(
         "quarantine": Key(QUARANTINE),
         "files": Key(FILES),
         "publish": Key(PUBLISH),
+        "compact": Key(COMPACT),
         "on_gap": Key(choice("stop", "accept")),
         "export_offsets": Key(choice("group", "none")),
         "seal": Key(or_null(parsed(units.longer_than_nothing_s, units.DURATION)), "seal_s"),

@@ -62,17 +62,20 @@ class Cleaner:
         tell: Tell,
         tick: Callable[[], float],
         every_s: float = EVERY_S,
+        name: str = "penstock-cleaner",
+        longest_s: float = EVERY_S,
     ) -> None:
         self._feeds = feeds
         self._tell = tell
         self._tick = tick
         self._every_s = every_s
+        self._longest_s = longest_s
         self._next_round = tick() + every_s
         self._asked: dict[tuple[str, str], _Asked] = {}
         self._is_ending = False
         self._end_s = END_S
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="penstock-cleaner", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def __enter__(self) -> "Cleaner":
         self._thread.start()
@@ -141,7 +144,7 @@ class Cleaner:
     def _failed(self, feed: str, asked: _Asked, error: Exception) -> None:
         """Tell it, and try again a little later each time, unless a newer job came meanwhile."""
         asked.failures += 1
-        pause_s = min(2.0 ** (asked.failures - 1), self._every_s)
+        pause_s = min(2.0 ** min(asked.failures - 1, 30), self._longest_s)
         code = error.code if isinstance(error, PenstockError) else type(error).__name__
         sentence = f"{asked.job.name} failed and is tried again in {pause_s:.0f} s: {error}"
         facts: dict[str, Fact] = {"job": asked.job.name, "code": code, "pause_s": pause_s}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from penstock.errors import PenstockError
 from penstock.feeds.cleaning import Cleaner
+from penstock.feeds.compacting import LOOK_S, CompactedFeed
 from penstock.feeds.errors import FeedStuck
 from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.feed_turns import FeedTurns, unexpected
@@ -45,6 +46,9 @@ class Runner:
         tick = self.tools.around.tick
         self._ready = Readiness(self.tools.wait_until_ready)
         self._cleaner = Cleaner(self.feeds_at_work, self.tell, tick)
+        self._compactor = Cleaner(
+            self._compacted_feeds, self.tell, tick, LOOK_S, "penstock-compaction"
+        )
         self._heart = Heart(self._beat_failed)
         self._slots = Slots(self.spec.limits, tick)
         self._changed = threading.Event()  # a thread has ended
@@ -77,7 +81,7 @@ class Runner:
         What is decided becomes visible first: that needs neither Spark, which starts meanwhile,
         nor the sources.
         """
-        with self._heart, self._cleaner:
+        with self._heart, self._cleaner, self._compactor:
             self._begin()
             try:
                 while self._at_work() and not self._is_over():
@@ -101,6 +105,10 @@ class Runner:
     def feeds_at_work(self) -> list[RunningFeed]:
         """The feeds that are owned now. Any thread."""
         return [each.feed for each in self.turns if each.stage == "owned" and each.feed is not None]
+
+    def _compacted_feeds(self) -> list[CompactedFeed]:
+        """The same, once there is Spark; compaction needs nothing sooner. Any thread."""
+        return [CompactedFeed(each) for each in self.feeds_at_work()] if self.has_begun else []
 
     def live_states(self) -> list[LiveState]:
         """What every feed does now. Any thread."""
@@ -216,6 +224,7 @@ class Runner:
             self._left()
             return
         self._cleaner.hurry()
+        self._compactor.hurry()
         if self.is_stopping():
             self._say_stopping()
         waited_s, is_abandoned = 0.0, False

@@ -11,6 +11,7 @@ from penstock.datapath.driver.stager import Stager
 from penstock.datapath.schemas.learning import Learning
 from penstock.errors import GapFound, JournalError, PenstockError
 from penstock.feeds.cleaning import Job
+from penstock.feeds.compacting import FeedCompaction
 from penstock.feeds.configured_rules import (
     ConfiguredRules,
     file_policy,
@@ -95,6 +96,9 @@ class RunningFeed:
         self._paces = paces_of(feed, tools.around.tick, eager=once)
         self._size = WindowSize()
         self.slot = slot or slot_of_its_own(feed, tools.around.tick)
+        self._compaction = FeedCompaction(
+            feed, tools.compact, tools.next_round, tools.around, self._counters, self.slot
+        )
         self._gate = WindowGate(self._paces, self._size, self.slot)
         self._source = tools.open_source(feed)
         stager, around = self._stager(), tools.around
@@ -318,6 +322,10 @@ class RunningFeed:
     def due_jobs(self) -> list[Job]:
         """What the last windows have left to be done beside the turns, once."""
         return self._upkeep.due_jobs()
+
+    def compaction_jobs(self) -> Iterable[Job]:
+        """A round of compaction, if one is due; never with `once`. Any thread."""
+        return () if self._once else self._compaction.jobs(self._upkeep.another_journal)
 
     def close(self) -> None:
         """Let go of the lease and of the source."""

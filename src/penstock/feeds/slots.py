@@ -8,11 +8,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from penstock.api.source import ReadFailed
 from penstock.feeds.next_feeds import WaitingFeed, next_feeds
 from penstock.model.spec import FeedSpec, RunLimits
 
 GRANT_S = 5.0  # a slot that was given and is not used by then goes to others
+UPKEEP_EVERY_S = 600.0  # work beside the windows has waited too long after three of these
 LOOK_S = 1.0  # how often a feed that has to wait looks whether the run is stopping
 
 
@@ -129,6 +132,22 @@ class FeedSlot:
         self._is_stopping = is_stopping
         self.last_s: Callable[[], float] = lambda: 0.0  # how long recent windows took
         self.moved: Callable[[], None] = lambda: None
+
+    @property
+    def is_stopping(self) -> bool:
+        """True when the run was asked to stop."""
+        return self._is_stopping()
+
+    def for_upkeep(self, word: str) -> "FeedSlot":
+        """A way to another slot, for work beside the windows: behind everything that waits.
+
+        But not for ever: after half an hour it is its turn.
+        """
+        window = msgspec.structs.replace(self._feed.window, every_s=UPKEEP_EVERY_S)
+        beside = msgspec.structs.replace(
+            self._feed, name=f"{self._feed.name} ({word})", priority=0, window=window
+        )
+        return FeedSlot(self._slots, beside, self._tick, self._is_stopping)
 
     @property
     def is_waited_for(self) -> bool:

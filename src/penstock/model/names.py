@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from penstock.model.value import Value
@@ -19,6 +20,12 @@ _FILE_NAME = re.compile(
 _GATHERED_NAME = re.compile(
     r"(?P<generation>\d+)_(?P<topic>.+)_(?P<first>\d+)\.\.(?P<last>\d+)_g(?P<group>\d+)"
     r"_(?P<window>\d+-[0-9a-z]+)\.(?P<suffix>[a-z0-9.]+)",
+    re.ASCII,
+)
+
+_COMPACTED_NAME = re.compile(
+    r"(?P<generation>\d+)_(?P<topic>.+)_c(?P<first>\d+-[0-9a-z]+)-(?P<last>\d+-[0-9a-z]+)"
+    r"(?:_g(?P<group>[1-9]\d*))?_(?P<window>\d+-[0-9a-z]+)\.(?P<suffix>[a-z0-9.]+)",
     re.ASCII,
 )
 
@@ -138,10 +145,67 @@ class GatheredName(Value, frozen=True):
         )
 
 
-def parse_name(final: str) -> FileName | GatheredName | None:
-    """The name of a data file that a window wrote, in any form; None for all others."""
+class CompactedName(Value, frozen=True):
+    """The name of a file that was made of the files of several windows, from the first to the last.
+
+    `window` is the id of the compaction. `group` is the number of the file in its entry; the first
+    one has none in its name. The journal and the footer have the ranges.
+    """
+
+    generation: int
+    topic: str
+    first: str
+    last: str
+    group: int
+    window: str
+    suffix: str
+
+    def __str__(self) -> str:
+        group = f"_g{self.group}" if self.group else ""
+        return (
+            f"{self.generation}_{self.topic}_c{self.first}-{self.last}{group}"
+            f"_{self.window}.{self.suffix}"
+        )
+
+    @classmethod
+    def parse(cls, name: str) -> "CompactedName | None":
+        """Parse a name from the right, as `FileName.parse` does; None if it fails."""
+        found = _COMPACTED_NAME.fullmatch(name)
+        if found is None:
+            return None
+        return cls(
+            generation=int(found["generation"]),
+            topic=found["topic"],
+            first=found["first"],
+            last=found["last"],
+            group=int(found["group"] or 0),
+            window=found["window"],
+            suffix=found["suffix"],
+        )
+
+
+AnyName: TypeAlias = FileName | GatheredName | CompactedName
+
+
+def parse_name(final: str) -> AnyName | None:
+    """The name of a data file that an entry delivered, in any form; None for all others."""
     name = final.rpartition("/")[2]
-    return FileName.parse(name) or GatheredName.parse(name)
+    return FileName.parse(name) or GatheredName.parse(name) or CompactedName.parse(name)
+
+
+def windows_in(name: AnyName) -> tuple[str, str]:
+    """The first and the last window whose rows a file may have, by its name."""
+    if isinstance(name, CompactedName):
+        return name.first, name.last
+    return name.window, name.window
+
+
+def window_order(window: str) -> tuple[int, int, int, str]:
+    """A key that sorts window ids as they were planned; those of commands come last in an epoch."""
+    sequence = window.partition("-")[2]
+    if sequence.isdigit():
+        return epoch_of(window), 0, int(sequence), ""
+    return epoch_of(window), 1, 0, sequence
 
 
 def window_in(final: str) -> str | None:

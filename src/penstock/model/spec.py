@@ -239,6 +239,20 @@ class FinalizeSpec(Value, frozen=True):
     delay_s: float = 600.0
 
 
+class CompactSpec(Value, frozen=True):
+    """When small files become larger ones inside a run, and how large.
+
+    `when`: "off", "hour_closed" or "day_closed" for directories whose time is over, or "every" for
+    all of them each `every_s`. `keep_s` is how long inputs stay where readers go by snapshots.
+    """
+
+    when: Literal["off", "hour_closed", "day_closed", "every"] = "off"
+    every_s: float = 3600.0
+    target_bytes: int = 256_000_000
+    min_files: int = 8
+    keep_s: float = 3600.0
+
+
 class FeedSpec(Value, frozen=True, kw_only=True):
     """One feed: its topics, how to decode them, where to write them.
 
@@ -274,6 +288,7 @@ class FeedSpec(Value, frozen=True, kw_only=True):
     per_topic: tuple[TopicSpec, ...] = ()
     quarantine: QuarantineSpec = QuarantineSpec()
     publish: PublishSpec = PublishSpec()
+    compact: CompactSpec = CompactSpec()
     on_gap: Literal["stop", "accept"] = "stop"
     export_offsets: Literal["group", "none"] = "group"
     seal_s: float | None = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from penstock.model.debt import Debt
 from penstock.model.value import Value
 
 PHASES = frozenset({"stage", "prove", "decide", "publish"})  # of a window that was begun
@@ -29,13 +30,15 @@ class FeedFigures(Value, frozen=True):
     """The figures of one feed at one moment.
 
     `windows` are the tries at a window that were not delivered, by outcome. `phases` are the
-    seconds of each phase. `attempts` and `failures` are tries to publish a dataset.
+    seconds of each phase. `attempts` and `failures` are tries to publish a dataset. `debt` is what
+    the last round of compaction has left; None: there was none yet.
     """
 
     windows: dict[str, int] = msgspec.field(default_factory=dict)
     phases: dict[str, Histogram] = msgspec.field(default_factory=dict)
     attempts: dict[str, int] = msgspec.field(default_factory=dict)
     failures: dict[str, int] = msgspec.field(default_factory=dict)
+    debt: Debt | None = None
 
 
 @dataclass
@@ -53,6 +56,7 @@ class FeedCounters:
         self._phases: dict[str, _Spans] = {}
         self._attempts: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
+        self._debt: Debt | None = None
 
     def window_ended(self, outcome: str) -> None:
         """Count a try at a window that was not delivered."""
@@ -73,6 +77,11 @@ class FeedCounters:
             if has_failed:
                 self._failures[dataset] += 1
 
+    def debt_is(self, debt: Debt) -> None:
+        """Note what a round of compaction has left."""
+        with self._lock:
+            self._debt = debt
+
     def figures(self) -> FeedFigures:
         """The figures of now."""
         with self._lock:
@@ -81,7 +90,7 @@ class FeedCounters:
                 for name, spans in self._phases.items()
             }
             windows, attempts = dict(self._windows), dict(self._attempts)
-            return FeedFigures(windows, phases, attempts, dict(self._failures))
+            return FeedFigures(windows, phases, attempts, dict(self._failures), self._debt)
 
 
 class RunFigures:

@@ -11,7 +11,7 @@ from penstock.serve.feed_facts import DatasetFacts, FeedFacts, LakeFacts
 Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 
 # Long, or about payloads: these are for `penstock status --stats`.
-_LEFT_OUT = ("ways", "kept", "learned_datasets", "learned_topics")
+_LEFT_OUT = ("ways", "kept", "learned_datasets", "learned_topics", "compaction_debt")
 _LONG = ("partitions", "watermark", "schemas")
 
 

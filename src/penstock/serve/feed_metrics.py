@@ -229,6 +229,18 @@ def publish_failures(view: FeedView) -> Samples:
     yield from _tries(view, dict.fromkeys(live.attempts, 0) | live.failures)
 
 
+def debt_files(view: FeedView) -> Samples:
+    """Only of feeds that are compacted by this process, since its first round."""
+    debt = _live(view).debt
+    yield from one(None if debt is None else debt.files)
+
+
+def debt_bytes(view: FeedView) -> Samples:
+    """The same in bytes."""
+    debt = _live(view).debt
+    yield from one(None if debt is None else debt.size_bytes)
+
+
 def _tries(view: FeedView, counts: Mapping[str, int]) -> Samples:
     found: dict[str, int] = {}
     for dataset, count in counts.items():

@@ -119,6 +119,18 @@ FEED_METRICS: tuple[tuple[str, Kind, str, Callable[[FeedView], Samples]], ...] =
         "When the owner last looked at Kafka's ends",
         of.ends_timestamp,
     ),
+    (
+        "compaction_debt_files",
+        "gauge",
+        "Small files that a compaction would rewrite, as of the last round",
+        of.debt_files,
+    ),
+    (
+        "compaction_debt_bytes",
+        "gauge",
+        "The bytes of these files",
+        of.debt_bytes,
+    ),
     ("task_seconds", "counter", "Seconds of tasks that windows took", of.task_seconds),
     ("cost", "counter", "What windows cost, by the prices of the configuration", of.cost),
     ("feed_halted", "gauge", "1 while a feed waits for an operator", of.halted),

@@ -57,7 +57,9 @@ def _why(body: AnyBody) -> tuple[str, str]:
             return replay.author, "" if fixed is None else fixed.reason
         case Bind() | Claim() | Seal() | Start() | Window() | Park() | Replace():
             return "", ""
-        case Compact() | Generation():
+        case Compact():
+            return body.author, ""
+        case Generation():
             return "", ""
         case Finalize() as finalize:
             return finalize.author, ""

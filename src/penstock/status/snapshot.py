@@ -5,6 +5,7 @@ from datetime import datetime
 
 import msgspec
 
+from penstock.model.debt import Debt
 from penstock.model.entries import Counts
 from penstock.model.final_days import Frontier
 from penstock.model.learned import Learned
@@ -56,6 +57,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     last looked. `learned` are the means of recent windows, also by dataset and topic; `kept` what
     plug-ins keep with the last window.
     `final` says by dataset which days and hours are complete, `late` what came after that.
+    `compaction_debt` is None where nobody has asked: it takes a listing of the lake.
     """
 
     feed: str
@@ -92,6 +94,7 @@ class FeedSnapshot(Value, frozen=True, kw_only=True):
     kept: dict[str, str] = msgspec.field(default_factory=dict)
     final: dict[str, Frontier] = msgspec.field(default_factory=dict)
     late: dict[str, LateRows] = msgspec.field(default_factory=dict)
+    compaction_debt: Debt | None = None
 
 
 def snapshot(

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from penstock.model.names import (
     MAX_COMPONENT_BYTES,
+    CompactedName,
     FileName,
     GatheredName,
     decode_component,
@@ -13,6 +14,9 @@ from penstock.model.names import (
     epoch_of,
     parse_name,
     window_id,
+    window_in,
+    window_order,
+    windows_in,
 )
 from penstock.ports.store.keys import check_component
 
@@ -194,3 +198,65 @@ def test_window_ids_are_distinct(one: tuple[int, int | str], other: tuple[int, i
 def test_what_is_no_window_id_has_no_epoch(text: str) -> None:
     with pytest.raises(ValueError, match="not a window id"):
         epoch_of(text)
+
+
+WINDOWS = st.tuples(st.integers(0, 10**6), SEQUENCES)
+
+
+@given(
+    COUNTS,
+    VALUES
+    | LONG_VALUES
+    | st.sampled_from(["t_c1-1-1-2_4-5.rows", "t_c1-1-1-2", "t_0..3_g1", "t_c1-1-1-2_g1", "c1-2"]),
+    st.tuples(WINDOWS, WINDOWS, WINDOWS),
+    st.integers(0, 10**6),
+    st.sampled_from(["parquet", "zstd.parquet", "rows", "jsonl.gz"]),
+)
+def test_the_name_of_a_compacted_file_says_which_windows_whatever_the_topic_is_called(
+    generation: int,
+    topic: str,
+    windows: tuple[tuple[int, int | str], tuple[int, int | str], tuple[int, int | str]],
+    group: int,
+    suffix: str,
+) -> None:
+    first, last, own = (window_id(*each) for each in windows)
+    word = encode_component(topic)
+    name = CompactedName(generation, word, first, last, group, own, suffix)
+    assert parse_name(f"feed/some dataset/day=2026-11-15/{name}") == name
+    assert window_in(f"feed/some dataset/{name}") == own
+    assert windows_in(name) == (first, last)
+    assert check_component(str(name)) == str(name)
+    gathered = GatheredName(generation, word, 0, 3, group, own, suffix)
+    assert windows_in(gathered) == (own, own)
+    assert CompactedName.parse(str(gathered)) is None, "a name has one meaning"
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        "0_c1_1-x1.rows",
+        "c1-x1.zstd.parquet",
+        "0_t_c1-1_1-x1.rows",
+        "0_t_c1-1-1-_1-x1.rows",
+        "0_t_c1-1-1-2_g0_1-x1.rows",
+        "0_t_c1-1-1-2_g01_1-x1.rows",
+        "0__c1-1-1-2_1-x1.rows",
+        "0_t_c1-1-1-2_1-x1",
+        "0_t_c1-1-1-2_1-x1.rows\n",
+    ],
+)
+def test_a_strange_name_of_a_compacted_file_is_not_guessed_at(stranger: str) -> None:
+    assert parse_name(stranger) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99)), min_size=1))
+def test_windows_are_in_order_of_their_epochs_and_numbers(
+    windows: list[tuple[int, int]],
+) -> None:
+    ids = [window_id(*each) for each in windows]
+    assert sorted(ids, key=window_order) == [window_id(*each) for each in sorted(windows)]
+
+
+def test_commands_come_after_the_windows_of_their_epoch() -> None:
+    ids = ["2-1", "1-x9", "1-10", "1-9", "1-x10"]
+    assert sorted(ids, key=window_order) == ["1-9", "1-10", "1-x10", "1-x9", "2-1"]

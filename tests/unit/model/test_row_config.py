@@ -18,6 +18,7 @@ from penstock.model.plugin_call import PluginCall
 from penstock.model.row_config import RowConfig, SettingChange, changes, settings_in
 from penstock.model.row_settings import row_settings
 from penstock.model.spec import (
+    CompactSpec,
     DatasetSpec,
     DecodeSpec,
     FeedSpec,
@@ -128,6 +129,7 @@ NOT_SHAPING: dict[type[msgspec.Struct], dict[str, Any]] = {
         "retain_s": 86_400.0,
         "finalize": FinalizeSpec(),
         "publish": PublishSpec(tries=9),
+        "compact": CompactSpec(min_files=9),
         "priority": 9,
         "pool": "bulk",
         "timeout_s": 60.0,

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from penstock.care.finalize import finalize_to
+from penstock.model.debt import Debt
 from penstock.model.entries import Window
 from penstock.model.final_days import Frontier
 from penstock.model.layout import Layout
@@ -343,6 +344,17 @@ windows window_seconds publish_attempts publish_failures lag_records lag_seconds
 decided_offset visible_offset kafka_end_offset dataset_spread_records undone_windows parked_datasets
 last_done_timestamp_seconds retention_headroom_seconds task_seconds cost
 """
+
+
+def test_the_debt_of_compaction_is_that_of_the_last_round_and_before_it_unknown(
+    story: Story,
+) -> None:
+    story.cluster.append(TOPIC, 0, *events("click", 4))
+    assert story.run_once() == 0
+    assert not [name for name in figures_of(story) if name.startswith("compaction")]
+    story.figures.of("feed").debt_is(Debt(12, 3_000))
+    found = figures_of(story)
+    assert (found["compaction_debt_files"], found["compaction_debt_bytes"]) == (12, 3_000)
 
 
 def test_the_page_about_metrics_has_all_of_them_and_no_other() -> None:

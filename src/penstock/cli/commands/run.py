@@ -10,6 +10,8 @@ from functools import partial
 
 from penstock.api.store import StagesAsUploads
 from penstock.care.clean import clean
+from penstock.care.closed_directories import next_round_s
+from penstock.care.compact_in_run import RunCompaction
 from penstock.care.finalize import finalize
 from penstock.care.retire import retire_old
 from penstock.cli.client_settings import (
@@ -44,6 +46,7 @@ from penstock.model.spec import FeedSpec, LakeSpec
 from penstock.ports.source.open_source import open_source
 from penstock.ports.store.split_store import lake_of
 from penstock.spark.java import find_java
+from penstock.spark.parallel_map import SparkParallelMap
 from penstock.spark.publish_spread import PublishSpread
 from penstock.spark.session import StartingSession, open_session
 from penstock.spark.warm_up import compile_meanwhile
@@ -88,6 +91,10 @@ def run(chosen: argparse.Namespace) -> int:
             wait_until_ready=session.get,
             caring=Caring(clean, retire_old, finalize),
             publish_all=PublishSpread(session.get),
+            compact=RunCompaction(
+                lambda _feed, go_on: SparkParallelMap(session.get, lambda *_: go_on()), around
+            ),
+            next_round=lambda feed, now_s: next_round_s(feed.compact, now_s),
         )
         runner = Runner(feeds, tools, tell, is_stopping, how, failures)
         watched = observed(spec, feeds, watching, tools.figures, watching_told(tell))

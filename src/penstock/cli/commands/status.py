@@ -36,10 +36,16 @@ from penstock.status.ways_text import rest_lines, ways_rows
 
 if TYPE_CHECKING:
     from penstock.cli.source_connection import AskedSource, AskedSources
+    from penstock.model.debt import Debt
+    from penstock.protocol.feed_book.feed_journal import FeedJournal
 
 # Only --live asks a source, and a source may need Spark.
 asking_sources: Callable[[LakeSpec], AbstractContextManager[AskedSources]] = Later(
     "penstock.cli.source_connection:asking_sources"
+)
+# Only --wide lists the lake.
+debt_of_feed: Callable[[FeedJournal, FeedSpec], Debt] = Later(
+    "penstock.care.feed_plan:debt_of_feed"
 )
 FEW_SCHEMAS = 6
 OLD_LAG_S = 60.0  # an owner without a window in work asks its source every second or so
@@ -53,7 +59,8 @@ def run(chosen: argparse.Namespace) -> int:
     codes: list[int] = []
     tell = telling(codes)
     with asking_sources(spec) if chosen.live else nullcontext() as sources:
-        found = list(snapshots(spec, chosen_feeds(spec, chosen.feeds), sources, tell))
+        feeds = chosen_feeds(spec, chosen.feeds)
+        found = list(snapshots(spec, feeds, sources, tell, with_debt=chosen.wide))
     with unless_cut_off(codes):
         show(found, chosen.output, chosen.wide)
         if chosen.stats and chosen.output == "text":
@@ -76,12 +83,18 @@ def snapshots(
     feeds: Iterable[FeedSpec],
     sources: AskedSources | None,
     tell: Callable[[str, PenstockError], None],
+    *,
+    with_debt: bool = False,
 ) -> Iterator[FeedSnapshot]:
     """How far these feeds are. A feed that cannot be read is reported."""
     for feed in feeds:
         try:
             live = None if sources is None else live_ends(sources.of(feed))
-            yield snapshot_of(spec, feed, live)
+            found = snapshot_of(spec, feed, live)
+            if with_debt:
+                debt = debt_of_feed(reading_journal(spec, feed.name), feed)
+                found = msgspec.structs.replace(found, compaction_debt=debt)
+            yield found
         except PenstockError as error:
             tell(feed.name, error)
 

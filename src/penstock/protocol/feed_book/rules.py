@@ -62,7 +62,9 @@ def body_objection(state: FeedState, entry: Entry) -> str | None:
         case Finalize() as finalize:
             stale = stale_objection(entry.epoch, finalize.window)
             return stale or finalize_objection(state, finalize)
-        case Compact() | Retire() | Generation():
+        case Compact() as compact:
+            return stale_objection(entry.epoch, compact.window) or values_objection(compact)
+        case Retire() | Generation():
             return stale_objection(entry.epoch, entry.body.window)
         case Drop():
             return None
@@ -77,6 +79,16 @@ def stale_objection(epoch: int, window: str) -> str | None:
     if epoch_of(window) != epoch:
         return f"it was staged as {window}, and the epoch is {epoch} now"
     return None
+
+
+def values_objection(compact: Compact) -> str | None:
+    """A compaction keeps every value: that its rows are the same is judged by the inventory."""
+    if compact.value_sum == compact.input_sum:
+        return None
+    return (
+        f"the values of its files add up to {compact.value_sum}, and those of its inputs to "
+        f"{compact.input_sum}"
+    )
 
 
 def corrections_objection(replay: Replay) -> str | None:

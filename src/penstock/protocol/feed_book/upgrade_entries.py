@@ -18,7 +18,9 @@ takes an entry as plain JSON from one format to the next; what lies in the lake 
     format 5   `finalize` is a new kind, `mark_complete` and `mark_late` are new steps; windows and
                replays say which `finalize` they know (`finalized_at`) and what of them is `late`;
                contents name directories that are `complete`; last records have the largest
-               timestamp of their range
+               timestamp of their range;
+               compactions name their `author`, and the sums of all values before and after
+               (`input_sum`, `value_sum`)
 """
 
 from collections.abc import Mapping

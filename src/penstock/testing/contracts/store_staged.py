@@ -10,7 +10,7 @@ import pytest
 
 from penstock.api.store import Store
 from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone
-from penstock.model.names import FileName, GatheredName
+from penstock.model.names import CompactedName, FileName, GatheredName
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.ports.store.list_keys import list_keys
@@ -236,10 +236,12 @@ class StagedContract:
         assert staged(store) == []
 
     def test_every_form_of_file_is_listed_with_its_window(self, store: Store) -> None:
-        """Files over several partitions, those of commands and those of the quarantine."""
+        """Over several partitions, of several windows, of commands and of the quarantine."""
         gathered = str(GatheredName(2, "clicks", 0, 12, 7, "3-14", "snappy.orc"))
+        compacted = CompactedName(0, "clicks", "1-7", "3-x0f", 0, "3-0ab", "zstd.parquet")
         names = {
             f"lake/a/by_kind=%3A%20/{gathered}": "3-14",
+            f"lake/b/day=2026-11-15/{compacted}": "3-0ab",
             f"lake/a/{file_name(window='3-0f1c')}": "3-0f1c",
             f"others/owner=__HIVE_DEFAULT_PARTITION__/dataset=a/{file_name(window='2-9')}": "2-9",
         }

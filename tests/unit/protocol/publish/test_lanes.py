@@ -39,7 +39,7 @@ def compacted(room: Room, dataset: str = "a") -> int:
     """The number of a compaction of all files of a dataset."""
 
     def rewrite(order: RewriteOrder) -> tuple[ManifestFile, ...]:
-        return (_rewrite(room, order),)
+        return (_rewrite(room, order)[1],)
 
     return compact(room.journal(), room.around, dataset, rewrite).number
 

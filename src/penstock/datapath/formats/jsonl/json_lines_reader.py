@@ -17,21 +17,10 @@ import pyarrow as pa
 from penstock.api.file_format import PIECE_BYTES, PIECE_ROWS, FileUnreadable
 from penstock.datapath.codec.shared.value_types import ColumnValue, ParserType
 from penstock.datapath.formats.arrow_errors import first_line
+from penstock.datapath.formats.jsonl.own_types import OWN_TYPES
 from penstock.datapath.formats.line_packing import LinesBroken, lines_of
 from penstock.datapath.formats.row_pieces import columns_among, row_pieces
 
-_OURS = {
-    "_topic": pa.string(),
-    "_partition": pa.int32(),
-    "_offset": pa.int64(),
-    "_timestamp": pa.timestamp("ms", tz="UTC"),
-    "_timestamp_type": pa.string(),
-    "_row": pa.int32(),
-    "_window": pa.string(),
-    "_headers": pa.string(),
-    "_key": pa.binary(),
-    "_rest": pa.string(),
-}
 _NULL = b"null"
 _names_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -46,7 +35,7 @@ class JsonLinesReader:
         with _as_unreadable():
             names = _names_of(next(lines_of(self._file), b""))
         self.schema: pa.Schema = schema or pa.schema(
-            [(name, _OURS.get(name, _TEXT_OF_JSON)) for name in names]
+            [(name, OWN_TYPES.get(name, _TEXT_OF_JSON)) for name in names]
         )
         self._is_typed = schema is not None
 
@@ -62,7 +51,7 @@ class JsonLinesReader:
     ) -> Iterator[pa.RecordBatch]:
         """The rows, about as many at a time as there is room for; lines count as a whole."""
         schema = columns_among(self.schema, columns)
-        are_texts = [not self._is_typed and name not in _OURS for name in columns]
+        are_texts = [not self._is_typed and name not in OWN_TYPES for name in columns]
         parser = _parser(schema, are_texts)
         held: list[ColumnValue] = []
         size = 0

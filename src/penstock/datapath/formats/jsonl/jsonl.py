@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from penstock.datapath.formats.jsonl.json_lines_reader import JsonLinesReader
-    from penstock.datapath.formats.jsonl.json_lines_writer import JsonLinesWriter
+    from penstock.datapath.formats.jsonl.json_lines_writer import JsonLinesWriter, JsonTextsWriter
 
 # Tools go by these ends.
 _SUFFIXES = {"zstd": "jsonl.zst", "gzip": "jsonl.gz", "none": "jsonl"}
@@ -23,6 +23,7 @@ _CLAUSES = {"spark": TableClause("USING JSON")}
 # Imported when the first file is written or read.
 _not_for_json = Later("penstock.datapath.formats.jsonl.json_unfit:not_for_json")
 _writer = Later("penstock.datapath.formats.jsonl.json_lines_writer:JsonLinesWriter")
+_texts_writer = Later("penstock.datapath.formats.jsonl.json_lines_writer:JsonTextsWriter")
 _reader = Later("penstock.datapath.formats.jsonl.json_lines_reader:JsonLinesReader")
 
 
@@ -50,6 +51,13 @@ class JsonLinesFormat:
     ) -> JsonLinesWriter:
         """Begin a file."""
         writer: JsonLinesWriter = _writer(stream, schema, options)
+        return writer
+
+    def begin_as_read(
+        self, stream: ByteStream, schema: pa.Schema, options: WriteOptions
+    ) -> JsonTextsWriter:
+        """Begin a file of rows as `open` gives them."""
+        writer: JsonTextsWriter = _texts_writer(stream, schema, options)
         return writer
 
     def open(

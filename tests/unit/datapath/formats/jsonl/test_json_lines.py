@@ -241,3 +241,16 @@ def test_rows_that_no_line_can_hold_are_named_with_their_reason() -> None:
     )
     found = FORMAT.refused(batch, np.array([0, 253_402_300_799_999, 253_402_300_800_000]))
     assert [(bad.index, bad.reason) for bad in found] == [(0, "NOT_FINITE"), (2, "TIME_NOT_JSON")]
+
+
+def test_values_are_copied_as_they_were_read_also_a_key_that_is_there_twice() -> None:
+    """Goal: a rewrite loses nothing that a parser would. Method: a map with a key of two values."""
+    twice = pa.array([[("k", 1), ("k", 2)]], pa.map_(pa.string(), pa.int64()))
+    raw = file_of(pa.table({"m": twice, "x": [1.0], "_topic": ["t"], "_offset": [7]}))
+    assert raw == b'{"m":{"k":1,"k":2},"x":1.0,"_topic":"t","_offset":7}\n'
+    reader, stream = FORMAT.open(io.BytesIO(raw)), io.BytesIO()
+    writer = FORMAT.begin_as_read(stream, reader.schema, WriteOptions("none"))
+    for piece in reader.pieces(reader.schema.names):
+        writer.write(pa.Table.from_batches([piece]))
+    writer.finish()
+    assert stream.getvalue() == raw
