@@ -45,7 +45,7 @@ def test_every_event_has_a_row_with_its_level_and_what_to_do() -> None:
 def test_configurations_of_the_page_can_be_read(tmp_path: Path) -> None:
     found = [block for block in map(yaml.safe_load, of_kind("yaml")) if "rule_files" not in block]
     own = [each for each in found if each.keys() <= {"run", "feeds"}]
-    assert len(own) == 2
+    assert len(own) == 3
     for each in own:
         feeds = each.get("feeds") or {"events": {"topics": ["events"]}}
         (tmp_path / "penstock.yaml").write_text(yaml.safe_dump({**BASE, **each, "feeds": feeds}))

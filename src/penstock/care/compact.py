@@ -55,6 +55,7 @@ class Compaction:
     rewrite: Callable[[RewriteOrder], Rewritten]
     choose: Choose = all_of_them
     author: str = ""
+    reason: str = ""
     day: str = ""
     window: str = ""
 
@@ -105,6 +106,7 @@ def _built(journal: FeedJournal, wanted: Compaction, fold: FeedFold, window: str
         content=content,
         consumes=inventory_of(fold).groups_of(taken),
         author=wanted.author,
+        reason=wanted.reason,
         value_sum=done.value_sum,
         input_sum=done.input_sum,
     )

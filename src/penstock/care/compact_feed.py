@@ -49,6 +49,7 @@ class CompactionTools:
     policy: CompactionPolicy
     open_parallel: Callable[[], AbstractContextManager[ParallelMap]]
     files_of_job: int = 1
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,14 @@ class _Rewriting:
 
     def decided(self) -> CompactedDirectory:
         """Rewrite it and decide that."""
-        author, window = self.tools.author, self.window
-        wanted = Compaction(self.plan.dataset, self._rewrite, self._choose, author, window=window)
+        wanted = Compaction(
+            self.plan.dataset,
+            self._rewrite,
+            self._choose,
+            author=self.tools.author,
+            reason=self.tools.reason,
+            window=self.window,
+        )
         try:
             sealed = decide_compaction(self.journal, self.tools.around, wanted, self.fold)
         except OF_ONE_DIRECTORY as error:

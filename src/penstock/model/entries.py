@@ -292,10 +292,12 @@ class Compact(Consuming, frozen=True, kw_only=True, tag="compact"):
     """Files were rewritten into fewer files.
 
     `value_sum` is the sum of all values of its files, `input_sum` that of its inputs; None if they
-    were not taken, as in formats before 5. `author` is who asked for it; empty in these formats.
+    were not taken, as in formats before 5. `author` is who asked for it, and perhaps why; empty in
+    these formats.
     """
 
     author: str = ""
+    reason: str = ""
     value_sum: int | None = None
     input_sum: int | None = None
 

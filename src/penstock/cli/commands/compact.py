@@ -47,7 +47,9 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
 
     opened = partial(parallel_on_spark, spec)
-    tools = CompactionTools(feed, surroundings(), author, policy, opened, FILES_OF_JOB)
+    tools = CompactionTools(
+        feed, surroundings(), author, policy, opened, FILES_OF_JOB, chosen.reason
+    )
     return _show_done(chosen.output, name, journal, fold, plans, tools)
 
 

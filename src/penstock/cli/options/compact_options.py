@@ -26,7 +26,10 @@ def add_to(commands: Any) -> None:
         metavar="DAY",
         help="only files below the directory of this day, such as 2026-11-15",
     )
-    command.add_argument("--dry-run", action="store_true", help="show what would be rewritten")
+    way = command.add_mutually_exclusive_group()
+    way.add_argument("--dry-run", action="store_true", help="show what would be rewritten")
+    way.add_argument("--execute", action="store_true", help="do it; so it does without this word")
+    command.add_argument("--reason", default="", metavar="TEXT", help="recorded in the journal")
     command.add_argument("--author", metavar="NAME", help="who decides (default: the login name)")
     with_config(command)
     with_output(command)

@@ -86,13 +86,14 @@ def test_small_files_become_one_for_each_directory(
 def test_programs_get_a_row_for_each_directory(
     lake: DiskLake, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert compact(lake, "--output", "json", what=f"{FEED}/order") == 0
+    words = ("--execute", "--reason", "a day is over", "--output", "json")
+    assert compact(lake, *words, what=f"{FEED}/order") == 0
     (row,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert files(lake) == {"click": 8, "order": 1}
     journal = lake.room().journal()
     body = journal.require(row["entry"]).body
     assert isinstance(body, Compact)
-    assert body.author == "ann"
+    assert (body.author, body.reason) == ("ann", "a day is over")
     assert row.pop("bytes") > row.pop("bytes_after") > 0
     assert {key: row[key] for key in ("feed", "dataset", "directory", "files", "into", "rows")} == {
         "feed": FEED,
