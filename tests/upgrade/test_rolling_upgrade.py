@@ -30,7 +30,7 @@ from tests.helpers.lakes_on_disk import CONFIG
 from tests.simulator.programs import FEED, LAKE, surroundings
 from tests.upgrade.older_versions import unpacked_package
 
-OLD_ONES = ("0.1.0", "0.3.0")  # of formats 1 and 3; both wheels lie in tests/fixtures
+OLD_ONES = ("0.1.0", "0.3.0", "0.4.0")  # formats 1, 3 and 4; their wheels lie in tests/fixtures
 SCRIPT = Path(__file__).with_name("owner_process.py")
 SOURCE = Path(__file__).parents[2] / "src"
 POINTS = ("stage", "decide", "publish", "mark")
