@@ -28,6 +28,7 @@ def test_days_are_delivered_compacted_retired_and_cleaned(days: list[Day]) -> No
     assert [day.delivered for day in days[:4]] == [16, 32, 48, 64]
     assert [day.live for day in days[1:4]] == [16, 20, 24]
     assert all(day.delivered == 72 and day.live == 24 for day in days[5:])
+    assert BOUNDS[0].most(SHAPE) < 72, "without compaction the bound would not be kept"
     assert [day.staged for day in days] == [0] * 15
     assert broken_bounds(days, SHAPE) == []
     assert len(steady(days, SHAPE)) == 9
