@@ -115,13 +115,14 @@ def test_a_frozen_name_node_keeps_nobody_longer_than_the_request_timeout(
     """What was asked before the freeze is unknown, and arrives when it wakes."""
     direct.create("a", b"1")
     hook = Rule("rename", hook=nodes.freeze_name_node)
-    frozen = scripted(nodes.spec(root, **SHORT), hook, policy=BRIEF)
+    few_s = {"request_timeout": "3s", "failover_attempts": "1"}
+    frozen = scripted(nodes.spec(root, **few_s), hook, policy=BRIEF)
     began = time.monotonic()
-    with pytest.raises(OutcomeUnknown, match="no answer within 1 s"):
+    with pytest.raises(OutcomeUnknown, match="no answer within 3 s"):
         frozen.create("journal/1", b"mine")
-    with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
+    with pytest.raises(StoreUnavailable, match="no answer within 3 s"):
         frozen.read("a")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 40
     nodes.thaw_name_node()
     assert direct.read("a") == b"1"
     assert direct.create("journal/1", b"theirs") is (direct.read("journal/1") == b"theirs")

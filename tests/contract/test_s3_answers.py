@@ -25,8 +25,10 @@ from penstock.errors import ForeignFile, OutcomeUnknown, StagedGone, StoreUnavai
 from penstock.model.outcome import FinalState, Sighting
 from penstock.model.staged import StagedHandle, StagedRef, StagingSpot
 from penstock.ports.store.back_off import BackOff, Waiting
+from penstock.ports.store.breaker import MANY_FAILURES
 from penstock.ports.store.s3.s3_store import S3Store
 from penstock.ports.store.s3.s3_uploads import Uploads
+from penstock.runtime.surroundings import AT_ONCE
 from penstock.testing.contracts.store_staged import DATA_PREFIXES, FINAL, STAGING, stage
 from penstock.testing.object_store_server import EmbeddedObjectStore
 from penstock.testing.proxy.fault_proxy import FaultProxy
@@ -238,7 +240,7 @@ def test_after_some_failures_in_a_row_no_further_file_is_tried(
     proxy.rules.add(Rule(ACCESS_DENIED, COMPLETE, times=None))
     assert store.publish_all(handles) == set(finals)
     asked = [each for each in proxy.requests() if each.operation == COMPLETE]
-    assert len(asked) < 30
+    assert len(asked) < AT_ONCE + MANY_FAILURES
 
 
 def test_a_create_whose_answers_are_lost_is_there_once_and_says_that_it_is_taken(

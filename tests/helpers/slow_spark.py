@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 JAVA = "#!/bin/sh\necho 'openjdk version \"17.0.9\"' >&2\n"
 # As Spark's launcher does: a helper first, then the JVM in the same process.
@@ -27,6 +29,10 @@ class SlowSpark:
             program.parent.mkdir(parents=True, exist_ok=True)
             program.write_text(text.format(home=home))
             program.chmod(0o755)
+        # A session of other tests in this process would be taken, and nothing started.
+        for name in ("_gateway", "_jvm", "_active_spark_context"):
+            patch.setattr(SparkContext, name, None)
+        patch.setattr(SparkSession, "_instantiatedSession", None)
         patch.setenv("JAVA_HOME", str(home))
         patch.setenv("SPARK_HOME", str(home))
 

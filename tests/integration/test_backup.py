@@ -88,18 +88,33 @@ def halting() -> dict[str, tuple[FeedSpec, list[Record | bytes]]]:
     many: list[Record | bytes] = [event(f"type-{number}", number) for number in range(40)]
     by_kafka = TimeSpec()
     return {
-        "broken": (parsed("broken"), [b'{"type": "a"', b"\xff\xfe", b"[]"]),
-        "emptied": (parsed("emptied"), [b""]),
-        "drifted": (parsed("drifted", datasets=(drift,)), [event("a", 1, n="many")]),
-        "unknown": (parsed("unknown", datasets=(drift,), unknown="quarantine"), many[:3]),
-        "flooded": (parsed("flooded", max_new_types=3), many),
-        "routeless": (parsed("routeless"), [b'{"event_time": 1}']),
-        "timeless": (parsed("timeless"), [b'{"type": "a"}', event("a", 1, event_time="?")]),
-        "future": (parsed("future"), [event("a", 1, event_time=FAR_MS)]),
-        "packed": (parsed("packed", decode=DecodeSpec("msgpack")), GOOD),
-        "stamped": (parsed("stamped", time=by_kafka), [Record(event("a", 1), timestamp_ms=FAR_MS)]),
-        "unstamped": (parsed("unstamped", time=by_kafka), [Record(event("a", 1), timestamp_ms=-1)]),
-        "valueless": (parsed("valueless", tombstones="quarantine"), [Record(None, b"gone")]),
+        "halts-broken": (parsed("halts-broken"), [b'{"type": "a"', b"\xff\xfe", b"[]"]),
+        "halts-emptied": (parsed("halts-emptied"), [b""]),
+        "halts-drifted": (parsed("halts-drifted", datasets=(drift,)), [event("a", 1, n="many")]),
+        "halts-unknown": (
+            parsed("halts-unknown", datasets=(drift,), unknown="quarantine"),
+            many[:3],
+        ),
+        "halts-flooded": (parsed("halts-flooded", max_new_types=3), many),
+        "halts-routeless": (parsed("halts-routeless"), [b'{"event_time": 1}']),
+        "halts-timeless": (
+            parsed("halts-timeless"),
+            [b'{"type": "a"}', event("a", 1, event_time="?")],
+        ),
+        "halts-future": (parsed("halts-future"), [event("a", 1, event_time=FAR_MS)]),
+        "halts-packed": (parsed("halts-packed", decode=DecodeSpec("msgpack")), GOOD),
+        "halts-stamped": (
+            parsed("halts-stamped", time=by_kafka),
+            [Record(event("a", 1), timestamp_ms=FAR_MS)],
+        ),
+        "halts-unstamped": (
+            parsed("halts-unstamped", time=by_kafka),
+            [Record(event("a", 1), timestamp_ms=-1)],
+        ),
+        "halts-valueless": (
+            parsed("halts-valueless", tombstones="quarantine"),
+            [Record(None, b"gone")],
+        ),
     }
 
 
@@ -112,15 +127,15 @@ def test_nothing_that_halts_a_parsed_feed_halts_its_backup(
     for topic, (_, records) in causes.items():
         client.create_topic(topic, config=ODD_TIMES)
         client.produce(topic, 0, [*GOOD, *records])
-    client.create_topic("expired")
-    client.produce("expired", 0, GOOD[:5])
-    raw = raw_feed(tmp_path, *causes, "expired")
-    gap = parsed("expired")
+    client.create_topic("halts-expired")
+    client.produce("halts-expired", 0, GOOD[:5])
+    raw = raw_feed(tmp_path, *causes, "halts-expired")
+    gap = parsed("halts-expired")
     store = LocalStore(tmp_path / "lake")
     code, told = run_feeds(spark, kafka, store, gap, raw)
     assert code == 0, told
-    client.produce("expired", 0, GOOD[:10])
-    client.delete_records("expired", 0, before=8)
+    client.produce("halts-expired", 0, GOOD[:10])
+    client.delete_records("halts-expired", 0, before=8)
 
     feeds = [feed for feed, _ in causes.values()]
     code, told = run_feeds(spark, kafka, store, raw, gap, *feeds)
@@ -131,7 +146,7 @@ def test_nothing_that_halts_a_parsed_feed_halts_its_backup(
         assert halted.windows == 0, feed.name
     assert len(data_files(tmp_path / "lake", gap.name)) == 1
     files = data_files(tmp_path / "lake", raw.name)
-    of_gap = [path for path in files if path.parent.parent.name == "expired"]
+    of_gap = [path for path in files if path.parent.parent.name == "halts-expired"]
     kept = rows_of_files(of_gap)
     assert sorted(row["_offset"] for row in kept) == [*range(5), *range(8, 15)]
     compare_bytes(set(files) - set(of_gap), client, *causes)
@@ -143,19 +158,21 @@ def test_a_timestamp_that_spark_cannot_hold_halts_nobody(
 ) -> None:
     """Goal: no record can stop a topic for ever. Method: nanoseconds where Kafka wants
     milliseconds, on which Spark's own source fails; in the middle, and before the watermark."""
-    client.create_topic("nanos", config=ODD_TIMES)
-    client.create_topic("plain", partitions=2)
+    client.create_topic("backup-nanos", config=ODD_TIMES)
+    client.create_topic("backup-plain", partitions=2)
     nanos = [time.time_ns(), 2**63 - 1, -(2**63)]
     odd: list[Record | bytes] = [Record(event("a", 1), b"k", (("h", None),), at) for at in nanos]
     for _ in range(2):
-        client.produce("nanos", 0, [*GOOD * 60, *odd, *GOOD * 30, *odd])
+        client.produce("backup-nanos", 0, [*GOOD * 60, *odd, *GOOD * 30, *odd])
         for partition in (0, 1):
-            client.produce("plain", partition, GOOD)
-        raw = raw_feed(tmp_path, "nanos", "plain")
-        feed = parsed("nanos", quarantine=QuarantineSpec())
+            client.produce("backup-plain", partition, GOOD)
+        raw = raw_feed(tmp_path, "backup-nanos", "backup-plain")
+        feed = parsed("backup-nanos", quarantine=QuarantineSpec())
         code, told = run_feeds(spark, kafka, LocalStore(tmp_path / "lake"), raw, feed)
         assert code == 0, told
-    seen = compare_bytes(data_files(tmp_path / "lake", raw.name), client, "nanos", "plain")
+    seen = compare_bytes(
+        data_files(tmp_path / "lake", raw.name), client, "backup-nanos", "backup-plain"
+    )
     assert seen["all"] == 2 * (1_800 + 6 + 40)
     assert audit_deep(spark, kafka, tmp_path / "lake", raw.name).differences == ()
     assert audit_deep(spark, kafka, tmp_path / "lake", feed.name).differences == ()
