@@ -58,6 +58,7 @@ PRESENT = {
     "this_process": "penstock.runtime.this_process",
 }
 PLACES["0.3.0"] = {**PRESENT, "OwnerSpec": "penstock.protocol.loop.owner"}
+PLACES["0.4.0"] = PLACES["0.3.0"]
 SAME_IN_ALL = {
     "Evidence": "penstock.model.evidence",
     "RangeEvidence": "penstock.model.evidence",
