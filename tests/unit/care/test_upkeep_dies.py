@@ -59,7 +59,8 @@ def deaths_of(act: Act) -> tuple[Shelf, int]:
     """A lake as it lies there, and how many requests of the act change something."""
     story = Story()
     story.store = store = DyingStore()
-    shelf = begun(story) and store.shelf
+    begun(story)
+    shelf = store.shelf
     story.store = whole = DyingStore(shelf)
     act(story)
     return shelf, whole.changes
