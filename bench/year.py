@@ -1,18 +1,23 @@
 """A year of a feed in small: `make bench-year`. What grows, and what does not?
 
 A feed of 50 datasets delivers 20,000 windows in 365 days of a clock that is moved on, with the code
-of a run: owner, stager, files in Parquet, journal. Its source is a list in memory, so there is
-neither Kafka nor Spark. Once a day its upkeep has a round, in the order of a run: cleaning,
-inventory, sealing, retention. Once a week its process dies in the middle of a window, and another
-one takes over. After each day this is measured:
+of a run: owner, stager, files in Parquet, journal. Its source is a list in memory, and tasks run in
+this process, so there is neither Kafka nor Spark. Once a day its upkeep has a round: compaction of
+the days that are over, and then in the order of a run cleaning, inventory, sealing, retention. Once
+a week its process dies in the middle of a window, and another one takes over. After each day this
+is measured:
 
   live       files that readers see, by the inventory, and those that lie in the directories
+  delivered  files that the windows of the days that are kept have made
   staged     files that nobody sees, after the day's cleaning
   journal    entries and done markers; segments; all other objects of the feed
   open       a new process opens the journal: processor time, and requests to the store
   files      `penstock files` of a dataset and day, and of all: processor time
+  compact    the day's round of compaction: processor time
 
-Each has a bound (`BOUNDS`). The exit code is 1 if one is not kept.
+Most have a bound (`BOUNDS`). At the end both audits have to balance, and every record of the days
+that are kept must lie in the files exactly once, as pyarrow reads them. The exit code is 1 if a
+bound is not kept, or if something differs.
 """
 
 import argparse
@@ -23,28 +28,37 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
+import pyarrow.parquet as pq
+
 from bench.interrupted import in_one_line
 from bench.machine import machine
 from bench.pictures import place_for, stacked, write_down
 from penstock.api.store import Store
+from penstock.audit.deep import DeepSpec, DeepTools, deep_audit
+from penstock.audit.shallow import audit
 from penstock.care.clean import clean
+from penstock.care.closed_directories import next_round_s
+from penstock.care.compact_in_run import RunCompaction
 from penstock.care.retire import retire_old
 from penstock.charts.svg_charts import Axes, Series, line_chart
 from penstock.feeds.feed_tools import FeedTools
 from penstock.feeds.feed_upkeep import Caring
 from penstock.feeds.running_feed import RunningFeed
 from penstock.model.layout import Layout
-from penstock.model.spec import FeedSpec, RouteSpec, WindowSpec
+from penstock.model.ranges import OffsetSet
+from penstock.model.spec import CompactSpec, FeedSpec, RouteSpec, WindowSpec
 from penstock.ports.store.open_store import local_spec, open_store
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.protocol.feed_book.inventory_writer import INVENTORY_EVERY
 from penstock.protocol.feed_book.shard_names import of_dataset
 from penstock.protocol.journal.lake_identity import lake_identity
+from penstock.runtime.parallel import in_this_process
 from penstock.testing.cost_store import CostStore
 from penstock.testing.list_source import ListCluster, ListedRecord, ListSource
 from tests.helpers.clock import Clock
@@ -52,6 +66,7 @@ from tests.helpers.clock import Clock
 DAY_S = 86_400.0
 NAME, TOPIC = "year", "events"
 DEATH_EVERY = 7  # days
+MIN_FILES = 2  # of a day that is compacted
 JOURNAL = ("journal", "done")
 T = TypeVar("T")
 
@@ -74,8 +89,18 @@ class Shape:
 
     @property
     def entries_a_day(self) -> int:
-        """Windows, and one retirement of each dataset; a claim and a seal now and then."""
-        return self.windows_a_day + self.datasets + 2
+        """Windows, a compaction and a retirement of each dataset; claims and seals sometimes."""
+        return self.windows_a_day + 2 * self.datasets + 2
+
+    @property
+    def files_a_day(self) -> int:
+        """Those that windows make."""
+        return self.each * self.windows_a_day
+
+    @property
+    def compacted_a_day(self) -> int:
+        """Those that compaction leaves: one of a dataset, or two where windows made two only."""
+        return self.datasets * (1 if self.files_a_day >= 3 * self.datasets else 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +110,7 @@ class Day:
     day: int
     windows: int
     live: int
+    delivered: int
     in_directories: int
     staged: int
     journal: int
@@ -94,6 +120,7 @@ class Day:
     open_s: float
     files_of_day_s: float
     files_s: float
+    compact_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +134,9 @@ class Bound:
 
 BOUNDS = (
     Bound(
-        "live files: those of the days that are kept, and of two more",
+        "live files: one for a dataset and day that is kept, and two more; and those of two days",
         lambda day: day.live,
-        lambda shape: shape.each * shape.windows_a_day * (shape.retain_days + 2),
+        lambda shape: shape.compacted_a_day * (shape.retain_days + 2) + 2 * shape.files_a_day,
     ),
     Bound(
         "files in the directories that no reader of the inventory sees",
@@ -146,12 +173,14 @@ class Year:
         self._cluster = ListCluster()
         self._cluster.create_topic(TOPIC)
         self._numbers = count()
+        self._first_of_day = dict[str, int]()
         self._feed = FeedSpec(
             name=NAME,
             topics=(TOPIC,),
             route=RouteSpec("field", "type"),
             retain_s=shape.retain_days * DAY_S,
             seal_s=shape.seal_days * DAY_S,
+            compact=CompactSpec("day_closed", min_files=MIN_FILES),
             window=WindowSpec(every_s=0.0),
         )
         self._running = self._started()
@@ -164,16 +193,51 @@ class Year:
                 if day % DEATH_EVERY == DEATH_EVERY - 1 and window == self.shape.windows_a_day // 2:
                     self._die()
                 self._deliver()
-            self._upkeep()
-            yield self._measured(day)
+            compact_s = self._upkeep()
+            yield self._measured(day, compact_s)
+
+    def differences(self) -> list[str]:
+        """What is wrong in the end: by both audits, and by the positions that pyarrow reads."""
+        tools = DeepTools(in_this_process, None, time.perf_counter)
+        receipts = {
+            "shallow": audit(self._journal(self._store)),
+            "deep": deep_audit(self._journal(self._store), DeepSpec(), tools),
+        }
+        found = [
+            f"{name} audit: {difference}"
+            for name, receipt in receipts.items()
+            for difference in receipt.differences
+        ]
+        rows = Counter[int]()
+        for file in (self.place / NAME).rglob("*.parquet"):
+            rows.update(pq.ParquetFile(file).read(["_offset"])["_offset"].to_pylist())
+        if rows != Counter(self._kept()):
+            doubled = sum(rows.values()) - len(rows)
+            runs = OffsetSet.from_runs((offset, offset + 1) for offset in rows).runs
+            found.append(f"rows: {self._kept()} expected; there are {runs}, and {doubled} doubled")
+        if receipts["deep"].deep is None or receipts["deep"].deep.rows != len(self._kept()):
+            found.append("deep audit: it has read other rows")
+        return found
+
+    def _kept(self) -> range:
+        """The offsets of the days that are kept: all from the day on in which `retain` ends."""
+        since = _day(self._clock.now() - self.shape.retain_days * DAY_S)
+        firsts = [first for day, first in self._first_of_day.items() if day >= since]
+        return range(firsts[0], self._cluster_end())
+
+    def _cluster_end(self) -> int:
+        return len(self._cluster.log(TOPIC, 0).records)
 
     def _started(self) -> RunningFeed:
         """A new process, which takes the feed over."""
+        around = self._clock.around()
         tools = FeedTools(
             lambda feed: ListSource(feed, self._cluster),
             self._store,
-            self._clock.around(),
+            around,
             caring=Caring(clean, retire_old),
+            compact=RunCompaction(lambda _feed, _go_on: in_this_process, around),
+            next_round=lambda feed, now_s: next_round_s(feed.compact, now_s),
         )
         running = RunningFeed(self._feed, tools, once=False)
         running.try_start(force=True)
@@ -185,6 +249,7 @@ class Year:
         at_ms = int(self._clock.now() * 1000)
         for _ in range(self.shape.each):
             number = next(self._numbers)
+            self._first_of_day.setdefault(_day(self._clock.now()), number)
             event = {"type": f"kind{number % self.shape.datasets}", "n": number}
             self._cluster.append(
                 TOPIC, 0, ListedRecord(json.dumps(event).encode(), timestamp_ms=at_ms)
@@ -205,21 +270,29 @@ class Year:
         self._running.owner.stage(order)
         self._running = self._started()
 
-    def _upkeep(self) -> None:
+    def _upkeep(self) -> float:
         """A round of what a run does after each claim and every hour: here once a day.
 
-        Compaction inside a run is another such job, of a thread of its own; it belongs here.
+        The processor time of compaction, which in a run has a thread of its own.
         """
+        began = time.process_time()
+        rounds = 0
+        for job in self._running.compaction_jobs():
+            job.act()
+            rounds += 1
+        if rounds != 1:
+            raise AssertionError(f"{rounds} rounds of compaction were due")
+        compact_s = time.process_time() - began
         for job in self._running.regular_jobs():
             job.act()
+        return compact_s
 
-    def _measured(self, day: int) -> Day:
+    def _measured(self, day: int, compact_s: float) -> Day:
         inner = CostStore(self._store)
         journal = self._journal(inner)
         _, open_s = _timed(journal.open)
         requests = inner.take().total
-        dataset, today = "kind0", time.strftime("%Y-%m-%d", time.gmtime(self._clock.now()))
-        wanted = of_dataset(dataset, today)
+        wanted = of_dataset("kind0", _day(self._clock.now()))
         _, files_of_day_s = _timed(lambda: self._journal(self._store).open_partial(wanted))
         deep, files_s = _timed(lambda: self._journal(self._store).open(deep=True))
         if deep.inventory is None:
@@ -230,6 +303,7 @@ class Year:
             day + 1,
             deep.state.windows,
             len(deep.inventory.files),
+            len(self._kept()),  # of each window a file of one record
             sum(1 for _ in (self.place / NAME).rglob("*.parquet")),
             objects.pop("staging", 0),
             in_journal,
@@ -239,6 +313,7 @@ class Year:
             round(open_s, 4),
             round(files_of_day_s, 4),
             round(files_s, 4),
+            round(compact_s, 4),
         )
 
     def _journal(self, store: Store) -> FeedJournal:
@@ -251,6 +326,11 @@ class Year:
         own = self.place / "_penstock" / NAME
         files = (path for path in own.rglob("*") if path.is_file())
         return Counter(path.relative_to(own).parts[0] for path in files)
+
+
+def _day(at_s: float) -> str:
+    """The day of a time, in UTC as the directories are."""
+    return datetime.fromtimestamp(at_s, UTC).date().isoformat()
 
 
 def _timed(act: Callable[[], T]) -> tuple[T, float]:
@@ -281,7 +361,15 @@ def picture(days: Sequence[Day]) -> str:
         return Series(label, [(day.day, figure(day)) for day in days[:: max(len(days) // 60, 1)]])
 
     charts = (
-        ("Files", "", (line("live", lambda day: day.live), line("staged", lambda day: day.staged))),
+        (
+            "Files of the days that are kept",
+            "",
+            (
+                line("as windows made them", lambda day: day.delivered),
+                line("live", lambda day: day.live),
+                line("staged", lambda day: day.staged),
+            ),
+        ),
         (
             "Objects of the journal",
             "",
@@ -316,11 +404,12 @@ def show(days: Sequence[Day], shape: Shape) -> None:
     for what, some in (("first", kept[:30]), ("last", kept[-30:])):
         found = [
             1e3 * median(getattr(day, name) for day in some)
-            for name in ("open_s", "files_of_day_s", "files_s")
+            for name in ("open_s", "files_of_day_s", "files_s", "compact_s")
         ]
         print(
             f"{what} 30 steady days, medians: open {found[0]:.1f} ms, files of a day "
-            f"{found[1]:.1f} ms, all files {found[2]:.1f} ms of processor time"
+            f"{found[1]:.1f} ms, all files {found[2]:.1f} ms, "
+            f"compaction {found[3]:,.0f} ms of processor time"
         )
 
 
@@ -337,18 +426,20 @@ def main() -> int:
     shape, began = Shape(**asked), time.perf_counter()
     days = []
     with tempfile.TemporaryDirectory(dir=place) as lake:
-        for day in Year(Path(lake), shape).days():
+        year = Year(Path(lake), shape)
+        for day in year.days():
             days.append(day)
             if day.day % 10 == 0:
                 print(json.dumps(asdict(day)), file=sys.stderr, flush=True)
+        differences = year.differences()
     took_s = round(time.perf_counter() - began)
     show(days, shape)
     out = place_for(out, shape == usual)
     if out is not None:
         found = {"machine": machine(), "took_s": took_s, "shape": asdict(shape)}
         write_down(out, "year", {**found, "days": [asdict(day) for day in days]}, picture(days))
-    broken = broken_bounds(days, shape)
-    print("\n".join(broken) or f"every bound is kept, in {took_s} s", flush=True)
+    broken = [*broken_bounds(days, shape), *differences]
+    print("\n".join(broken) or f"every bound is kept, and all is proven, in {took_s} s", flush=True)
     return 1 if broken else 0
 
 
