@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from typing import Any
 from unittest.mock import patch
 
 import msgspec
 
 from penstock.feeds.leased_owner import LeasedOwner
+from penstock.model.entries import AnyBody, SealedEntry
 from penstock.ports.store.create_once import create_once
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.feed_lease import FeedBeat, FeedLease
 from penstock.protocol.journal import lease as lease_room
 from penstock.protocol.journal.beats import SeenBeat
+from penstock.protocol.journal.journal import nobody_objects
 from penstock.protocol.journal.numbered_beats import NumberedBeats, beat_keys
 from penstock.testing.memory_store import Act, Answer, Shelf
 from tests.simulator.lease_runs import first_lease_violation
@@ -97,11 +100,53 @@ def _look_once_however_often_an_epoch_is_lost() -> Iterator[None]:
     def claiming(
         journal: FeedJournal, fold: FeedFold, owner: str, require: Callable[[], None]
     ) -> int:
-        require()
-        return claim(journal, fold, owner)
+        return claim(journal, fold, owner, cache(require))
 
     with patch.object(FeedJournal, "claim", claiming):
         yield
+
+
+@contextmanager
+def _look_once_however_often_a_number_is_lost() -> Iterator[None]:
+    append = FeedJournal.append
+
+    def appending(
+        journal: FeedJournal,
+        fold: FeedFold,
+        body: AnyBody,
+        epoch: int,
+        require: Callable[[], None] = nobody_objects,
+    ) -> SealedEntry:
+        return append(journal, fold, body, epoch, cache(require))
+
+    with patch.object(FeedJournal, "append", appending):
+        yield
+
+
+@contextmanager
+def _look_before_the_journal_is_settled() -> Iterator[None]:
+    """As before: first the look, then all that an entry needs."""
+    append = FeedJournal.append
+
+    def appending(
+        journal: FeedJournal,
+        fold: FeedFold,
+        body: AnyBody,
+        epoch: int,
+        require: Callable[[], None] = nobody_objects,
+    ) -> SealedEntry:
+        require()
+        return append(journal, fold, body, epoch)
+
+    with patch.object(FeedJournal, "append", appending):
+        yield
+
+
+def _look_before_the_first_try_only(
+    journal: FeedJournal, require: Callable[[], None], key: str, data: bytes
+) -> bytes | None:
+    require()
+    return journal.create(key, data)
 
 
 def _start_over_at_once(leased: LeasedOwner) -> None:
@@ -135,6 +180,16 @@ LEASE_MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "lease: looked at again when an epoch was lost", _look_once_however_often_an_epoch_is_lost
+    ),
+    Mutation(
+        "lease: looked at again when a number was lost", _look_once_however_often_a_number_is_lost
+    ),
+    Mutation(
+        "lease: looked at when nothing else is left to ask", _look_before_the_journal_is_settled
+    ),
+    Mutation(
+        "lease: looked at again when a claim had no answer",
+        _patch(FeedJournal, "_create_if", _look_before_the_first_try_only),
     ),
     Mutation(
         "lease: looked at before starting over",

@@ -12,6 +12,7 @@ from tests.simulator.story import Violation
 FORMS: tuple[type[MemoryStore], ...] = (MemoryStore, ReplacingMemoryStore)
 VERDICTS = ("go",) * 30 + ("fail", "lose", "delay", "crash", "pause", "pause", "stop", "stop")
 CHECKPOINTS = Layout(FEED).checkpoints
+CLAIM, WINDOW = b'"kind":"claim"', b'"kind":"window"'
 PAUSES_S = (4.0, 12.0, 17.0, 40.0)
 STEPS = 500
 
@@ -75,12 +76,16 @@ def run_for(world: LeaseWorld, seconds: float, until: Callable[[], bool] = lambd
             world.let_time_pass()
 
 
-def about_to(world: LeaseWorld, name: str, kind: str, key: str) -> Callable[[], bool]:
+def about_to(
+    world: LeaseWorld, name: str, kind: str, key: str, said: bytes = b""
+) -> Callable[[], bool]:
     """Whether a thread is about to make such a request."""
 
     def is_it() -> bool:
         pending = world.processes[name].pending
-        return pending is not None and pending.name == kind and pending.key.startswith(key)
+        if pending is None or pending.name != kind:
+            return False
+        return pending.key.startswith(key) and said in pending.data
 
     return is_it
 
@@ -116,6 +121,55 @@ def paused_right_before_the_claim(form: type[MemoryStore]) -> None:
     world.pause(28.0, "a", "a.heart")
     run_for(world, 60)
     world.settle()
+
+
+def take_by_force_while_paused(world: LeaseWorld, name: str) -> None:
+    """C is told to take over, and does not claim yet; meanwhile somebody is paused."""
+    if not world.is_sleeping(name):
+        world.pause(4.0, name)
+    world.start("c", force=True)
+    run_for(world, 0.0, about_to(world, "c", "list", CHECKPOINTS))
+    world.pause(11.0, "c")
+    run_for(world, 60)
+    world.settle()
+
+
+def paused_before_the_lake_names_the_journal(form: type[MemoryStore]) -> None:
+    """Seed 32000981: A has a new feed to claim, and asks first where its journal lies."""
+    world = a_lease_world(form)
+    world.start("a")
+    run_for(world, 5, about_to(world, "a", "read", Layout(FEED).journal_place))
+    take_by_force_while_paused(world, "a")
+
+
+def overtaken_by_an_older_owner(form: type[MemoryStore]) -> None:
+    """B lost the lease and decides once more, right before A claims; A folds that, and is paused.
+
+    It is stopped once before each request of that fold.
+    """
+    for after in range(1, 5):
+        world = a_lease_world(form)
+        world.start("b")
+        run_for(world, 60, about_to(world, "b", "create", JOURNAL, WINDOW))
+        world.start("a")
+        world.pause(40.0, "b", "b.heart")
+        run_for(world, 39, about_to(world, "a", "create", JOURNAL, CLAIM))
+        world.paused.pop("b")
+        world.go("b")
+        world.pause(60.0, "b")
+        for _ in range(after):
+            world.go("a")
+        take_by_force_while_paused(world, "a")
+
+
+def a_claim_is_not_answered(form: type[MemoryStore]) -> None:
+    """A waits a moment before it asks again, and C takes the lease in that moment."""
+    world = a_lease_world(form)
+    world.start("a")
+    run_for(world, 5, about_to(world, "a", "create", JOURNAL, CLAIM))
+    world.fail("a")
+    run_for(world, 0.4, lambda: world.is_sleeping("a"))
+    take_by_force_while_paused(world, "a")
 
 
 def unknown_outcome_after_the_lease_was_lost(form: type[MemoryStore]) -> None:
@@ -252,6 +306,9 @@ DIRECTED: tuple[Run, ...] = (
     a_paused_owner_goes_on,
     fenced_by_one_without_a_lease,
     two_are_told_to_take_over,
+    paused_before_the_lake_names_the_journal,
+    overtaken_by_an_older_owner,
+    a_claim_is_not_answered,
 )
 
 

@@ -225,7 +225,10 @@ class LeaseWorld(World):
                 )
 
     def was_paused(self, name: str) -> bool:
-        """Whether a thread was paused between its last request and the one that it makes now."""
+        """Whether a thread was paused between its last request and the one that it makes now.
+
+        Before a claim the last request was the look at the lease: nothing may lie between them.
+        """
         return self.resumed.get(name, -1) >= self.acted.get(name, -1) >= 0
 
     def holds(self, other: Instance, shelf: Shelf) -> bool:

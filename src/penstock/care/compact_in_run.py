@@ -13,7 +13,7 @@ from penstock.care.feed_plan import planned
 from penstock.errors import EntryRefused, PenstockError
 from penstock.model.compacted import Compacted
 from penstock.model.debt import Debt
-from penstock.model.spec import FeedSpec
+from penstock.model.spec import CompactSpec, FeedSpec
 from penstock.protocol.feed_book.feed_journal import FeedJournal
 from penstock.runtime.parallel import ParallelMap
 from penstock.runtime.surroundings import Surroundings
@@ -53,8 +53,8 @@ class RunCompaction:
         fold = journal.open(deep=True)
         plans = list(planned(journal, fold, policy))
         due = [p for p in plans if is_due(p.directory, feed.compact, feed.time.zone, now_s)]
-        author = f"compact: {feed.compact.when}"
-        tools = CompactionTools(feed, self._around, author, policy, opened)
+        why = f"the configuration compacts, {_when(feed.compact)}"
+        tools = CompactionTools(feed, self._around, "compact", policy, opened, reason=why)
         failed: list[PenstockError] = []
         done = Compacted()
         left = debt_of(plans)
@@ -74,6 +74,11 @@ class RunCompaction:
         if failed:
             raise failed[0]
         return msgspec.structs.replace(done, debt=left)
+
+
+def _when(spec: CompactSpec) -> str:
+    """`when: hour_closed`, `when: 3600s`."""
+    return f"when: {spec.every_s:g}s" if spec.when == "every" else f"when: {spec.when}"
 
 
 class _InSlot:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock.cli.printable import printable
 from penstock.model.debt import Debt
-from penstock.model.plural import number_of
+from penstock.model.plural import number_of, size_in_words
 from penstock.status.snapshot import FeedSnapshot
 
 COLUMNS = 100
@@ -93,10 +93,10 @@ def _rest(found: FeedSnapshot) -> Row:
 
 
 def to_compact(debt: Debt | None) -> str:
-    """`312 (1,400.0 MB)`: how many small files a compaction would rewrite."""
+    """`312 (1.4 GB)`: how many small files a compaction would rewrite."""
     if debt is None:
         return "?"
-    return f"{debt.files:,} ({debt.size_bytes / 1e6:,.1f} MB)" if debt.files else "-"
+    return f"{debt.files:,} ({size_in_words(debt.size_bytes)})" if debt.files else "-"
 
 
 def quarantined(found: FeedSnapshot) -> str:

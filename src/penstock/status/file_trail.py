@@ -50,15 +50,13 @@ def facts_of(sealed: SealedEntry) -> EntryFacts:
 def _why(body: AnyBody) -> tuple[str, str]:
     """Who decided it and why; owners give neither."""
     match body:
-        case Gap() | Seek() | Rebind() | Unpark() | Drop() | Retire():
+        case Gap() | Seek() | Rebind() | Unpark() | Drop() | Retire() | Compact():
             return body.author, body.reason
         case Replay() as replay:
             fixed = replay.corrections
             return replay.author, "" if fixed is None else fixed.reason
         case Bind() | Claim() | Seal() | Start() | Window() | Park() | Replace():
             return "", ""
-        case Compact():
-            return body.author, ""
         case Generation():
             return "", ""
         case Finalize() as finalize:

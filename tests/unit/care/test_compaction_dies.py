@@ -21,32 +21,12 @@ from penstock.model.spec import WindowSpec
 from penstock.ports.store.list_keys import list_keys
 from penstock.runtime.parallel import ParallelMap, in_this_process
 from penstock.testing.fault_script import Died
-from penstock.testing.memory_store import Act, Answer, MemoryStore, Shelf
+from penstock.testing.memory_store import Shelf
+from tests.helpers.dying_store import DyingStore
 from tests.helpers.list_story import FEED, TOPIC, Story, events, places
 
 SMALL = msgspec.structs.replace(FEED, window=WindowSpec(max_records=4))
 EXPECTED = places(0, *range(12)) + places(1, *range(8))
-
-
-class DyingStore(MemoryStore):
-    """Counts requests that change something, and dies at one of them; 0: never."""
-
-    def __init__(self, shelf: Shelf | None = None, last: int = 0, *, after: bool = False) -> None:
-        super().__init__(self._counted)
-        if shelf is not None:
-            self.shelf = shelf
-        self.changes = 0
-        self._last, self._after = last, after
-
-    def _counted(self, act: Act) -> Answer:
-        self.changes += not act.is_read
-        is_last = self.changes == self._last and not act.is_read
-        if is_last and not self._after:
-            raise Died
-        answer = self._perform(act)
-        if is_last:
-            raise Died
-        return answer
 
 
 def compact(story: Story) -> None:

@@ -111,7 +111,8 @@ def test_a_run_that_is_asked_to_compacts_beside_its_windows(story: CompactingSto
     assert event.facts["directories"] == 1
     assert event.facts["into"] == 1
     (entry,) = story.entries(Compact)
-    assert entry.author == "compact: every"
+    assert entry.author == "compact"
+    assert entry.reason.startswith("the configuration compacts, when: ")
     assert story.slots_seen == [1], "its tasks had the one slot of the run"
     assert story.figures.of("feed").figures().debt == Debt()
     assert "upkeep_failed" not in story.names()

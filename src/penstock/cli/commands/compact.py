@@ -18,10 +18,10 @@ from penstock.care.feed_plan import planned, require_positions
 from penstock.cli.audit_progress import Ticker
 from penstock.cli.commands.errors_list import tell
 from penstock.cli.commands.run import starting_session
-from penstock.cli.common import author_of, feed_named, print_rows, surroundings
+from penstock.cli.common import author_of, dataset_among, feed_named, print_rows, surroundings
 from penstock.model.exit_codes import worst
 from penstock.model.manifest import QUARANTINE
-from penstock.model.plural import number_of
+from penstock.model.plural import number_of, size_in_words
 from penstock.model.spec import LakeSpec
 from penstock.protocol.feed_book.feed_journal import FeedFold, FeedJournal
 from penstock.protocol.feed_book.inventory import Inventory
@@ -38,8 +38,10 @@ def run(chosen: argparse.Namespace) -> int:
     author = author_of(chosen)
     spec, feed, journal = feed_named(chosen, name)
     fold = journal.open(deep=True)
-    _require_dataset(name, fold, dataset, is_named=bool(slash))
+    if slash:
+        dataset = _dataset(name, dataset, fold)
     require_positions(name, fold)
+    _tell_parked(fold, dataset)
     policy = policy_of(feed)
     plans = list(planned(journal, fold, policy, dataset, chosen.day or ""))
     if chosen.dry_run:
@@ -63,11 +65,22 @@ def parallel_on_spark(spec: LakeSpec) -> Iterator[ParallelMap]:
         session.stop()
 
 
-def _require_dataset(feed: str, fold: FeedFold, dataset: str, *, is_named: bool) -> None:
+def _dataset(feed: str, word: str, fold: FeedFold) -> str:
+    """The dataset that is meant, by its own name or by its directory."""
     inventory = fold.inventory or Inventory()
     known = inventory.datasets() | fold.state.schemas.keys() | fold.state.directories.keys()
-    if is_named and dataset not in known - {QUARANTINE}:
-        raise DatasetUnknown(feed, dataset, known - {QUARANTINE})
+    known -= {QUARANTINE}
+    dataset = dataset_among(word, known)
+    if dataset is None:
+        raise DatasetUnknown(feed, word, known)
+    return dataset
+
+
+def _tell_parked(fold: FeedFold, dataset: str) -> None:
+    """Parked datasets are in no plan; without a word it would look as if all was done."""
+    for each in sorted(fold.state.parked_datasets):
+        if dataset in ("", each):
+            tell(f"{each} is parked and left out: no new files of it can become visible")
 
 
 def _show_plans(output: str, feed: str, plans: list[PlannedDirectory]) -> None:
@@ -113,7 +126,7 @@ def _show_one(output: str, feed: str, done: CompactedDirectory) -> None:
         print_rows([_row(feed, done)], "json")
         return
     print(
-        f"{_of(done.plan)} became {done.files} of {_mb(done.size_bytes)}, "
+        f"{_of(done.plan)} became {done.files} of {size_in_words(done.size_bytes)}, "
         f"{number_of(done.rows, 'row')}, by entry {done.entry}"
     )
 
@@ -136,8 +149,4 @@ def _row(feed: str, done: CompactedDirectory) -> dict[str, object]:
 
 def _of(plan: PlannedDirectory) -> str:
     files = number_of(len(plan.inputs), "file")
-    return f"{plan.directory}: {files} of {_mb(plan.size_bytes)}"
-
-
-def _mb(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:,.1f} MB"
+    return f"{plan.directory}: {files} of {size_in_words(plan.size_bytes)}"

@@ -1,6 +1,7 @@
 """The journal of one feed: a journal with the feed's book, and the content of its entries."""
 
 import hashlib
+from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -16,7 +17,7 @@ from penstock.protocol.feed_book.inventory import Inventory, consumes
 from penstock.protocol.feed_book.inventory_reader import newest_inventory, newest_whole_root
 from penstock.protocol.feed_book.shard_names import Wanted
 from penstock.protocol.feed_book.state import FeedState
-from penstock.protocol.journal.journal import Fold, Journal, KeptLong
+from penstock.protocol.journal.journal import Fold, Journal, KeptLong, nobody_objects
 from penstock.runtime.surroundings import Surroundings
 
 FeedFold: TypeAlias = Fold[FeedState, Inventory]
@@ -42,11 +43,17 @@ class FeedJournal(Journal[FeedState, FeedBody, Inventory]):
         """A fold with the wanted shards of the inventory, to read and not to consume."""
         return self.open_with(newest_inventory(self, wanted))
 
-    def append(self, fold: FeedFold, body: AnyBody, epoch: int) -> SealedEntry:
+    def append(
+        self,
+        fold: FeedFold,
+        body: AnyBody,
+        epoch: int,
+        require: Callable[[], None] = nobody_objects,
+    ) -> SealedEntry:
         """As every journal; what consumes is judged on all shards that it touches."""
         if fold.inventory is not None and not fold.inventory.is_whole and consumes(body):
             raise ValueError("what consumes files or records needs the whole inventory")
-        return super().append(fold, body, epoch)
+        return super().append(fold, body, epoch, require)
 
     def bind(self, fold: FeedFold, cluster_id: str, files: str) -> None:
         """Write entry 0 if this feed is new. Two first starts race; one binds, both go on."""

@@ -12,6 +12,8 @@ from penstock.errors import (
     EntryRefused,
     Fenced,
     JournalCut,
+    OutcomeUnknown,
+    StoreUnavailable,
 )
 from penstock.model.envelope import GENESIS, Body, Claim, Common, Envelope, Seal, Sealed
 from penstock.model.layout import Layout
@@ -232,13 +234,20 @@ class Journal(Generic[S, B, L]):
             raise JournalCut(self.layout.entry(number), number - 1)
         return sealed
 
-    def append(self, fold: Fold[S, L], body: B | Common, epoch: int) -> Sealed[B]:
+    def append(
+        self,
+        fold: Fold[S, L],
+        body: B | Common,
+        epoch: int,
+        require: Callable[[], None] = nobody_objects,
+    ) -> Sealed[B]:
         """Decide: make `body` the next entry, or raise without having written anything.
 
         Losing the number to somebody else is normal: fold what came, and try again if the
         decision is still valid. A newer claim ends it (`Fenced`), an invalid decision as well
         (`EntryRefused`). `OutcomeUnknown` means exactly that: look again after a restart. Under a
-        number that was sealed meanwhile nothing is decided, although nothing lies there.
+        number that was sealed meanwhile nothing is decided, although nothing lies there. `require`
+        is for claims: see `claim`.
         """
         long = self.book.long
         if long is not None and fold.inventory is None and long.consumes(body):
@@ -253,12 +262,26 @@ class Journal(Generic[S, B, L]):
             if entry.number == 1:
                 settle_place(self, entry.previous, self.sleep)
             key = self.layout.entry(entry.number)
-            if self.create(key, data) is None and self._counts(entry.number, data):
+            found = self._create_if(require, key, data)
+            if found is None and self._counts(entry.number, data):
                 sealed = Sealed(entry, sha256)
                 self._apply(fold, sealed, loaded)
                 return sealed
             self.fold_on(fold)
         raise EntryRefused(type(body).__name__.lower(), f"others were faster {MAX_OVERTAKEN} times")
+
+    def _create_if(self, require: Callable[[], None], key: str, data: bytes) -> bytes | None:
+        """As `create`, and `require` is called right before each try; after a pause once more."""
+
+        def pause_and_look(seconds: float) -> None:
+            self.sleep(seconds)
+            try:
+                require()
+            except StoreUnavailable as error:  # an earlier try may have landed
+                raise OutcomeUnknown("create", key, str(error)) from error
+
+        require()
+        return create_once(self.store, key, data, pause_and_look)
 
     def _counts(self, number: int, data: bytes) -> bool:
         """Whether an entry that was just created is the journal's own: see `counts`."""
@@ -288,14 +311,15 @@ class Journal(Generic[S, B, L]):
     ) -> int:
         """Become the owner: append a claim with the next epoch, and return it.
 
-        `require` is called before each try, and may raise: who lost an epoch to another one,
-        perhaps after a long pause, has to look again whether it should own this at all.
+        `require` says whether it should own this at all, and may raise. It is called right before
+        each request that may write the claim, so that nothing lies between: not the fold of what
+        others wrote meanwhile, no pause after a request without an answer, and not the question
+        where the journal lies. When it raises after such a request, that one may land yet.
         """
         for _ in range(MAX_OVERTAKEN):
-            require()
             epoch = fold.state.epoch + 1
             try:
-                self.append(fold, Claim(owner), epoch)
+                self.append(fold, Claim(owner), epoch, require)
             except (Fenced, EntryRefused):
                 continue  # somebody claimed this epoch first: take the one after
             return epoch

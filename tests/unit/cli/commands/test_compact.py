@@ -1,6 +1,7 @@
 """`penstock compact` through the command line; the work is done here, not by Spark."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from penstock.cli.main import main
-from penstock.model.entries import Compact
+from penstock.model.entries import Compact, Park
 from penstock.model.spec import LakeSpec, PartitionKey
 from penstock.runtime.parallel import in_this_process
 from tests.helpers.doctored_lakes import SPEC, events
@@ -77,9 +78,11 @@ def test_small_files_become_one_for_each_directory(
     assert files(lake) == {"click": 1, "order": 1}
     assert rows(lake) == before
     first, second = told.out.splitlines()
-    assert first.startswith(f"{FEED}/click/day=2027-01-15: 8 files of 0.0 MB became 1 of 0.0 MB, ")
-    assert second.startswith(f"{FEED}/order/day=2027-01-15: 8 files of 0.0 MB became 1 of 0.0 MB, ")
-    assert ", by entry " in first
+    assert first.startswith(f"{FEED}/click/day=2027-01-15: 8 files of ")
+    assert second.startswith(f"{FEED}/order/day=2027-01-15: 8 files of ")
+    assert re.search(
+        r": 8 files of \d+\.\d KB became 1 of \d\.\d KB, 20 rows, by entry \d+$", first
+    )
     assert main(lake.words("audit", FEED)) == 0
 
 
@@ -94,6 +97,9 @@ def test_programs_get_a_row_for_each_directory(
     body = journal.require(row["entry"]).body
     assert isinstance(body, Compact)
     assert (body.author, body.reason) == ("ann", "a day is over")
+    (made,) = lake.files(row["directory"], "*.parquet")
+    assert main(lake.words("where", FEED, str(made.relative_to(lake.root)))) == 0
+    assert "by ann: a day is over" in capsys.readouterr().out
     assert row.pop("bytes") > row.pop("bytes_after") > 0
     assert {key: row[key] for key in ("feed", "dataset", "directory", "files", "into", "rows")} == {
         "feed": FEED,
@@ -119,7 +125,10 @@ def test_a_dry_run_shows_what_would_be_done_and_does_nothing(
         row = json.loads(lines[0])
         assert (row["files"], row["into"], row["entry"], row["rows"]) == (8, 1, None, None)
     else:
-        assert lines[0] == f"{FEED}/click/day=2027-01-15: 8 files of 0.0 MB would become 1"
+        words = (
+            re.escape(f"{FEED}/click/day=2027-01-15") + r": 8 files of \d+\.\d KB would become 1"
+        )
+        assert re.fullmatch(words, lines[0])
         assert told.err == "nothing was changed; without --dry-run they are rewritten\n"
 
 
@@ -137,6 +146,34 @@ def test_a_dataset_that_is_not_there_is_refused(
 ) -> None:
     assert compact(lake, what=f"{FEED}/nobody") == 2
     assert "DATASET_UNKNOWN" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", [FEED, f"{FEED}/click"])
+def test_a_parked_dataset_is_left_out_and_named(
+    lake: DiskLake, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    journal = lake.room().journal()
+    fold = journal.open()
+    journal.append(fold, Park("click", 0, "on purpose"), fold.state.epoch)
+    assert compact(lake, what=what) == 0
+    told = capsys.readouterr()
+    assert files(lake) == {"click": 8, "order": 1 if what == FEED else 8}
+    assert "click is parked and left out" in told.err
+    assert compact(lake, what=f"{FEED}/order") == 0
+    assert "parked" not in capsys.readouterr().err
+
+
+def test_a_dataset_may_be_named_as_its_directory_or_as_its_route(tmp_path: Path) -> None:
+    made = DiskLake(tmp_path)
+    made.config.write_text(CONFIG)
+    spec = msgspec.structs.replace(SPEC, partition=(PartitionKey(),))
+    payloads = [None if each is None else each.replace(b"click", b"a/b") for each in events(40)]
+    owner = an_owner(made.room(), ShreddedSource(made.store, spec, payloads), max_records=5)
+    while owner.run_window():
+        pass
+    assert compact(made, what=f"{FEED}/a/b") == 0
+    assert len(made.files(f"{FEED}/a%2Fb", "*.parquet")) == 1
+    assert compact(made, what=f"{FEED}/a%2Fb") == 0
 
 
 def test_the_day_narrows_it(lake: DiskLake) -> None:
@@ -159,7 +196,7 @@ def test_the_wide_status_says_what_there_is_to_compact(
     assert debt["files"] == 16
     assert debt["size_bytes"] > 0
     assert main(lake.words("status", FEED, "--wide")) == 0
-    assert "16 (0.0 MB)" in capsys.readouterr().out
+    assert re.search(r" 16 \(\d+\.\d KB\) ", capsys.readouterr().out)
     assert compact(lake) == 0
     capsys.readouterr()
     assert main(lake.words("status", FEED, "--wide", "--output", "json")) == 0
