@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from threading import RLock
 
 import pytest
 from pyspark import SparkContext
@@ -33,6 +34,10 @@ class SlowSpark:
         for name in ("_gateway", "_jvm", "_active_spark_context"):
             patch.setattr(SparkContext, name, None)
         patch.setattr(SparkSession, "_instantiatedSession", None)
+        patch.setattr(SparkContext, "_lock", RLock())  # a start that hangs elsewhere holds it
+        patch.setattr(SparkSession.Builder, "_lock", RLock())
+        for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "SPARK_REMOTE"):
+            patch.delenv(name, raising=False)
         patch.setenv("JAVA_HOME", str(home))
         patch.setenv("SPARK_HOME", str(home))
 
